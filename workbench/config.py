@@ -1,0 +1,91 @@
+"""The settings of one training run, refused as a whole before anything starts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Any, Literal, get_args
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from workbench.errors import ConfigError, nearest
+
+EngineName = Literal["pytorch", "pytorch-compile", "ondevice", "ortmodule", "fake"]
+LossName = Literal["cross_entropy", "mse", "l1", "bce_with_logits"]
+OptimizerName = Literal["adamw", "sgd"]
+
+
+def default_threads() -> int:
+    """The processors that this process may run on: what every engine's thread pool gets."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+class TrainingConfig(BaseModel):
+    """Settings of one run. Frozen; the same for every engine of a comparison.
+
+    Optimizer and loss defaults are those of `torch.optim` and `torch.nn.functional`.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    engine: EngineName = "ondevice"
+    epochs: int = Field(default=1, ge=1, description="passes over the training split")
+    steps: int | None = Field(default=None, ge=1, description="optimizer steps; overrides epochs")
+    batch_size: int = Field(default=32, ge=1, description="samples in one step")
+    learning_rate: float = Field(default=1e-3, gt=0, allow_inf_nan=False)
+    optimizer: OptimizerName = "adamw"
+    weight_decay: float | None = Field(
+        default=None,
+        ge=0,
+        allow_inf_nan=False,
+        description="None: the optimizer's own default, 0.01 for adamw and 0 for sgd",
+    )
+    loss: LossName = "cross_entropy"
+    requires_grad: tuple[str, ...] | None = Field(
+        default=None,
+        description="names or fnmatch patterns of the parameters to train; None: all",
+    )
+    seed: int = Field(default=0, ge=0, lt=2**32, description="of the order of the batches")
+    threads: int = Field(
+        default_factory=default_threads, ge=1, description="intra-op threads of the engine"
+    )
+    warmup_steps: int = Field(
+        default=5, ge=0, description="first steps, left out of every throughput figure"
+    )
+    evaluate: bool = Field(default=True, description="evaluate the test split after each epoch")
+    memory_limit_bytes: int | None = Field(
+        default=None, ge=1, description="resident set at which the worker ends itself"
+    )
+
+    @property
+    def effective_weight_decay(self) -> float:
+        """Weight decay in force: the given one, or the default of `torch.optim`."""
+        if self.weight_decay is not None:
+            return self.weight_decay
+        return 0.01 if self.optimizer == "adamw" else 0.0
+
+
+def make_config(settings: Mapping[str, Any]) -> TrainingConfig:
+    """Validate `settings`, every problem at once.
+
+    Raises:
+        ConfigError: lists each unknown name with the nearest valid one, and each wrong value.
+    """
+    try:
+        return TrainingConfig(**settings)
+    except ValidationError as error:
+        raise ConfigError([_sentence(problem) for problem in error.errors()]) from None
+
+
+def _sentence(problem: Any) -> str:
+    name = ".".join(str(part) for part in problem["loc"])
+    value = problem["input"]
+    if problem["type"] == "extra_forbidden":
+        return f"{name}: no such setting. {nearest(name, TrainingConfig.model_fields)}"
+    if problem["type"] == "literal_error":
+        known = get_args(TrainingConfig.model_fields[name].annotation)
+        return f"{name}={value!r}: {nearest(str(value), known)}"
+    message = problem["msg"]
+    return f"{name}={value!r}: {message[0].lower()}{message[1:]}."

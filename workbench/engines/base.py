@@ -1,0 +1,97 @@
+"""What every engine is: something that takes optimizer steps on a model's batches."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from pathlib import Path
+from typing import ClassVar, NamedTuple
+
+import numpy as np
+
+from workbench.config import TrainingConfig
+from workbench.data import Batch
+
+
+class Availability(NamedTuple):
+    """Whether an engine can run on this machine."""
+
+    ok: bool
+    reason: str = ""
+    """Why not, in a sentence; empty when it can."""
+    remedy: str = ""
+    """The one command that mends it; empty when there is none."""
+
+
+class EngineSetup(NamedTuple):
+    """What a worker hands to an engine.
+
+    Every path lies in the run folder of the worker.
+    """
+
+    model_path: Path
+    """Folder written by `Model.save`."""
+    artifacts_path: Path
+    """Where an engine that needs training artifacts finds or puts them."""
+    config: TrainingConfig
+    report: Callable[[str], None]
+    """Tells the watchers what a long preparation is doing, in a few words."""
+
+
+class Evaluation(NamedTuple):
+    """One evaluated batch."""
+
+    loss: float
+    output: np.ndarray
+    """The model's first output, float32, (batch, ...)."""
+
+
+class Engine(ABC):
+    """Trains one model on one thread pool, inside a worker process of its own.
+
+    A subclass does its slow work (imports, export, compilation) in `__init__`, not at import.
+    """
+
+    name: ClassVar[str]
+    description: ClassVar[str]
+
+    @classmethod
+    @abstractmethod
+    def availability(cls) -> Availability:
+        """Whether this engine can run here. Must not import torch or onnxruntime."""
+
+    @abstractmethod
+    def __init__(self, setup: EngineSetup) -> None:
+        """Build the engine with the model's initial weights.
+
+        Raises:
+            EngineError: it cannot run here.
+            UntrainableError: it cannot train this model.
+        """
+
+    @abstractmethod
+    def train_step(self, batch: Batch) -> float:
+        """Feed the batch, forward, backward, optimizer step, gradient reset.
+
+        Returns:
+            The loss of the batch before the step, read back.
+        """
+
+    @abstractmethod
+    def evaluate(self, batch: Batch) -> Evaluation:
+        """Loss and first output in evaluation mode; changes nothing."""
+
+    @abstractmethod
+    def set_learning_rate(self, learning_rate: float) -> None:
+        """Use `learning_rate` from the next step on."""
+
+    @abstractmethod
+    def weights(self) -> dict[str, np.ndarray]:
+        """A copy of every parameter and persistent buffer, by its name in the model."""
+
+    @abstractmethod
+    def load_weights(self, weights: dict[str, np.ndarray]) -> None:
+        """Replace parameters and buffers by those given; the others keep their values."""
+
+    def save_state(self, folder: Path) -> None:
+        """Write what this engine keeps beside the weights into a checkpoint's folder."""

@@ -1,0 +1,150 @@
+"""The folder of one run: the only thing that a worker and its watchers share.
+
+    .workbench/runs/<id>/
+        spec.json        what to run: config, model, versions, machine; written first
+        model/           the model as handed to the worker
+        data/            the dataset, one .npy an array
+        artifacts/       training artifacts (engine `ondevice`)
+        control.json     what the watchers want: run, pause or stop, and how many steps are granted
+        events.jsonl     what happened, one JSON object a line, append-only
+        checkpoints/     step-<n>/weights.safetensors, whole or absent
+        worker.log       what the worker and its libraries print
+        summary.json     written last: its presence means that the run ended
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import RunFolderError
+
+FORMAT_VERSION = 1
+"""Version of the layout above, written in spec.json. A newer one is refused."""
+
+
+def home() -> Path:
+    """Where everything lives: `WORKBENCH_HOME`, or `.workbench` in the working directory."""
+    return Path(os.environ.get("WORKBENCH_HOME", ".workbench")).absolute()
+
+
+class RunFolder:
+    """Every path of one run, and the only code that writes its JSON."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path.absolute()
+
+    @classmethod
+    def create(cls, label: str, runs: Path | None = None) -> RunFolder:
+        """Make a new, empty run folder whose id begins with the time and ends with `label`."""
+        runs = runs or home() / "runs"
+        run_id = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}-{label}"
+        path = runs / run_id
+        path.mkdir(parents=True)
+        return cls(path)
+
+    @property
+    def id(self) -> str:
+        return self.path.name
+
+    @property
+    def spec_path(self) -> Path:
+        return self.path / "spec.json"
+
+    @property
+    def model_path(self) -> Path:
+        return self.path / "model"
+
+    @property
+    def data_path(self) -> Path:
+        return self.path / "data"
+
+    @property
+    def artifacts_path(self) -> Path:
+        return self.path / "artifacts"
+
+    @property
+    def control_path(self) -> Path:
+        return self.path / "control.json"
+
+    @property
+    def events_path(self) -> Path:
+        return self.path / "events.jsonl"
+
+    @property
+    def checkpoints_path(self) -> Path:
+        return self.path / "checkpoints"
+
+    @property
+    def log_path(self) -> Path:
+        return self.path / "worker.log"
+
+    @property
+    def lock_path(self) -> Path:
+        return self.path / "worker.lock"
+
+    @property
+    def summary_path(self) -> Path:
+        return self.path / "summary.json"
+
+    def write_spec(self, spec: dict[str, Any]) -> None:
+        write_json(self.spec_path, {"format": FORMAT_VERSION, **spec})
+
+    def read_spec(self) -> dict[str, Any]:
+        """The spec of the run.
+
+        Raises:
+            RunFolderError: there is none, it is not readable, or it is from a newer version.
+        """
+        try:
+            spec = json.loads(self.spec_path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            raise RunFolderError(f"{self.path} is not a run folder: it has no spec.json.") from None
+        except ValueError as error:
+            raise RunFolderError(f"{self.spec_path} is not valid JSON: {error}.") from None
+        version = spec.get("format") if isinstance(spec, dict) else None
+        if not isinstance(version, int):
+            raise RunFolderError(f"{self.spec_path} says no format version; it is not a run's.")
+        if version > FORMAT_VERSION:
+            raise RunFolderError(
+                f"Run {self.id} was written by a newer workbench (format {version}; this one reads "
+                f"up to {FORMAT_VERSION}). Upgrade the workbench to open it."
+            )
+        return spec
+
+    def write_summary(self, summary: dict[str, Any]) -> None:
+        write_json(self.summary_path, summary)
+
+    def read_summary(self) -> dict[str, Any] | None:
+        """The summary, or None while the run has not ended."""
+        try:
+            summary = json.loads(self.summary_path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            return None
+        except ValueError as error:
+            raise RunFolderError(f"{self.summary_path} is not valid JSON: {error}.") from None
+        return dict(summary)
+
+    def checkpoints(self) -> list[Path]:
+        """The checkpoints of the run, oldest first."""
+        return sorted(self.checkpoints_path.glob("step-*"))
+
+    def checkpoint_path(self, step: int) -> Path:
+        return self.checkpoints_path / f"step-{step:08d}"
+
+
+def write_json(path: Path, content: dict[str, Any]) -> None:
+    """Write `content` so that a reader sees the old file or the new one, never half of it."""
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            json.dump(content, file, indent=1, allow_nan=False)
+        os.replace(temporary, path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
