@@ -1,0 +1,181 @@
+"""A public fake: a linear model in numpy that keeps the contract of every engine.
+
+It needs neither torch nor onnxruntime, starts at once and misbehaves on request, so that
+everything above the engines is tested without them. The environment variable WORKBENCH_FAKE holds
+what it should do wrong, as JSON: {"raise_at": 5, "signal_at": [7, "SIGSEGV"], "nan_at": 4}.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from typing import Any, ClassVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError
+from typing_extensions import override
+
+from workbench.data import Batch
+from workbench.engines.base import Availability, Engine, EngineSetup, Evaluation
+from workbench.engines.fake_losses import loss_and_gradient
+from workbench.errors import EngineError
+from workbench.requires_grad import trainable_names
+
+BEHAVIOUR_VARIABLE = "WORKBENCH_FAKE"
+
+
+class Behaviour(BaseModel):
+    """What the fake does wrong, and when; steps count from 1. The default does nothing wrong."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    build_ms: float = 0.0
+    """How long building takes."""
+    raise_while_building: bool = False
+    step_ms: float = 0.0
+    """How long each step takes beside its arithmetic."""
+    raise_at: int | None = None
+    signal_at: tuple[int, str] | None = None
+    """Step and name of the signal that the process sends itself, such as "SIGSEGV"."""
+    nan_at: int | None = None
+    """First step whose loss is not a number."""
+    allocate_bytes: int = 0
+    """Memory taken and kept in each step from `allocate_from` on."""
+    allocate_from: int = 1
+
+
+def behaviour() -> Behaviour:
+    """The behaviour that WORKBENCH_FAKE asks for.
+
+    Raises:
+        EngineError: the variable does not hold a valid behaviour.
+    """
+    text = os.environ.get(BEHAVIOUR_VARIABLE)
+    if not text:
+        return Behaviour()
+    try:
+        return Behaviour.model_validate_json(text)
+    except ValidationError as error:
+        raise EngineError(
+            f"{BEHAVIOUR_VARIABLE}={text!r} is not a behaviour of the fake engine: {error}"
+        ) from None
+
+
+class FakeEngine(Engine):
+    """y = x W + b on the flattened first input, whatever the model inside would compute.
+
+    Its weights are `linear.weight` (features, outputs) and `linear.bias` (outputs,), float32,
+    initially 0; each sample is scaled to unit norm so that any input trains at any usual learning
+    rate. The loss, the optimizers and their defaults are those of the other engines.
+    """
+
+    name: ClassVar[str] = "fake"
+    description: ClassVar[str] = "a linear model in numpy, for tests"
+
+    @classmethod
+    @override
+    def availability(cls) -> Availability:
+        return Availability(True)
+
+    def __init__(self, setup: EngineSetup) -> None:
+        from workbench.models import load_saved
+
+        self.behaviour = behaviour()
+        setup.report("building the fake")
+        time.sleep(self.behaviour.build_ms / 1e3)
+        if self.behaviour.raise_while_building:
+            raise EngineError("The fake engine was asked to raise while building.")
+        self.config = setup.config
+        self.learning_rate = setup.config.learning_rate
+        model = load_saved(setup.model_path)
+        self.output_shape = _sizes(model.outputs[0].shape[1:])
+        features = int(np.prod(_sizes(model.inputs[0].shape[1:])))
+        outputs = int(np.prod(self.output_shape))
+        self.parameters = {
+            "linear.weight": np.zeros((features, outputs), np.float32),
+            "linear.bias": np.zeros(outputs, np.float32),
+        }
+        # Patterns speak of the model's names; a fake that knows none of them trains everything.
+        patterns = setup.config.requires_grad
+        own = None if patterns is None else [p for p in patterns if p in self.parameters]
+        self.trained = trainable_names(self.parameters, own or None)
+        self.moments = {name: (np.zeros_like(p), np.zeros_like(p)) for name, p in self._trained()}
+        self.step = 0
+        self.kept: list[np.ndarray] = []
+
+    @override
+    def train_step(self, batch: Batch) -> float:
+        self.step += 1
+        self._misbehave()
+        features, output = self._forward(batch)
+        loss, gradient = loss_and_gradient(self.config.loss, output, batch.target)
+        flat = gradient.reshape(len(features), -1)
+        gradients = {"linear.weight": features.T @ flat, "linear.bias": flat.sum(axis=0)}
+        for name, parameter in self._trained():
+            self._update(name, parameter, gradients[name].astype(np.float32))
+        if self.behaviour.nan_at is not None and self.step >= self.behaviour.nan_at:
+            return float("nan")
+        return loss
+
+    @override
+    def evaluate(self, batch: Batch) -> Evaluation:
+        _, output = self._forward(batch)
+        loss, _ = loss_and_gradient(self.config.loss, output, batch.target)
+        return Evaluation(loss, output)
+
+    @override
+    def set_learning_rate(self, learning_rate: float) -> None:
+        self.learning_rate = learning_rate
+
+    @override
+    def weights(self) -> dict[str, np.ndarray]:
+        return {name: parameter.copy() for name, parameter in self.parameters.items()}
+
+    @override
+    def load_weights(self, weights: dict[str, np.ndarray]) -> None:
+        for name, array in weights.items():
+            if name not in self.parameters or self.parameters[name].shape != array.shape:
+                raise EngineError(f"Weight {name!r} of shape {array.shape} is not the fake's.")
+            self.parameters[name][...] = array
+
+    def _trained(self) -> list[tuple[str, np.ndarray]]:
+        return [(name, self.parameters[name]) for name in self.trained]
+
+    def _forward(self, batch: Batch) -> tuple[np.ndarray, np.ndarray]:
+        """Features (batch, features) and output (batch, ...), float32."""
+        features = batch.inputs[0].reshape(len(batch.inputs[0]), -1).astype(np.float32)
+        features = features / np.maximum(np.linalg.norm(features, axis=1, keepdims=True), 1e-6)
+        output = features @ self.parameters["linear.weight"] + self.parameters["linear.bias"]
+        return features, output.reshape(len(features), *self.output_shape)
+
+    def _update(self, name: str, parameter: np.ndarray, gradient: np.ndarray) -> None:
+        """One step of `torch.optim.AdamW` or `SGD` with their defaults, in place."""
+        decay = self.config.effective_weight_decay
+        if self.config.optimizer == "sgd":
+            parameter -= self.learning_rate * (gradient + decay * parameter)
+            return
+        mean, square = self.moments[name]
+        mean += 0.1 * (gradient - mean)
+        square += 0.001 * (gradient * gradient - square)
+        corrected_mean = mean / (1 - 0.9**self.step)
+        corrected_square = square / (1 - 0.999**self.step)
+        parameter *= 1 - self.learning_rate * decay
+        parameter -= self.learning_rate * corrected_mean / (np.sqrt(corrected_square) + 1e-8)
+
+    def _misbehave(self) -> None:
+        wanted = self.behaviour
+        time.sleep(wanted.step_ms / 1e3)
+        if wanted.allocate_bytes and self.step >= wanted.allocate_from:
+            self.kept.append(np.ones(wanted.allocate_bytes, np.uint8))
+        if self.step == wanted.raise_at:
+            raise EngineError(f"The fake engine was asked to raise at step {self.step}.")
+        if wanted.signal_at is not None and self.step == wanted.signal_at[0]:
+            os.kill(os.getpid(), signal.Signals[wanted.signal_at[1]])
+
+
+def _sizes(shape: tuple[Any, ...]) -> tuple[int, ...]:
+    """A shape without its batch axis, all of whose sizes are known."""
+    if not all(isinstance(size, int) for size in shape):
+        raise EngineError(f"The fake engine needs fixed sizes but the model has {shape}.")
+    return tuple(int(size) for size in shape)

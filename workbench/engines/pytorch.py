@@ -1,0 +1,14 @@
+"""PyTorch as it comes: eager execution."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from workbench.engines.torch_engine import TorchEngine
+
+
+class PyTorchEngine(TorchEngine):
+    """Eager PyTorch, the reference that every other engine is compared with."""
+
+    name: ClassVar[str] = "pytorch"
+    description: ClassVar[str] = "PyTorch, eager"

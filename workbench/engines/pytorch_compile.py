@@ -1,0 +1,66 @@
+"""PyTorch with forward and loss compiled by `torch.compile`."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import TYPE_CHECKING, ClassVar
+
+from typing_extensions import override
+
+from workbench.engines.base import Availability, EngineSetup
+from workbench.engines.torch_engine import TorchEngine
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+COMPILERS = ("g++", "c++", "clang++")
+"""What the CPU backend of `torch.compile` can build its kernels with; $CXX comes before them."""
+
+
+class PyTorchCompileEngine(TorchEngine):
+    """`torch.compile` over the module's forward and the loss, as one graph.
+
+    Compilation happens in the first steps. Kernels are kept in PyTorch's own cache
+    (TORCHINDUCTOR_CACHE_DIR), so a second run of the same model starts sooner. Evaluation runs the
+    same module eagerly: compiling it a second time would pay only in long runs.
+    """
+
+    name: ClassVar[str] = "pytorch-compile"
+    description: ClassVar[str] = "PyTorch, compiled by torch.compile"
+
+    @classmethod
+    @override
+    def availability(cls) -> Availability:
+        available = super().availability()
+        if not available.ok:
+            return available
+        if _compiler() is None:
+            return Availability(
+                False,
+                "torch.compile needs a C++ compiler and none of "
+                f"{', '.join(COMPILERS)} is on the PATH.",
+                "apt-get install g++",
+            )
+        return available
+
+    @override
+    def prepare(self, setup: EngineSetup) -> None:
+        import torch
+
+        setup.report("preparing torch.compile")
+        self.compiled_loss = torch.compile(super().batch_loss)
+
+    @override
+    def batch_loss(self, inputs: tuple[Tensor, ...], target: Tensor) -> Tensor:
+        return self.compiled_loss(inputs, target)
+
+
+def _compiler() -> str | None:
+    chosen = os.environ.get("CXX")
+    candidates = (chosen, *COMPILERS) if chosen else COMPILERS
+    for name in candidates:
+        path = shutil.which(name)
+        if path is not None:
+            return path
+    return None

@@ -1,0 +1,165 @@
+"""What the engines that train a torch module share: everything but how a step runs."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import TYPE_CHECKING
+
+import numpy as np
+from typing_extensions import override
+
+from workbench.data import Batch
+from workbench.engines.base import Availability, Engine, EngineSetup, Evaluation
+from workbench.engines.torch_losses import first_output, loss_function
+from workbench.errors import EngineError
+from workbench.requires_grad import trainable_names
+
+if TYPE_CHECKING:
+    from torch import Tensor, nn
+    from torch.optim import Optimizer
+
+    from workbench.config import TrainingConfig
+
+
+class TorchEngine(Engine):
+    """A module, its loss and a fused optimizer of `torch.optim`.
+
+    A subclass wraps `module` before training (`prepare`) and computes the loss of a batch
+    (`batch_loss`); the optimizer step, evaluation and weights are the same for all of them, so a
+    comparison of two such engines compares nothing but forward and backward.
+    """
+
+    @classmethod
+    @override
+    def availability(cls) -> Availability:
+        if importlib.util.find_spec("torch") is None:
+            return Availability(
+                False, "PyTorch is not installed.", "pip install 'torch>=2.13,<2.14'"
+            )
+        return Availability(True)
+
+    def __init__(self, setup: EngineSetup) -> None:
+        available = self.availability()
+        if not available.ok:
+            raise EngineError(f"{self.name}: {available.reason} Remedy: {available.remedy}")
+        setup.report("loading PyTorch")
+        import torch
+
+        from workbench.models import load_saved
+
+        config = setup.config
+        torch.set_num_threads(config.threads)
+        torch.manual_seed(config.seed)
+        setup.report("building the model")
+        self.model = load_saved(setup.model_path)
+        self.module: nn.Module = self.model.module()
+        freeze(self.module, config.requires_grad)
+        self.loss = loss_function(config.loss)
+        self.optimizer = make_optimizer(self.module, config)
+        self.prepare(setup)
+        self.module.train()
+
+    def prepare(self, setup: EngineSetup) -> None:
+        """Whatever the subclass needs before the first step."""
+
+    def batch_loss(self, inputs: tuple[Tensor, ...], target: Tensor) -> Tensor:
+        """The loss of a batch, a scalar with a gradient."""
+        return self.loss(first_output(self.module(*inputs)), target)
+
+    @override
+    def train_step(self, batch: Batch) -> float:
+        from torch.autograd import backward
+
+        inputs, target = as_tensors(batch)
+        loss = self.batch_loss(inputs, target)
+        backward(loss)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return loss.item()
+
+    @override
+    def evaluate(self, batch: Batch) -> Evaluation:
+        import torch
+
+        inputs, target = as_tensors(batch)
+        self.module.eval()
+        try:
+            with torch.no_grad():
+                output = first_output(self.module(*inputs))
+                loss = self.loss(output, target).item()
+        finally:
+            self.module.train()
+        return Evaluation(loss, output.to(torch.float32).numpy())
+
+    @override
+    def set_learning_rate(self, learning_rate: float) -> None:
+        for group in self.optimizer.param_groups:
+            group["lr"] = learning_rate
+
+    @override
+    def weights(self) -> dict[str, np.ndarray]:
+        return {
+            name: tensor.detach().numpy().copy()
+            for name, tensor in self.module.state_dict().items()
+        }
+
+    @override
+    def load_weights(self, weights: dict[str, np.ndarray]) -> None:
+        import torch
+
+        own = self.module.state_dict()
+        with torch.no_grad():
+            for name, array in weights.items():
+                if name not in own or tuple(own[name].shape) != array.shape:
+                    expected = tuple(own[name].shape) if name in own else "no such name"
+                    raise EngineError(
+                        f"Weight {name!r} of shape {array.shape} does not fit the model: "
+                        f"{expected}."
+                    )
+                # In place, so that whoever holds the parameter's storage sees the new values.
+                own[name].copy_(torch.from_numpy(np.array(array)))
+
+
+def freeze(module: nn.Module, patterns: tuple[str, ...] | None) -> None:
+    """Freeze every parameter that matches no pattern; None keeps the module as it is."""
+    if patterns is None:
+        return
+    names = [name for name, _ in module.named_parameters()]
+    chosen = set(trainable_names(names, patterns))
+    for name, parameter in module.named_parameters():
+        parameter.requires_grad_(name in chosen)
+
+
+def make_optimizer(module: nn.Module, config: TrainingConfig) -> Optimizer:
+    """The optimizer of the config over the trainable parameters, in PyTorch's fused form.
+
+    Everything that the config does not say is the default of `torch.optim`.
+
+    Raises:
+        EngineError: no parameter would train.
+    """
+    from torch import optim
+
+    parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    if not parameters:
+        raise EngineError("The model has no parameter that requires a gradient; nothing can train.")
+    kind = {"adamw": optim.AdamW, "sgd": optim.SGD}[config.optimizer]
+    made: Optimizer = kind(
+        parameters,
+        lr=config.learning_rate,
+        weight_decay=config.effective_weight_decay,
+        fused=True,
+    )
+    return made
+
+
+def as_tensors(batch: Batch) -> tuple[tuple[Tensor, ...], Tensor]:
+    """The batch as tensors on the same memory; a read-only array is copied first."""
+    inputs = tuple(_as_tensor(array) for array in batch.inputs)
+    return inputs, _as_tensor(batch.target)
+
+
+def _as_tensor(array: np.ndarray) -> Tensor:
+    import torch
+
+    return torch.from_numpy(array if array.flags.writeable else array.copy())
