@@ -1,0 +1,231 @@
+"""From an `nn.Module` to an ONNX graph that can be trained.
+
+The exporter of torch folds parameters into each other, transposes them and fuses batch
+normalization into convolutions. All of that is right for inference and wrong for training, so the
+graph is exported unoptimized and its constants are folded here while every parameter and buffer
+is, for that time, a graph input of which nothing is known but its shape.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+import logging
+import warnings
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.errors import ModelError, UntrainableError
+
+if TYPE_CHECKING:
+    import onnx
+    import onnx_ir as ir
+    import torch
+
+OPSET = 20
+"""The first opset with Gelu as one node; onnxruntime-training 1.19.2 takes up to 21."""
+
+MAX_IR_VERSION = 10
+"""The newest IR version that onnxruntime-training 1.19.2 loads."""
+
+
+def export_onnx(
+    module: torch.nn.Module,
+    example_inputs: Sequence[np.ndarray | torch.Tensor],
+    *,
+    input_names: Sequence[str],
+    output_names: Sequence[str],
+    training: bool,
+) -> onnx.ModelProto:
+    """Export `module` with a dynamic first axis named "batch"; every other axis is static.
+
+    Parameters and buffers become initializers under the names of `module.named_parameters()` and
+    `module.named_buffers()`, with their own shapes; a tied parameter has the first of its names.
+    Functions are inlined. The module and its modes are left as they were.
+
+    Args:
+        module: on the CPU.
+        example_inputs: one array or tensor for each argument of `forward`, with a batch of two or
+            more.
+        input_names: one for each example input.
+        output_names: one for each output of `forward`.
+        training: keep Dropout active, as Dropout nodes with training_mode true. Batch
+            normalization has its inference form either way; `workbench.trainable` gives it its
+            training form.
+
+    Raises:
+        ModelError: torch cannot export the module; the message holds torch's first line.
+        UntrainableError: `training`, and a BatchNorm layer keeps a cumulative average.
+    """
+    import onnx_ir as ir
+    import torch
+
+    inputs = tuple(_tensor(value) for value in example_inputs)
+    _check_batch(inputs, input_names)
+    if training:
+        _check_momentum(module)
+    with _modes(module, training=training), _quiet():
+        batch = torch.export.Dim("batch")
+        try:
+            program = torch.onnx.export(
+                module,
+                inputs,
+                dynamo=True,
+                optimize=False,
+                verbose=False,
+                opset_version=OPSET,
+                dynamic_shapes=_dynamic_shapes(module, inputs, batch),
+                input_names=list(input_names),
+                output_names=list(output_names),
+            )
+        except Exception as error:
+            raise ModelError(_export_failure(module, error)) from error
+        if program is None:
+            raise ModelError(f"torch.onnx.export returned nothing for {type(module).__name__}.")
+        model = program.model
+        _use_first_names(model, module)
+        _fold_constants(model, kept=_state_names(module))
+    proto: onnx.ModelProto = ir.to_proto(model)
+    return proto
+
+
+def _tensor(value: np.ndarray | torch.Tensor) -> torch.Tensor:
+    import torch
+
+    return value if isinstance(value, torch.Tensor) else torch.from_numpy(np.array(value))
+
+
+def _check_batch(inputs: Sequence[torch.Tensor], names: Sequence[str]) -> None:
+    if len(inputs) != len(names):
+        raise ModelError(f"{len(inputs)} example inputs were given for the names {list(names)}.")
+    for value, name in zip(inputs, names, strict=True):
+        if value.ndim == 0 or value.shape[0] < 2:
+            raise ModelError(
+                f"Example input {name!r} has shape {list(value.shape)}; its first axis must be a "
+                f"batch of two or more, or the export would fix the batch size."
+            )
+
+
+def _check_momentum(module: torch.nn.Module) -> None:
+    from torch.nn.modules.batchnorm import _BatchNorm
+
+    for name, layer in module.named_modules():
+        if isinstance(layer, _BatchNorm) and layer.track_running_stats and layer.momentum is None:
+            raise UntrainableError(
+                f"{name or type(layer).__name__} keeps a cumulative average of its statistics "
+                f"(momentum=None), which ONNX cannot express. Give it a momentum, such as 0.1."
+            )
+
+
+@contextlib.contextmanager
+def _modes(module: torch.nn.Module, *, training: bool) -> Iterator[None]:
+    """Put every layer in the mode that the export needs, and back again."""
+    from torch.nn.modules.batchnorm import _BatchNorm
+
+    before = [(layer, layer.training) for layer in module.modules()]
+    try:
+        module.train(training)
+        for layer in module.modules():
+            if isinstance(layer, _BatchNorm):
+                layer.eval()
+        yield
+    finally:
+        for layer, mode in before:
+            layer.training = mode
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep the exporter's remarks on optional packages and training mode to itself."""
+    loggers = [logging.getLogger(name) for name in ("torch.onnx", "torch.export", "onnxscript")]
+    # This one has a level of its own, set by torch at import.
+    registration = logging.getLogger("torch.onnx._internal.exporter._registration")
+    levels = [logger.level for logger in loggers]
+    was_disabled = registration.disabled
+    try:
+        for logger in loggers:
+            logger.setLevel(logging.ERROR)
+        registration.disabled = True
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        registration.disabled = was_disabled
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)
+
+
+def _dynamic_shapes(
+    module: torch.nn.Module, inputs: Sequence[torch.Tensor], batch: Any
+) -> tuple[Any, ...]:
+    """The first axis of every input is `batch`; `*args` want their own nesting."""
+    shapes: tuple[Any, ...] = tuple({0: batch} for _ in inputs)
+    parameters = list(inspect.signature(module.forward).parameters.values())
+    for index, parameter in enumerate(parameters):
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            return (*shapes[:index], shapes[index:])
+    return shapes
+
+
+def _export_failure(module: torch.nn.Module, error: Exception) -> str:
+    cause: BaseException = error
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+    lines = [line.strip() for line in str(cause).splitlines() if line.strip()]
+    first = lines[0] if lines else type(cause).__name__
+    return (
+        f"torch cannot export {type(module).__name__} to ONNX: {first} "
+        f"If the module fixes its batch size or branches on the values of a tensor, rewrite that "
+        f"part; `torch.export.export(module, inputs)` shows the place."
+    )
+
+
+def _state_names(module: torch.nn.Module) -> set[str]:
+    names = {name for name, _ in module.named_parameters()}
+    return names | {name for name, _ in module.named_buffers()}
+
+
+def _use_first_names(model: ir.Model, module: torch.nn.Module) -> None:
+    """Give a tied tensor, exported under the last of its names, the first of them."""
+    first: dict[int, str] = {}
+    for state in (module.named_parameters, module.named_buffers):
+        for name, tensor in state(remove_duplicate=False):
+            canonical = first.setdefault(id(tensor), name)
+            if name != canonical and name in model.graph.initializers:
+                value = model.graph.initializers.pop(name)
+                value.name = canonical
+                model.graph.initializers.add(value)
+
+
+def _fold_constants(model: ir.Model, kept: set[str]) -> None:
+    """Fold what is constant without reading, moving or removing the values named in `kept`."""
+    import onnx_ir.passes.common as passes
+    from onnxscript import optimizer, rewriter
+
+    graph = model.graph
+    signature = len(graph.inputs)
+    tensors = {}
+    for name in [name for name in graph.initializers if name in kept]:
+        value = graph.initializers.pop(name)
+        tensors[name] = value.const_value
+        value.const_value = None
+        graph.inputs.append(value)
+    passes.InlinePass()(model)
+    for _ in range(2):
+        optimizer.fold_constants(model)
+        rewriter.rewrite(model)
+    passes.RemoveUnusedNodesPass()(model)
+    # No elimination of common subexpressions: it would give two Dropouts of one tensor one mask.
+    passes.LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
+    passes.DeduplicateInitializersPass()(model)
+    passes.RemoveUnusedOpsetsPass()(model)
+    passes.NameFixPass()(model)
+    for value in list(graph.inputs)[signature:]:
+        graph.inputs.remove(value)
+        name = str(value.name)
+        value.const_value = tensors[name]
+        if value.uses() or value.is_graph_output():
+            graph.initializers.add(value)
+    model.ir_version = min(model.ir_version or MAX_IR_VERSION, MAX_IR_VERSION)
