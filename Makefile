@@ -1,0 +1,96 @@
+# Two commands: `make lab` opens the workbench, `make test` proves it. `make help` lists the rest.
+#
+#   PYTHON=/path/to/python3.11   the Python to make .venv with
+#   EXTRAS=cuda,test             the engines' package; default cpu,test
+#   LAB_ARGS=--no-browser        handed to JupyterLab by `make lab`
+#   PYTEST_ARGS="-k digits"      handed to pytest by `make test` and `make test-all`
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
+EXTRAS ?= cpu,test
+LAB_ARGS ?=
+PYTEST_ARGS ?=
+NPM := $(CURDIR)/$(BIN)/npm --prefix extensions/widgets --no-fund --no-audit
+
+# What the installation depends on: metadata, pinned versions and everything that the build bundles.
+FRONT_END := $(shell find extensions hatch_build.py -type f -not -path '*/node_modules/*' 2>/dev/null)
+
+.PHONY: help lab test test-all check front-end-check browser bench clean
+
+help: ## list what make can do here
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
+
+lab: $(INSTALLED) ## set up, check the machine, open JupyterLab on the tour
+	@$(BIN)/workbench doctor
+	@exec $(BIN)/jupyter lab $(LAB_ARGS) notebooks/00_tour.ipynb
+
+test: TESTS := -m "not sweep"
+test: check browser pytest ## set up and pass every test but the sweeps
+
+test-all: TESTS :=
+test-all: check browser pytest ## the same, sweeps included
+
+.PHONY: pytest
+pytest: $(INSTALLED)
+	@echo "== Tests"
+	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && \
+	  WORKBENCH_HOME="$$home" $(BIN)/python -m pytest --nbval-lax --nbval-current-env \
+	    $(TESTS) tests notebooks $(PYTEST_ARGS)
+
+check: $(INSTALLED) ## lint, format and types, of Python and TypeScript
+	@echo "== Lint, format, types"
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy
+	@$(MAKE) --no-print-directory front-end-check
+
+front-end-check: $(INSTALLED)
+	@$(NPM) run --silent check
+
+browser: ## Chromium for the browser tests; Debian's package where none is found and we may
+	@if command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null; then \
+	  exit 0; \
+	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
+	  echo "== Installing Chromium for the browser tests"; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
+	else \
+	  echo "No Chromium here, and this account may not install one: browser tests will be skipped." \
+	       "To run them: sudo apt-get install chromium"; \
+	fi
+
+bench: $(INSTALLED) ## ratios measured side by side; wants a quiet machine
+	@$(BIN)/python -m benchmarks
+
+clean: ## remove what was installed and built; runs in .workbench are kept
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
+	  workbench/widgets/static extensions/*/node_modules extensions/*/build
+	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
+
+$(VENV)/pyvenv.cfg:
+	@python="$(PYTHON)"; \
+	for name in python3.11 python3 python3.12 python; do \
+	  if [ -z "$$python" ] && command -v $$name >/dev/null && \
+	    $$name -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 13))' 2>/dev/null; \
+	  then python=$$name; fi; \
+	done; \
+	if [ -z "$$python" ]; then \
+	  echo "The workbench needs Python 3.11 or 3.12 and found neither" \
+	       "(python3 here: $$(python3 --version 2>&1 || true))."; \
+	  echo "Install one (Debian, Ubuntu: apt-get install python3.11 python3.11-venv)," \
+	       "or say where it is: make PYTHON=/path/to/python3.11 lab"; \
+	  exit 1; \
+	fi; \
+	echo "== Making $(VENV) with $$($$python --version)"; \
+	$$python -m venv $(VENV)
+
+$(INSTALLED): $(VENV)/pyvenv.cfg pyproject.toml constraints.txt $(FRONT_END)
+	@echo "== Installing the workbench and building its front end (minutes the first time)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	  --constraint constraints.txt --editable '.[$(EXTRAS)]'
+	@touch $@

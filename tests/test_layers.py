@@ -1,0 +1,258 @@
+"""The layers of the package: every import is parsed and held to the order below.
+
+A module may import its own row and every row above it, never one below. This holds for imports
+inside functions too. Further rules say who may import torch and onnxruntime, and where pickle is
+allowed.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "workbench"
+
+LAYERS: tuple[tuple[str, ...], ...] = (
+    ("errors",),
+    ("config", "run_folder", "events", "checkpoint", "machine", "requires_grad"),
+    ("models", "data"),
+    ("trainable",),
+    ("ort",),
+    ("artifacts", "check"),
+    ("engines",),
+    ("worker",),
+    ("runs",),
+    ("compare",),
+    ("figures",),
+    ("widgets",),
+    ("diagnosis", "doctor"),
+    ("",),  # workbench/__init__.py: the public names
+    ("cli",),
+)
+RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+
+WATCHERS = {"runs", "compare", "figures", "widgets"}
+"""The kernel's side of the run folder: never imports the other side, nor native code."""
+
+NO_NATIVE = {*LAYERS[0], *LAYERS[1], "trainable"}
+"""Neither torch nor onnxruntime, not even inside a function."""
+
+
+class Import(NamedTuple):
+    """One imported module."""
+
+    file: Path
+    line: int
+    target: str
+    """Absolute dotted name."""
+    at_load: bool
+    """Whether it runs when the file is imported: outside functions and `if TYPE_CHECKING`."""
+
+    @property
+    def where(self) -> str:
+        return f"{self.file.relative_to(ROOT)}:{self.line} imports {self.target}"
+
+    @property
+    def layer(self) -> str:
+        return layer_of(self.file)
+
+    def is_of(self, package: str) -> bool:
+        return self.target == package or self.target.startswith(f"{package}.")
+
+
+def layer_of(file: Path) -> str:
+    parts = file.relative_to(PACKAGE).with_suffix("").parts
+    return "" if parts == ("__init__",) else parts[0]
+
+
+def files() -> list[Path]:
+    return sorted(path for path in PACKAGE.rglob("*.py") if "static" not in path.parts)
+
+
+def is_type_checking(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+
+
+def dotted_module(file: Path) -> list[str]:
+    """The package that a relative import in `file` starts from."""
+    return ["workbench", *file.relative_to(PACKAGE).parent.parts]
+
+
+def imports_of(file: Path, source: str) -> Iterator[Import]:
+    """Every import statement and every `import_module` of a literal name."""
+
+    def targets(node: ast.AST) -> Iterator[str]:
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module.split(".") if node.module else []
+            if node.level:
+                package = dotted_module(file)
+                base = package[: len(package) - node.level + 1] + base
+            # `from a.b import c` may name the module a.b.c: both are held to the rules.
+            yield ".".join(base)
+            if base == ["workbench"]:
+                yield from (f"workbench.{alias.name}" for alias in node.names)
+            if base[0] == "onnxruntime":
+                yield from (f"{'.'.join(base)}.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Call) and "import" in ast.unparse(node.func):
+            first = node.args[0] if node.args else None
+            if isinstance(first, ast.Constant) and isinstance(first.value, str):
+                yield first.value
+
+    def visit(node: ast.AST, at_load: bool) -> Iterator[Import]:
+        for target in targets(node):
+            yield Import(file, getattr(node, "lineno", 0), target, at_load)
+        inner = at_load and not isinstance(
+            node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+        )
+        if is_type_checking(node):
+            assert isinstance(node, ast.If)
+            for child in node.body:
+                yield from visit(child, False)
+            for child in node.orelse:
+                yield from visit(child, inner)
+            return
+        for child in ast.iter_child_nodes(node):
+            yield from visit(child, inner)
+
+    yield from visit(ast.parse(source), True)
+
+
+@cache
+def imports() -> tuple[Import, ...]:
+    return tuple(
+        found for file in files() for found in imports_of(file, file.read_text(encoding="utf-8"))
+    )
+
+
+def broken(rule: str, offenders: list[str]) -> None:
+    if offenders:
+        pytest.fail(rule + "\n  " + "\n  ".join(offenders))
+
+
+def test_every_module_has_its_layer() -> None:
+    unknown = sorted({layer_of(file) for file in files()} - RANK.keys())
+    assert not unknown, f"no layer is stated for {unknown}; add it to LAYERS"
+
+
+def test_imports_point_one_way() -> None:
+    offenders = []
+    for found in imports():
+        if not found.is_of("workbench") or found.layer == "":
+            continue
+        parts = found.target.split(".")
+        target = parts[1] if len(parts) > 1 else ""
+        # `from workbench import load_model` names a function, of the public face.
+        rank = RANK.get(target, RANK[""])
+        if rank > RANK.get(found.layer, 0):
+            offenders.append(found.where)
+    broken("a higher layer imports a lower one:", offenders)
+
+
+def test_the_watchers_know_nothing_of_engines_and_worker() -> None:
+    offenders = [
+        found.where
+        for found in imports()
+        if found.layer in WATCHERS
+        and (found.is_of("workbench.engines") or found.is_of("workbench.worker"))
+    ]
+    broken("only the run folder lies between watchers and workers:", offenders)
+
+
+@pytest.mark.parametrize("native", ["torch", "onnxruntime"])
+def test_native_packages_load_only_where_they_must(native: str) -> None:
+    """torch at load: in ORTModule and its kin alone. onnxruntime at load: in `ort` alone."""
+    offenders = []
+    for found in imports():
+        if not found.is_of(native):
+            continue
+        path = found.file.relative_to(PACKAGE).as_posix()
+        allowed = path.startswith("ort/ortmodule") if native == "torch" else found.layer == "ort"
+        allowed = allowed or path == "engines/torch_losses.py"
+        if found.layer in NO_NATIVE or (found.at_load and not allowed):
+            offenders.append(found.where)
+    broken(f"{native} may be imported only inside functions, and here not at all:", offenders)
+
+
+def test_the_ondevice_engine_never_imports_torch() -> None:
+    offenders = [
+        found.where
+        for found in imports()
+        if found.is_of("torch")
+        and (found.file.name.startswith("ondevice") or found.layer == "worker")
+    ]
+    broken("a process that trains on device has no torch in it:", offenders)
+
+
+def test_only_ort_knows_the_internals_of_onnxruntime_training() -> None:
+    offenders = [
+        found.where
+        for found in imports()
+        if (found.is_of("onnxruntime.training") or found.is_of("onnxruntime.capi"))
+        and found.layer != "ort"
+    ]
+    broken("internals of onnxruntime.training belong in workbench/ort:", offenders)
+
+
+def test_pickle_is_only_read_where_the_caller_just_wrote_it() -> None:
+    """cloudpickle crosses from parent to worker in `models`; nothing else unpickles anything."""
+    offenders = []
+    for found in imports():
+        unsafe = any(found.is_of(name) for name in ("pickle", "cloudpickle", "dill", "joblib"))
+        if unsafe and found.layer != "models":
+            offenders.append(found.where)
+    for file in files():
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if not isinstance(node, ast.Call):
+                continue
+            keywords = {word.arg: ast.unparse(word.value) for word in node.keywords}
+            name = ast.unparse(node.func)
+            where = f"{file.relative_to(ROOT)}:{node.lineno} calls {name}"
+            if keywords.get("allow_pickle", "False") != "False":
+                offenders.append(f"{where} with allow_pickle")
+            if name == "torch.load" and keywords.get("weights_only") != "True":
+                offenders.append(f"{where} without weights_only=True")
+    broken("pickle is never read from a place that the user did not just write:", offenders)
+
+
+def test_files_are_named_for_what_they_hold() -> None:
+    forbidden = {"utils", "util", "common", "helpers", "helper", "misc", "manager"}
+    names = [
+        path for folder in ("workbench", "sample_models") for path in (ROOT / folder).rglob("*.py")
+    ]
+    offenders = [str(path.relative_to(ROOT)) for path in names if path.stem.strip("_") in forbidden]
+    broken("a name says what the file holds:", offenders)
+
+
+def test_files_stay_short() -> None:
+    offenders = [
+        f"{file.relative_to(ROOT)}: {count} lines"
+        for file in files()
+        if (count := len(file.read_text(encoding="utf-8").splitlines())) > 300
+    ]
+    broken("one noun a file, under 300 lines:", offenders)
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("import torch", ("torch", True)),
+        ("def f():\n import torch.nn", ("torch.nn", False)),
+        ("if TYPE_CHECKING:\n import torch", ("torch", False)),
+        ("class A:\n import torch", ("torch", True)),
+        ("from ..worker import loop", ("workbench.worker", True)),
+        ("from workbench import runs", ("workbench.runs", True)),
+        ("import_module('torch')", ("torch", True)),
+        ("x = lambda: __import__('torch')", ("torch", False)),
+    ],
+)
+def test_the_parser_sees(source: str, expected: tuple[str, bool]) -> None:
+    found = [(one.target, one.at_load) for one in imports_of(PACKAGE / "runs" / "run.py", source)]
+    assert expected in found

@@ -1,0 +1,114 @@
+"""A Jupyter-first workbench for training with ONNX Runtime.
+
+    import workbench as wb
+
+    model = wb.load_model("digits-cnn")
+    data = wb.load_dataset("digits")
+    cmp = wb.compare(model, data, engines=["pytorch", "ondevice", "ortmodule"], steps=200)
+    cmp.wait()
+    cmp.plot()
+
+Every public name is loaded at its first use, so that `import workbench` is instant and loads
+neither torch nor onnxruntime.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from workbench.artifacts import generate_artifacts
+    from workbench.check import check
+    from workbench.compare import Comparison, compare, load_comparison
+    from workbench.config import TrainingConfig
+    from workbench.data import Dataset, load_dataset
+    from workbench.doctor import doctor
+    from workbench.engines import engines
+    from workbench.errors import WorkbenchError
+    from workbench.models import Model, load_model
+    from workbench.ort.ortmodule import ORTModule
+    from workbench.runs import Run, load_run, runs, train
+    from workbench.widgets import Workbench
+
+__all__ = [
+    "Comparison",
+    "Dataset",
+    "Model",
+    "ORTModule",
+    "Run",
+    "TrainingConfig",
+    "Workbench",
+    "WorkbenchError",
+    "check",
+    "compare",
+    "doctor",
+    "engines",
+    "generate_artifacts",
+    "load_comparison",
+    "load_dataset",
+    "load_model",
+    "load_run",
+    "runs",
+    "train",
+]
+
+_HOMES = {
+    "Comparison": "compare",
+    "Dataset": "data",
+    "Model": "models",
+    "ORTModule": "ort.ortmodule",
+    "Run": "runs",
+    "TrainingConfig": "config",
+    "Workbench": "widgets",
+    "WorkbenchError": "errors",
+    "check": "check",
+    "compare": "compare",
+    "doctor": "doctor",
+    "engines": "engines",
+    "generate_artifacts": "artifacts",
+    "load_comparison": "compare",
+    "load_dataset": "data",
+    "load_model": "models",
+    "load_run": "runs",
+    "runs": "runs",
+    "train": "runs",
+}
+"""The module, under `workbench`, in which each public name lives."""
+
+
+class _Package(ModuleType):
+    """This package's own class: keeps `wb.runs` the function when `workbench.runs` is imported.
+
+    Some public functions share their name with the module that they live in. The import system
+    binds a submodule to its package's attribute as soon as anything imports it; here it does not
+    for those names, so they mean the public function whatever was imported before. Such a module
+    is reached by `from workbench.runs import ...`.
+    """
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if name in _HOMES and isinstance(value, ModuleType):
+            return
+        super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Package
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        value: object = version("onnxruntime-training-workbench")
+    elif name in _HOMES:
+        value = getattr(importlib.import_module(f"workbench.{_HOMES[name]}"), name)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "__version__"})
