@@ -1,0 +1,46 @@
+"""ONNX Runtime's native module, without the Python front ends of onnxruntime-training.
+
+A plain `import onnxruntime` of a training build imports `onnxruntime.training.ortmodule`, which
+loads torch, replaces `torch.utils.checkpoint.checkpoint` and then fails on current torch, unseen.
+None of it is needed to reach the native classes.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from types import ModuleType
+
+from workbench.errors import EngineError
+
+_FRONT_END = "onnxruntime.training"
+
+
+def native() -> ModuleType:
+    """The module `onnxruntime.capi._pybind_state`; loads neither torch nor the front ends.
+
+    Raises:
+        EngineError: no training build of ONNX Runtime can be loaded.
+    """
+    if "onnxruntime" not in sys.modules:
+        # While onnxruntime loads, an empty package hides the front end, whose absence it expects.
+        empty = ModuleType(_FRONT_END)
+        empty.__path__ = []
+        sys.modules[_FRONT_END] = empty
+        try:
+            import_module("onnxruntime")
+        except ImportError as error:
+            raise EngineError(
+                f"ONNX Runtime cannot be loaded: {error}. "
+                "Remedy: pip install onnxruntime-training-cpu==1.19.2"
+            ) from error
+        finally:
+            del sys.modules[_FRONT_END]
+    module = import_module("onnxruntime.capi._pybind_state")
+    if not hasattr(module, "TrainingAgent"):
+        raise EngineError(
+            "The installed onnxruntime is a build without training. Remedy: "
+            "pip uninstall onnxruntime && pip install --force-reinstall "
+            "onnxruntime-training-cpu==1.19.2"
+        )
+    return module
