@@ -1,15 +1,15 @@
 """The folder of one run: the only thing that a worker and its watchers share.
 
-    .workbench/runs/<id>/
-        spec.json        what to run: config, model, versions, machine; written first
-        model/           the model as handed to the worker
-        data/            the dataset, one .npy an array
-        artifacts/       training artifacts (engine `ondevice`)
-        control.json     what the watchers want: run, pause or stop, and how many steps are granted
-        events.jsonl     what happened, one JSON object a line, append-only
-        checkpoints/     step-<n>/weights.safetensors, whole or absent
-        worker.log       what the worker and its libraries print
-        summary.json     written last: its presence means that the run ended
+.workbench/runs/<id>/
+    spec.json        what to run: config, model, versions, machine; written first
+    model/           the model as handed to the worker
+    data/            the dataset, one .npy an array
+    artifacts/       training artifacts (engine `ondevice`)
+    control.json     what the watchers want: run, pause or stop, and how many steps are granted
+    events.jsonl     what happened, one JSON object a line, append-only
+    checkpoints/     step-<n>/weights.safetensors, whole or absent
+    worker.log       what the worker and its libraries print
+    summary.json     written last: its presence means that the run ended
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import shutil
 import tempfile
 import time
 from pathlib import Path
@@ -117,6 +118,19 @@ class RunFolder:
             )
         return spec
 
+    def write_control(self, **wishes: Any) -> None:
+        """Change what the worker is to do; wishes that are not named stay.
+
+        Args:
+            **wishes: `state`, one of "run", "pause" and "stop"; `granted_steps`, how many steps the
+                worker may take in all, None for as many as it likes.
+        """
+        try:
+            current = json.loads(self.control_path.read_text(encoding="utf-8"))
+        except FileNotFoundError:
+            current = {"state": "run", "granted_steps": None}
+        write_json(self.control_path, {**current, **wishes})
+
     def write_summary(self, summary: dict[str, Any]) -> None:
         write_json(self.summary_path, summary)
 
@@ -133,6 +147,10 @@ class RunFolder:
     def checkpoints(self) -> list[Path]:
         """The checkpoints of the run, oldest first."""
         return sorted(self.checkpoints_path.glob("step-*"))
+
+    def remove_checkpoints(self, checkpoints: list[Path]) -> None:
+        for checkpoint in checkpoints:
+            shutil.rmtree(checkpoint)
 
     def checkpoint_path(self, step: int) -> Path:
         return self.checkpoints_path / f"step-{step:08d}"

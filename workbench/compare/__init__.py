@@ -1,0 +1,96 @@
+"""Comparisons: the same training by several engines, in lock step."""
+
+from __future__ import annotations
+
+import functools
+import json
+import secrets
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from workbench.compare.comparison import COLUMNS, Comparison
+from workbench.compare.lockstep import Lockstep, Plan, make_plan
+from workbench.config import TrainingConfig, make_config
+from workbench.data import Dataset
+from workbench.errors import ConfigError, RunFolderError, nearest
+from workbench.models import Model
+from workbench.run_folder import home, write_json
+from workbench.runs import Run, load_run, prepare
+from workbench.runs.launch import launch
+
+__all__ = ["COLUMNS", "Comparison", "compare", "load_comparison"]
+
+DEFAULT_ENGINES = ("pytorch", "ondevice", "ortmodule")
+
+
+def compare(
+    model: Model | str | Path,
+    data: Dataset | str | None = None,
+    engines: Sequence[str] = DEFAULT_ENGINES,
+    steps: int = 200,
+    **settings: Any,
+) -> Comparison:
+    """Train the same model with several engines in lock step; returns at once.
+
+    Batches, initial weights, seed and threads are the same for every engine.
+
+    Args:
+        model: a `Model`, or what `load_model` takes.
+        data: a `Dataset`, or what `load_dataset` takes; None: the dataset of the sample.
+        engines: what to compare; `pytorch` is the reference where it is among them.
+        steps: optimizer steps of each engine, warm-up included.
+        **settings: fields of `TrainingConfig`.
+
+    Raises:
+        ConfigError: wrong settings or engines, all of them listed.
+        ModelError: the model cannot be loaded.
+        DataError: the dataset cannot be loaded or does not fit the model.
+    """
+    engines = [engines] if isinstance(engines, str) else list(engines)
+    problems = [f"engines has {name!r} twice." for name in set(engines) if engines.count(name) > 1]
+    if not engines or problems:
+        raise ConfigError(problems or ["engines=[]: name at least one engine."])
+    settings = {"evaluate": False, **settings, "steps": steps}
+    loaded_model, dataset, _ = prepare(model, data, {**settings, "engine": engines[0]})
+    configs = {
+        engine: make_config({**loaded_model.defaults, **settings, "engine": engine})
+        for engine in engines
+    }
+    plan = make_plan(steps, configs[engines[0]].warmup_steps)
+    record = (
+        home() / "comparisons" / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}.json"
+    )
+    record.parent.mkdir(parents=True, exist_ok=True)
+
+    def start(engine: str, config: TrainingConfig) -> Run:
+        folder, worker = launch(loaded_model, dataset, config, granted_steps=0)
+        started[engine] = folder.id
+        write_json(record, {"plan": plan._asdict(), "engines": engines, "runs": started})
+        return Run(folder, worker=worker, model=loaded_model)
+
+    started: dict[str, str] = {}
+    lockstep = Lockstep(
+        plan,
+        {engine: functools.partial(start, engine, config) for engine, config in configs.items()},
+    )
+    lockstep.start()
+    return Comparison(record.stem, plan, engines, lockstep=lockstep)
+
+
+def load_comparison(comparison_id: str) -> Comparison:
+    """A comparison of this working directory by its id.
+
+    Raises:
+        RunFolderError: there is none.
+    """
+    folder = home() / "comparisons"
+    path = folder / f"{comparison_id}.json"
+    if not path.exists():
+        known = [record.stem for record in folder.glob("*.json")]
+        hint = nearest(comparison_id, known) if known else "There are no comparisons here yet."
+        raise RunFolderError(f"No comparison {comparison_id!r} in {folder}. {hint}")
+    record = json.loads(path.read_text(encoding="utf-8"))
+    runs = {engine: load_run(run_id) for engine, run_id in record["runs"].items()}
+    return Comparison(comparison_id, Plan(**record["plan"]), record["engines"], runs=runs)

@@ -1,0 +1,201 @@
+"""One comparison: the same model, batches and initial weights, trained by several engines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal
+
+from workbench.compare.lockstep import Lockstep, Plan
+from workbench.compare.statistics import Ratio, largest_difference, ratio, rounds_of
+from workbench.errors import RunError
+from workbench.machine import machine_sentence
+from workbench.runs import Run, samples_per_s
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+Status = Literal["starting", "running", "paused", "completed", "stopped", "failed"]
+
+COLUMNS = {
+    "samples_per_s": "samples per second over measured steps, warm-up left out",
+    "ratio": "throughput over the reference's: median over rounds",
+    "ratio_low": "lower end of its 95 % bootstrap interval",
+    "ratio_high": "upper end",
+    "peak_memory_mb": "peak resident set of the worker, 10^6 bytes",
+    "memory_growth_mb": "of it, what came after the engine began to be built",
+    "startup_s": "seconds from launch to the end of the first step",
+    "final_loss": "loss of the last step",
+    "max_loss_difference": "largest absolute difference from the reference's loss at the same step",
+    "status": "how the run ended, or what it is doing",
+}
+"""The columns of the table and what they mean."""
+
+
+class Comparison:
+    """A comparison under way or ended. Made by `compare`, or by `load_comparison`."""
+
+    def __init__(
+        self,
+        comparison_id: str,
+        plan: Plan,
+        engines: list[str],
+        *,
+        lockstep: Lockstep | None = None,
+        runs: dict[str, Run] | None = None,
+    ) -> None:
+        self.id = comparison_id
+        self.engines = engines
+        self._plan = plan
+        self._lockstep = lockstep
+        self._loaded_runs = runs or {}
+
+    def __repr__(self) -> str:
+        return f"<Comparison {self.id}: {self.status}, {', '.join(self.engines)}>"
+
+    @property
+    def runs(self) -> dict[str, Run]:
+        """The runs started so far, by engine."""
+        return self._lockstep.runs if self._lockstep else dict(self._loaded_runs)
+
+    @property
+    def reference(self) -> str:
+        """The engine that the others are measured against: `pytorch`, or else the first."""
+        return "pytorch" if "pytorch" in self.engines else self.engines[0]
+
+    @property
+    def status(self) -> Status:
+        """Where the comparison is in its life; `failed` only when every run failed."""
+        if self._lockstep is not None and self._lockstep.alive:
+            if self._lockstep.paused:
+                return "paused"
+            return "starting" if len(self.runs) < len(self.engines) else "running"
+        if self._lockstep is not None and self._lockstep.error:
+            return "failed"
+        states = [run.status for run in self.runs.values()]
+        if any(state == "stopped" for state in states):
+            return "stopped"
+        return "failed" if all(state == "failed" for state in states) else "completed"
+
+    @property
+    def ended(self) -> bool:
+        return self.status in ("completed", "stopped", "failed")
+
+    @property
+    def phase(self) -> str:
+        """What is going on, in a few words, for people who wait."""
+        if self.status != "starting":
+            return self.status
+        runs = self.runs
+        if not runs:
+            return "starting"
+        engine, run = list(runs.items())[-1]
+        return f"{engine}: {run.phase}"
+
+    @property
+    def errors(self) -> dict[str, str]:
+        """For each engine that failed, why."""
+        return {engine: run.error for engine, run in self.runs.items() if run.error}
+
+    def pause(self) -> None:
+        """Pause after the burst under way."""
+        if self._lockstep:
+            self._lockstep.pause()
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        if self._lockstep:
+            self._lockstep.resume()
+
+    def stop(self) -> None:
+        """Stop every run before its next step."""
+        if self._lockstep:
+            self._lockstep.stop()
+
+    def wait(self, timeout: float | None = None) -> Comparison:
+        """Wait until every run has ended. A run that failed is a row of the table, not an error.
+
+        Args:
+            timeout: seconds to wait at most; None: as long as it takes.
+
+        Raises:
+            RunError: every run failed.
+            TimeoutError: it has not ended in time; it goes on.
+        """
+        if self._lockstep is not None:
+            self._lockstep.join(timeout)
+            if self._lockstep.alive:
+                raise TimeoutError(f"Comparison {self.id} goes on after {timeout:g} s.")
+            if self._lockstep.error is not None:
+                raise self._lockstep.error
+        if self.status == "failed":
+            causes = "\n".join(f"  {engine}: {cause}" for engine, cause in self.errors.items())
+            raise RunError(f"Every engine of comparison {self.id} failed:\n{causes}")
+        return self
+
+    def table(self) -> pd.DataFrame:
+        """One row an engine; the columns and their units are those of `COLUMNS`."""
+        import pandas as pd
+
+        rows = [self._row(engine) for engine in self.engines]
+        return pd.DataFrame(rows, index=pd.Index(self.engines, name="engine"), columns=[*COLUMNS])
+
+    def ratio(self, engine: str) -> Ratio:
+        """Throughput of `engine` over the reference's."""
+        runs = self.runs
+        if engine not in runs or self.reference not in runs:
+            return Ratio(float("nan"), float("nan"), float("nan"))
+        mine, reference = (self.rounds(name) for name in (engine, self.reference))
+        return ratio(mine, reference)
+
+    def rounds(self, engine: str) -> Any:
+        """(rounds,) samples per second of `engine` in each measured round."""
+        points = self.runs[engine].follow().poll()
+        return rounds_of(
+            points.seconds, points.samples, max(1, self._plan.warmup), self._plan.burst
+        )
+
+    @property
+    def caption(self) -> str:
+        """What the numbers came from, in one line."""
+        run = next(iter(self.runs.values()), None)
+        if run is None:
+            return ""
+        config = run.config
+        return (
+            f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}, "
+            f"{self._plan.total} steps, first {max(1, self._plan.warmup)} not measured, "
+            f"{config.threads} threads; {machine_sentence(run.spec['machine'])}"
+        )
+
+    def plot(self) -> Figure:
+        """Loss, throughput, memory and the ratios as a static figure."""
+        from workbench.figures import plot_comparison
+
+        return plot_comparison(self)
+
+    def _row(self, engine: str) -> dict[str, Any]:
+        run = self.runs.get(engine)
+        if run is None:
+            return {"status": "waiting"}
+        points = run.follow().poll()
+        reference = (
+            self.runs[self.reference].follow().poll() if self.reference in self.runs else None
+        )
+        summary = run.summary or {}
+        peak = summary.get("peak_rss_bytes")
+        before = summary.get("rss_before_bytes")
+        engine_ratio = self.ratio(engine)
+        return {
+            "samples_per_s": samples_per_s(points, max(1, self._plan.warmup)),
+            "ratio": engine_ratio.median,
+            "ratio_low": engine_ratio.low,
+            "ratio_high": engine_ratio.high,
+            "peak_memory_mb": peak / 1e6 if peak else float("nan"),
+            "memory_growth_mb": (peak - before) / 1e6 if peak and before else float("nan"),
+            "startup_s": run.startup_s,
+            "final_loss": points.loss[-1] if len(points.loss) else float("nan"),
+            "max_loss_difference": (
+                largest_difference(points.loss, reference.loss) if reference else float("nan")
+            ),
+            "status": run.status,
+        }

@@ -1,0 +1,67 @@
+"""Ratios between engines that ran in lock step, with their uncertainty."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+RESAMPLES = 2000
+CONFIDENCE = 0.95
+
+
+class Ratio(NamedTuple):
+    """A ratio of throughputs with its confidence interval; NaN where nothing was measured."""
+
+    median: float
+    low: float
+    high: float
+
+
+def rounds_of(seconds: np.ndarray, samples: np.ndarray, warmup: int, burst: int) -> np.ndarray:
+    """Throughput of each whole round, in samples per second.
+
+    Args:
+        seconds: (steps,) duration of each step.
+        samples: (steps,) samples in each step.
+        warmup: first steps, which belong to no round.
+        burst: steps in a round.
+
+    Returns:
+        (rounds,) float64.
+    """
+    rounds = max(0, (len(seconds) - warmup) // burst)
+    shape = (rounds, burst)
+    stop = warmup + rounds * burst
+    return np.asarray(
+        samples[warmup:stop].reshape(shape).sum(axis=1)
+        / seconds[warmup:stop].reshape(shape).sum(axis=1)
+    )
+
+
+def ratio(engine: np.ndarray, reference: np.ndarray) -> Ratio:
+    """Median over rounds of the ratio of throughputs, with a percentile bootstrap interval.
+
+    The percentile bootstrap of the median: B. Efron, R. J. Tibshirani, An Introduction to the
+    Bootstrap, 1993, chapter 13. The resampling is seeded, so the same rounds give the same figures.
+
+    Args:
+        engine: (rounds,) throughput of the engine in each round.
+        reference: (rounds,) throughput of the reference in the same rounds.
+    """
+    rounds = min(len(engine), len(reference))
+    if rounds == 0:
+        return Ratio(float("nan"), float("nan"), float("nan"))
+    ratios = engine[:rounds] / reference[:rounds]
+    resampled = np.random.default_rng(0).choice(ratios, size=(RESAMPLES, rounds))
+    tail = 100 * (1 - CONFIDENCE) / 2
+    low, high = np.percentile(np.median(resampled, axis=1), [tail, 100 - tail])
+    return Ratio(float(np.median(ratios)), float(low), float(high))
+
+
+def largest_difference(losses: np.ndarray, reference: np.ndarray) -> float:
+    """Largest absolute difference between losses of the same steps; NaN when there are none."""
+    steps = min(len(losses), len(reference))
+    if steps == 0:
+        return float("nan")
+    return float(np.max(np.abs(losses[:steps] - reference[:steps])))

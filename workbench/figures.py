@@ -1,0 +1,175 @@
+"""Static figures of runs and comparisons, for notebooks, reports and readers without a kernel."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from workbench.machine import machine_sentence
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from workbench.compare import Comparison
+    from workbench.runs import Run
+    from workbench.runs.reader import NewPoints
+
+STYLES = {
+    "pytorch": ("#c2410c", "-"),
+    "pytorch-compile": ("#7c3aed", (0, (6, 2))),
+    "ondevice": ("#0369a1", (0, (4, 1.5, 1, 1.5))),
+    "ortmodule": ("#15803d", (0, (1.5, 1.5))),
+    "fake": ("#525252", "-"),
+}
+"""Colour and dash of each engine; the live charts use the same."""
+
+SMOOTH_POINTS = 200
+"""Throughput is drawn as about this many means of neighbouring steps."""
+
+
+class StaticFigure(Figure):
+    """A figure that shows itself in a notebook without a plotting backend."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=110)
+        return buffer.getvalue()
+
+
+def plot_run(run: Run) -> Figure:
+    """Loss, throughput and memory of one run, over its steps."""
+    figure, (loss, throughput, memory) = _figure(3, f"{run.spec['model']} on {run.engine}")
+    points = run.follow().poll()
+    _draw_loss(loss, run.engine, points)
+    evaluations = run.evaluations
+    if len(evaluations):
+        loss.plot(
+            evaluations["step"],
+            evaluations["loss"],
+            "o",
+            color="#171717",
+            markersize=4,
+            label="test split",
+        )
+        loss.legend()
+    _draw_throughput(throughput, run.engine, points, run.config.warmup_steps)
+    _draw_memory(memory, run.engine, points)
+    _caption(figure, _run_caption(run))
+    return figure
+
+
+def plot_comparison(comparison: Comparison) -> Figure:
+    """Loss, throughput and memory of every engine, and their ratios to the reference."""
+    title = f"Comparison with {comparison.reference}"
+    figure, (loss, throughput, memory, ratios) = _figure(4, title)
+    for engine, run in comparison.runs.items():
+        points = run.follow().poll()
+        _draw_loss(loss, engine, points)
+        _draw_throughput(throughput, engine, points, run.config.warmup_steps)
+        _draw_memory(memory, engine, points)
+    loss.legend()
+    _draw_ratios(ratios, comparison)
+    _caption(figure, comparison.caption)
+    return figure
+
+
+def _figure(panels: int, title: str) -> tuple[StaticFigure, np.ndarray]:
+    figure = StaticFigure(figsize=(3.4 * panels, 3.2), layout="constrained")
+    figure.suptitle(title, fontsize=11, fontweight="bold")
+    axes = figure.subplots(1, panels)
+    for panel in axes:
+        panel.grid(True, color="#e5e5e5", linewidth=0.6)
+        panel.set_axisbelow(True)
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.tick_params(labelsize=8)
+    return figure, axes
+
+
+def _draw_loss(axes: Axes, engine: str, points: NewPoints) -> None:
+    colour, dash = STYLES[engine]
+    axes.plot(points.step, points.loss, color=colour, linestyle=dash, linewidth=1.2, label=engine)
+    _label(axes, "Loss", "loss of the batch")
+
+
+def _draw_throughput(axes: Axes, engine: str, points: NewPoints, warmup_steps: int) -> None:
+    colour, dash = STYLES[engine]
+    measured = points.step > warmup_steps
+    step, rate = _smooth(points.step[measured], points.samples[measured], points.seconds[measured])
+    axes.plot(step, rate, color=colour, linestyle=dash, linewidth=1.2, label=engine)
+    axes.set_ylim(bottom=0)
+    _label(axes, "Throughput", "samples per second")
+
+
+def _draw_memory(axes: Axes, engine: str, points: NewPoints) -> None:
+    colour, dash = STYLES[engine]
+    sampled = np.isfinite(points.rss_bytes)
+    axes.plot(
+        points.step[sampled],
+        points.rss_bytes[sampled] / 1e6,
+        color=colour,
+        linestyle=dash,
+        linewidth=1.2,
+        label=engine,
+    )
+    axes.set_ylim(bottom=0)
+    _label(axes, "Memory", "resident set, MB")
+
+
+def _draw_ratios(axes: Axes, comparison: Comparison) -> None:
+    engines = [engine for engine in comparison.engines if engine in comparison.runs]
+    for row, engine in enumerate(engines):
+        ratio = comparison.ratio(engine)
+        colour, _ = STYLES[engine]
+        if not np.isfinite(ratio.median):
+            continue
+        axes.barh(row, ratio.median, color=colour, height=0.55, alpha=0.85)
+        axes.plot([ratio.low, ratio.high], [row, row], color="#171717", linewidth=2)
+        axes.text(
+            ratio.high,
+            row,
+            f"  {ratio.median:.2f}",
+            va="center",
+            ha="left",
+            fontsize=8,
+            clip_on=False,
+        )
+    axes.set_yticks(range(len(engines)), engines, fontsize=8)
+    axes.invert_yaxis()
+    axes.axvline(1.0, color="#737373", linewidth=0.8, linestyle=":")
+    axes.margins(x=0.18)
+    axes.set_title("Speed", fontsize=9, loc="left")
+    axes.set_xlabel(f"throughput over {comparison.reference}, 95 % interval", fontsize=8)
+
+
+def _label(axes: Axes, title: str, unit: str) -> None:
+    axes.set_title(title, fontsize=9, loc="left")
+    axes.set_xlabel("step", fontsize=8)
+    axes.set_ylabel(unit, fontsize=8)
+
+
+def _smooth(
+    step: np.ndarray, samples: np.ndarray, seconds: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Throughput over groups of neighbouring steps: at most about `SMOOTH_POINTS` of them."""
+    if len(step) == 0:
+        return step, seconds
+    group = max(1, len(step) // SMOOTH_POINTS)
+    starts = np.arange(0, len(step), group)
+    rate = np.add.reduceat(samples, starts) / np.add.reduceat(seconds, starts)
+    return step[starts], rate
+
+
+def _run_caption(run: Run) -> str:
+    config = run.config
+    return (
+        f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}, first "
+        f"{config.warmup_steps} steps left out of throughput, {config.threads} threads; "
+        f"{machine_sentence(run.spec['machine'])}"
+    )
+
+
+def _caption(figure: Figure, text: str) -> None:
+    figure.supxlabel(text, fontsize=7, color="#525252")

@@ -1,0 +1,109 @@
+"""Runs: start one, look at one, find one again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.config import TrainingConfig, make_config
+from workbench.data import Dataset, check_fit, load_dataset
+from workbench.errors import DataError, RunFolderError, nearest
+from workbench.models import Model, load_model
+from workbench.run_folder import RunFolder, home
+from workbench.runs.launch import launch
+from workbench.runs.run import Progress, Run, Status
+from workbench.runs.throughput import samples_per_s
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Progress", "Run", "Status", "load_run", "prepare", "runs", "train"]
+
+
+def train(model: Model | str | Path, data: Dataset | str | None = None, **settings: Any) -> Run:
+    """Start training in a worker process and return at once.
+
+    Args:
+        model: a `Model`, or what `load_model` takes.
+        data: a `Dataset`, or what `load_dataset` takes; None: the dataset of the sample.
+        **settings: fields of `TrainingConfig`; what is not given is the model's default.
+
+    Raises:
+        ConfigError: wrong settings, all of them listed.
+        ModelError: the model cannot be loaded.
+        DataError: the dataset cannot be loaded or does not fit the model.
+    """
+    loaded_model, dataset, config = prepare(model, data, settings)
+    folder, worker = launch(loaded_model, dataset, config)
+    return Run(folder, worker=worker, model=loaded_model)
+
+
+def prepare(
+    model: Model | str | Path, data: Dataset | str | None, settings: dict[str, Any]
+) -> tuple[Model, Dataset, TrainingConfig]:
+    """Load and check everything that a run needs, before anything starts."""
+    loaded = model if isinstance(model, Model) else load_model(model)
+    config = make_config({**loaded.defaults, **settings})
+    if data is None:
+        if loaded.dataset is None:
+            raise DataError(
+                f"Model {loaded.name!r} has no dataset of its own; give one as the second argument."
+            )
+        data = loaded.dataset
+    dataset = data if isinstance(data, Dataset) else load_dataset(data)
+    check_fit(loaded, dataset, config.loss)
+    if config.batch_size > len(dataset.train):
+        raise DataError(
+            f"batch_size={config.batch_size} is more than the {len(dataset.train)} training "
+            f"samples of {dataset.name!r}; choose {len(dataset.train)} or less."
+        )
+    return loaded, dataset, config
+
+
+def load_run(run_id: str | Path) -> Run:
+    """A run by its id, or by the path of its folder.
+
+    Raises:
+        RunFolderError: there is none, or it is from a newer version.
+    """
+    path = Path(run_id)
+    if not path.is_dir():
+        path = home() / "runs" / str(run_id)
+    if not path.is_dir():
+        known = [folder.name for folder in _run_paths()]
+        hint = nearest(str(run_id), known) if known else "There are no runs here yet."
+        raise RunFolderError(f"No run {str(run_id)!r} in {home() / 'runs'}. {hint}")
+    return Run(RunFolder(path))
+
+
+def runs() -> pd.DataFrame:
+    """The runs in this working directory, newest first.
+
+    Columns: id, model, engine, status, steps, loss (last recorded), samples_per_s.
+    """
+    import pandas as pd
+
+    columns = ["id", "model", "engine", "status", "steps", "loss", "samples_per_s"]
+    return pd.DataFrame([_row(path) for path in reversed(_run_paths())], columns=columns)
+
+
+def _run_paths() -> list[Path]:
+    folder = home() / "runs"
+    return sorted(path for path in folder.glob("*") if (path / "spec.json").exists())
+
+
+def _row(path: Path) -> dict[str, Any]:
+    try:
+        run = Run(RunFolder(path))
+    except RunFolderError:
+        return {"id": path.name, "status": "unreadable"}
+    points = run.follow().poll()
+    return {
+        "id": run.id,
+        "model": run.spec["model"],
+        "engine": run.engine,
+        "status": run.status,
+        "steps": len(points.step),
+        "loss": points.loss[-1] if len(points.loss) else float("nan"),
+        "samples_per_s": samples_per_s(points, run.config.warmup_steps),
+    }

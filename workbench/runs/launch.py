@@ -1,0 +1,127 @@
+"""Starts the worker process of a run and looks after its end."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.config import TrainingConfig
+from workbench.data import Dataset
+from workbench.machine import describe_machine, package_versions
+from workbench.models import Model
+from workbench.run_folder import RunFolder
+
+LOG_TAIL_LINES = 12
+
+Worker = subprocess.Popen[bytes]
+
+
+def launch(
+    model: Model, dataset: Dataset, config: TrainingConfig, *, granted_steps: int | None = None
+) -> tuple[RunFolder, Worker]:
+    """Write a run folder and start its worker.
+
+    Args:
+        model: what to train.
+        dataset: what to train it on.
+        config: how.
+        granted_steps: how many steps the worker may take before it waits for more; None: all.
+    """
+    folder = RunFolder.create(f"{model.name}-{config.engine}")
+    model.save(folder.model_path)
+    dataset.save(folder.data_path)
+    folder.write_control(state="run", granted_steps=granted_steps)
+    folder.write_spec(
+        {
+            "config": config.model_dump(),
+            "model": model.name,
+            "dataset": dataset.name,
+            "samples": len(dataset.train),
+            "machine": describe_machine(),
+            "versions": package_versions(),
+            "launched": time.time(),
+        }
+    )
+    worker = _start(folder, config, model.pickle_sha256)
+    threading.Thread(
+        target=_see_to_the_end, args=(folder, worker), name=f"watch-{folder.id}", daemon=True
+    ).start()
+    return folder, worker
+
+
+def _start(folder: RunFolder, config: TrainingConfig, module_sha256: str | None) -> Worker:
+    with folder.log_path.open("wb") as log:
+        return subprocess.Popen(
+            [sys.executable, "-m", "workbench.worker", str(folder.path)],
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            env=_environment(config, module_sha256),
+            # An interrupt in the terminal or kernel is the watcher's to handle, not the worker's.
+            start_new_session=True,
+        )
+
+
+def _environment(config: TrainingConfig, module_sha256: str | None) -> Mapping[str, str]:
+    environment = {
+        **os.environ,
+        "WORKBENCH_PARENT_PID": str(os.getpid()),
+        "OMP_NUM_THREADS": str(config.threads),
+        "PYTHONUNBUFFERED": "1",
+    }
+    environment.pop("WORKBENCH_MODULE_SHA256", None)
+    if module_sha256 is not None:
+        environment["WORKBENCH_MODULE_SHA256"] = module_sha256
+    return environment
+
+
+def _see_to_the_end(folder: RunFolder, worker: Worker) -> None:
+    """Wait for the worker; when it died without a summary, write one that says how."""
+    status = worker.wait()
+    if folder.summary_path.exists():
+        return
+    # A full disk leaves no room for the summary either; then the exit status tells `Run.error`.
+    with contextlib.suppress(OSError):
+        folder.write_summary(
+            {"status": "failed", "error": describe_death(folder, status), "ended": time.time()}
+        )
+
+
+def describe_death(folder: RunFolder, exit_status: int) -> dict[str, str]:
+    """Why a worker that left no summary ended, from its exit status and the end of its log."""
+    if exit_status < 0:
+        name = signal.Signals(-exit_status).name
+        hint = {
+            "SIGKILL": " Something ended it from outside; often the system, out of memory.",
+            "SIGSEGV": " Native code crashed.",
+            "SIGFPE": " Native code crashed: ONNX Runtime does so on some graphs.",
+            "SIGABRT": " Native code gave up.",
+        }.get(name, "")
+        message = f"The worker was ended by {name}.{hint}"
+        kind = name
+    else:
+        message = f"The worker ended with exit status {exit_status} and no summary."
+        kind = "Exit"
+    return {"type": kind, "message": message, "traceback": log_tail(folder.log_path)}
+
+
+def log_tail(path: Path) -> str:
+    """The last lines of a worker's log."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError:
+        return ""
+    return "\n".join(lines[-LOG_TAIL_LINES:])
+
+
+def spec_config(spec: Mapping[str, Any]) -> TrainingConfig:
+    """The settings that a run was started with."""
+    return TrainingConfig(**spec["config"])

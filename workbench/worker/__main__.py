@@ -1,0 +1,153 @@
+"""Train one run: `python -m workbench.worker RUN_FOLDER`.
+
+Exit status: 0 completed or stopped; 1 failed, the summary says why; 73 another worker has the run
+folder; 74 the run folder cannot be read or written.
+"""
+
+from __future__ import annotations
+
+import errno
+import faulthandler
+import os
+import sys
+import threading
+import time
+import traceback
+from pathlib import Path
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+from workbench.config import make_config
+from workbench.data import load_saved_dataset
+from workbench.engines import engine_class
+from workbench.engines.base import EngineSetup
+from workbench.errors import RunFolderError, WorkbenchError
+from workbench.events import EventWriter
+from workbench.run_folder import RunFolder
+from workbench.worker import memory
+from workbench.worker.control import Control
+from workbench.worker.loop import train
+
+EXIT_FAILED = 1
+EXIT_BUSY = 73
+EXIT_UNWRITABLE = 74
+PARENT_ENV = "WORKBENCH_PARENT_PID"
+ORPHAN_POLL_S = 0.5
+ORPHAN_GRACE_S = 10.0
+
+
+def main() -> int:
+    folder = RunFolder(Path(sys.argv[1]))
+    faulthandler.enable()
+    try:
+        with FileLock(folder.lock_path, timeout=0):
+            return run(folder)
+    except Timeout:
+        print(f"Run {folder.id} already has a worker; two cannot share a folder.", file=sys.stderr)
+        return EXIT_BUSY
+    except (RunFolderError, OSError) as error:
+        print(error, file=sys.stderr)
+        return EXIT_UNWRITABLE
+
+
+def run(folder: RunFolder) -> int:
+    """Build the engine, train, and write the summary, whatever happens."""
+    spec = folder.read_spec()
+    if folder.read_summary() is not None:
+        raise RunFolderError(f"Run {folder.id} has ended; start a new one instead.")
+    control = Control(folder.control_path)
+    stop_without_parent(control)
+    summary: dict[str, Any] = {"engine": spec["config"]["engine"], "error": None}
+    try:
+        summary.update(train_run(folder, spec, control))
+    except Exception as error:
+        traceback.print_exc()
+        summary.update(status="failed", error=describe(error))
+    summary.update(peak_rss_bytes=memory.peak_rss_bytes(), ended=time.time())
+    folder.write_summary(summary)
+    return EXIT_FAILED if summary["error"] else 0
+
+
+def train_run(folder: RunFolder, spec: dict[str, Any], control: Control) -> dict[str, Any]:
+    config = make_config(spec["config"])
+    if config.memory_limit_bytes is not None:
+        hold_memory_limit(folder, config.engine, config.memory_limit_bytes)
+    events = EventWriter(folder.events_path)
+    events.write("started", pid=os.getpid(), engine=config.engine)
+    dataset = load_saved_dataset(folder.data_path)
+
+    rss_before_bytes = memory.rss_bytes()
+    engine = engine_class(config.engine)(
+        EngineSetup(
+            model_path=folder.model_path,
+            artifacts_path=folder.artifacts_path,
+            config=config,
+            report=lambda text: events.write("phase", text=text),
+        )
+    )
+    events.write("built", rss_before_bytes=rss_before_bytes)
+
+    result = train(folder, engine, dataset, config, control, events)
+    evaluation = result.evaluation
+    return {
+        "status": result.status,
+        "steps": result.steps,
+        "evaluation": evaluation._asdict() if evaluation else None,
+        "rss_before_bytes": rss_before_bytes,
+    }
+
+
+def describe(error: Exception) -> dict[str, str]:
+    """What a watcher needs to explain a failure."""
+    message = str(error) or type(error).__name__
+    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+        message = "The disk is full. What was written before is kept; free some space and retrain."
+    elif not isinstance(error, WorkbenchError):
+        message = f"{type(error).__name__}: {message}"
+    return {
+        "type": type(error).__name__,
+        "message": message,
+        "traceback": "".join(traceback.format_exception(error)),
+    }
+
+
+def hold_memory_limit(folder: RunFolder, engine: str, limit_bytes: int) -> None:
+    def report(resident_bytes: int) -> None:
+        message = (
+            f"The worker's resident memory reached {resident_bytes / 1e6:.0f} MB, over its limit "
+            f"of {limit_bytes / 1e6:.0f} MB. Raise memory_limit_bytes or lower the batch size."
+        )
+        print(message, file=sys.stderr)
+        folder.write_summary(
+            {
+                "engine": engine,
+                "status": "failed",
+                "error": {"type": "MemoryLimit", "message": message, "traceback": ""},
+                "peak_rss_bytes": memory.peak_rss_bytes(),
+                "ended": time.time(),
+            }
+        )
+
+    memory.hold_limit(limit_bytes, report)
+
+
+def stop_without_parent(control: Control) -> None:
+    """End this process when the one that started it is gone."""
+    parent = os.environ.get(PARENT_ENV)
+    if parent is None:
+        return
+
+    def watch() -> None:
+        while os.getppid() == int(parent):
+            time.sleep(ORPHAN_POLL_S)
+        print("The process that started this worker is gone; stopping.", file=sys.stderr)
+        control.request_stop()
+        time.sleep(ORPHAN_GRACE_S)
+        os._exit(1)
+
+    threading.Thread(target=watch, name="parent-watch", daemon=True).start()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,65 @@
+"""What the watchers of a run want of its worker, read from control.json before each step."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+POLL_S = 0.002
+"""How often a waiting worker looks for a new wish."""
+
+
+class Control:
+    """The wishes of the watchers: `run`, `pause` or `stop`, and how many steps are granted."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stamp: tuple[int, int] | None = None
+        self._state = "run"
+        self._granted_steps: int | None = None
+        self._stop_signal = False
+        signal.signal(signal.SIGTERM, self._on_signal)
+
+    def _on_signal(self, *_: Any) -> None:
+        self._stop_signal = True
+
+    def request_stop(self) -> None:
+        """Stop before the next step; callable from any thread."""
+        self._stop_signal = True
+
+    def stop_wanted(self) -> bool:
+        self._refresh()
+        return self._stop_signal or self._state == "stop"
+
+    def pause_wanted(self) -> bool:
+        self._refresh()
+        return self._state == "pause"
+
+    def may_step(self, done_steps: int) -> bool:
+        """Whether the worker may take the step after `done_steps`: no wish stands against it."""
+        self._refresh()
+        if self._stop_signal or self._state != "run":
+            return False
+        return self._granted_steps is None or done_steps < self._granted_steps
+
+    def wait(self) -> None:
+        """Give the watchers a moment to change their wish."""
+        time.sleep(POLL_S)
+
+    def _refresh(self) -> None:
+        # Costs one stat a step. The file is only ever replaced whole, so its identity tells.
+        try:
+            status = os.stat(self._path)
+        except FileNotFoundError:
+            return
+        stamp = (status.st_ino, status.st_mtime_ns)
+        if stamp == self._stamp:
+            return
+        wish = json.loads(self._path.read_text(encoding="utf-8"))
+        self._state = wish["state"]
+        self._granted_steps = wish.get("granted_steps")
+        self._stamp = stamp

@@ -1,0 +1,126 @@
+"""The training loop that every engine runs in."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import NamedTuple
+
+from workbench.checkpoint import all_finite, write_checkpoint
+from workbench.config import TrainingConfig
+from workbench.data import Dataset, Split
+from workbench.engines.base import Engine
+from workbench.errors import EngineError
+from workbench.events import EventWriter
+from workbench.run_folder import RunFolder
+from workbench.worker.control import Control
+from workbench.worker.evaluation import EvaluationResult, evaluate
+from workbench.worker.recorder import StepRecorder
+
+
+class LoopResult(NamedTuple):
+    """How the loop ended."""
+
+    status: str
+    """`completed` or `stopped`."""
+    steps: int
+    evaluation: EvaluationResult | None
+
+
+class NonFiniteLossError(EngineError):
+    """The loss became NaN or infinite; training on would only spread it."""
+
+
+def train(
+    folder: RunFolder,
+    engine: Engine,
+    dataset: Dataset,
+    config: TrainingConfig,
+    control: Control,
+    events: EventWriter,
+) -> LoopResult:
+    """Train until the steps are done, a watcher wants a stop, or the loss is no number.
+
+    A step is: feed the batch, forward, backward, optimizer step, gradient reset, loss read back.
+
+    Raises:
+        NonFiniteLossError: names the step; the last good checkpoint stays.
+        OSError: the run folder cannot be written.
+    """
+    total_steps = total_steps_of(dataset.train, config)
+    recorder = StepRecorder(events, config.batch_size)
+    evaluation: EvaluationResult | None = None
+
+    save_checkpoint(folder, engine, 0, events)
+    epoch = 0
+    while recorder.done_steps < total_steps:
+        epoch += 1
+        batches = dataset.train.batches(config.batch_size, config.seed, epoch)
+        while recorder.done_steps < total_steps:
+            if not control.may_step(recorder.done_steps):
+                recorder.flush()
+                if not wait_for_grant(recorder.done_steps, control, events):
+                    save_checkpoint(folder, engine, recorder.done_steps, events)
+                    return LoopResult("stopped", recorder.done_steps, evaluation)
+
+            started = time.perf_counter()
+            batch = next(batches, None)
+            if batch is None:
+                break
+            loss = engine.train_step(batch)
+            recorder.add(epoch, loss, time.perf_counter() - started)
+
+            if not math.isfinite(loss):
+                recorder.flush()
+                raise NonFiniteLossError(
+                    f"The loss is {loss} at step {recorder.done_steps}. Lower the learning rate "
+                    f"(now {config.learning_rate:g}) or look for extreme values in the data."
+                )
+
+        recorder.flush()
+        save_checkpoint(folder, engine, recorder.done_steps, events)
+        if config.evaluate and dataset.test is not None:
+            evaluation = evaluate(engine, dataset.test, config, control.stop_wanted)
+            if evaluation is None:
+                continue
+            events.write(
+                "evaluation",
+                step=recorder.done_steps,
+                epoch=epoch,
+                loss=evaluation.loss if math.isfinite(evaluation.loss) else None,
+                accuracy=evaluation.accuracy,
+            )
+    return LoopResult("completed", recorder.done_steps, evaluation)
+
+
+def total_steps_of(split: Split, config: TrainingConfig) -> int:
+    """Optimizer steps of the whole run: those asked for, or those of its epochs."""
+    if config.steps is not None:
+        return config.steps
+    return config.epochs * (len(split) // config.batch_size)
+
+
+def wait_for_grant(done_steps: int, control: Control, events: EventWriter) -> bool:
+    """Wait until the next step may be taken; False when a stop is wanted instead."""
+    paused = False
+    while not control.may_step(done_steps):
+        if control.stop_wanted():
+            return False
+        if control.pause_wanted() != paused:
+            paused = not paused
+            events.write("paused" if paused else "resumed")
+        control.wait()
+    if paused:
+        events.write("resumed")
+    return True
+
+
+def save_checkpoint(folder: RunFolder, engine: Engine, step: int, events: EventWriter) -> None:
+    """Keep the weights after `step` if all are finite; only the newest good checkpoint is kept."""
+    weights = engine.weights()
+    if not all_finite(weights):
+        return
+    older = folder.checkpoints()
+    write_checkpoint(folder.checkpoint_path(step), weights, engine.save_state)
+    events.write("checkpoint", step=step)
+    folder.remove_checkpoints([path for path in older if path != folder.checkpoint_path(step)])

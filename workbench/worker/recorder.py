@@ -1,0 +1,52 @@
+"""Turns single steps into few events, so that recording costs next to nothing."""
+
+from __future__ import annotations
+
+import time
+
+from workbench.events import EventWriter, finite_or_none
+from workbench.worker.memory import rss_bytes
+
+FLUSH_S = 0.1
+"""Steps are gathered for this long before they are written as one event."""
+
+
+class StepRecorder:
+    """Gathers the steps of a run and writes them, with the resident set, ten times a second."""
+
+    def __init__(self, events: EventWriter, batch_size: int) -> None:
+        self._events = events
+        self._batch_size = batch_size
+        self._losses: list[float] = []
+        self._seconds: list[float] = []
+        self._epoch = 1
+        self._last_flush = 0.0
+        self.done_steps = 0
+
+    def add(self, epoch: int, loss: float, seconds: float) -> None:
+        """Record one step of `epoch` (from 1) that took `seconds`."""
+        if epoch != self._epoch:
+            self.flush()
+            self._epoch = epoch
+        self._losses.append(loss)
+        self._seconds.append(seconds)
+        self.done_steps += 1
+        if time.perf_counter() - self._last_flush > FLUSH_S:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what was gathered. Nothing is written twice, and nothing if there is nothing."""
+        self._last_flush = time.perf_counter()
+        if not self._losses:
+            return
+        self._events.write(
+            "steps",
+            first_step=self.done_steps - len(self._losses) + 1,
+            epoch=self._epoch,
+            losses=finite_or_none(self._losses),
+            seconds=self._seconds,
+            batch_size=self._batch_size,
+            rss_bytes=rss_bytes(),
+        )
+        self._losses.clear()
+        self._seconds.clear()
