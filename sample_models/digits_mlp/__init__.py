@@ -1,0 +1,65 @@
+"""Handwritten digits and the smallest network that reads them."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import TYPE_CHECKING
+
+from sample_models.sample import Sample
+from workbench.models.specs import TensorSpec
+
+if TYPE_CHECKING:
+    import torch
+
+    from workbench.data import Dataset
+
+
+def build() -> torch.nn.Module:
+    """64-128-64-10 with ReLU."""
+    from torch import nn
+
+    return nn.Sequential(
+        OrderedDict(
+            flatten=nn.Flatten(),
+            hidden1=nn.Linear(64, 128),
+            relu1=nn.ReLU(),
+            hidden2=nn.Linear(128, 64),
+            relu2=nn.ReLU(),
+            output=nn.Linear(64, 10),
+        )
+    )
+
+
+def load_digits(test_fraction: float, seed: int) -> Dataset:
+    """1,797 images (1, 8, 8), float32 from 0 to 1, and the digit that each shows, int64.
+
+    Source: the test set of "Optical Recognition of Handwritten Digits" (E. Alpaydin, C. Kaynak,
+    UCI Machine Learning Repository, 1998), as scikit-learn ships it.
+    """
+    from sklearn import datasets
+
+    from workbench.data.rows import make_rows, split_rows
+
+    images, digits = datasets.load_digits(return_X_y=True)
+    # Pixels count from 0 to 16.
+    rows = make_rows([images.reshape(-1, 1, 8, 8) / 16], digits)
+    names = tuple(str(digit) for digit in range(10))
+    return split_rows(rows._replace(classes=names), "digits", test_fraction, seed)
+
+
+SAMPLE = Sample(
+    name="digits-mlp",
+    card="",
+    build=build,
+    dataset_name="digits",
+    dataset=load_digits,
+    defaults={
+        "loss": "cross_entropy",
+        "optimizer": "adamw",
+        "learning_rate": 1e-3,
+        "batch_size": 32,
+        "epochs": 20,
+    },
+    inputs=(TensorSpec("image", ("batch", 1, 8, 8), "float32"),),
+    outputs=(TensorSpec("logits", ("batch", 10), "float32"),),
+)

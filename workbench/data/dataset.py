@@ -1,0 +1,116 @@
+"""A named dataset: the split to train on, the split to test on, and what its classes are called."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.data.split import Split
+from workbench.errors import DataError
+
+FORMAT_VERSION = 1
+"""Version of the saved layout, written in data.json. A newer one is refused."""
+
+MAP_FROM_BYTES = 64 << 20
+"""Arrays of this size and more are memory-mapped when they are loaded; smaller ones are read."""
+
+
+class Dataset:
+    """Rows to train on and rows to test on.
+
+    Attributes:
+        name: what figures and messages call it.
+        train: the split that steps are taken on.
+        test: the split that is evaluated after an epoch, or None.
+        classes: names of the classes in the order of their numbers, or None.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        train: Split,
+        test: Split | None = None,
+        classes: tuple[str, ...] | None = None,
+    ) -> None:
+        self.name = name
+        self.train = train
+        self.test = test
+        self.classes = classes
+
+    def __repr__(self) -> str:
+        return f"Dataset({self.name!r}, train={self.train!r}, test={self.test!r})"
+
+    def save(self, folder: Path) -> None:
+        """Write one .npy file an array and data.json into a new folder, whole or not at all.
+
+        Raises:
+            DataError: `folder` holds something already.
+        """
+        folder = Path(folder)
+        if folder.exists() and any(folder.iterdir()):
+            raise DataError(f"{folder} is not empty; save the dataset into a new folder.")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
+        try:
+            record: dict[str, Any] = {
+                "format": FORMAT_VERSION,
+                "name": self.name,
+                "classes": self.classes,
+                "inputs": len(self.train.inputs),
+                "test": self.test is not None,
+            }
+            _write_split(temporary, "train", self.train)
+            if self.test is not None:
+                _write_split(temporary, "test", self.test)
+            (temporary / "data.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
+            os.replace(temporary, folder)
+        except BaseException:
+            shutil.rmtree(temporary, ignore_errors=True)
+            raise
+
+
+def load_saved_dataset(folder: Path) -> Dataset:
+    """The dataset that `Dataset.save` wrote; large arrays are memory-mapped, read-only.
+
+    Raises:
+        DataError: `folder` is no saved dataset, is incomplete, or is from a newer version.
+    """
+    path = Path(folder) / "data.json"
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        if record["format"] > FORMAT_VERSION:
+            raise DataError(
+                f"{folder} was written by a newer workbench (format {record['format']}; this one "
+                f"reads up to {FORMAT_VERSION}). Upgrade the workbench to open it."
+            )
+        train = _read_split(path.parent, "train", record["inputs"])
+        test = _read_split(path.parent, "test", record["inputs"]) if record["test"] else None
+        classes = None if record["classes"] is None else tuple(record["classes"])
+        return Dataset(record["name"], train, test, classes)
+    except FileNotFoundError as error:
+        raise DataError(f"{folder} is not a saved dataset: {error.filename} is missing.") from None
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{folder} is not a readable saved dataset: {error}.") from error
+
+
+def _write_split(folder: Path, split_name: str, split: Split) -> None:
+    for index, array in enumerate(split.inputs):
+        np.save(folder / f"{split_name}-input-{index}.npy", array, allow_pickle=False)
+    np.save(folder / f"{split_name}-target.npy", split.target, allow_pickle=False)
+
+
+def _read_split(folder: Path, split_name: str, input_count: int) -> Split:
+    inputs = [_read_array(folder / f"{split_name}-input-{i}.npy") for i in range(input_count)]
+    return Split(inputs, _read_array(folder / f"{split_name}-target.npy"))
+
+
+def _read_array(path: Path) -> np.ndarray:
+    large = path.stat().st_size >= MAP_FROM_BYTES
+    array: np.ndarray = np.load(path, mmap_mode="r" if large else None, allow_pickle=False)
+    return array

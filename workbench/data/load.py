@@ -1,0 +1,152 @@
+"""`load_dataset`: every source of rows, told apart by what it is."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.data.dataset import Dataset
+from workbench.data.rows import Rows, make_rows, split_rows
+from workbench.errors import DataError, nearest
+from workbench.models import Model
+
+DEFAULT_TEST_FRACTION = 0.2
+
+
+def load_dataset(
+    source: Any,
+    target: Any = None,
+    *,
+    name: str | None = None,
+    test_fraction: float = DEFAULT_TEST_FRACTION,
+    seed: int = 0,
+    classes: tuple[str, ...] | None = None,
+    target_dtype: str | None = None,
+    image_size: tuple[int, int] | None = None,
+) -> Dataset:
+    """Load a dataset and split it.
+
+    Floating inputs become float32, integers and booleans int64. Integer targets are class numbers
+    (int64); text labels become class numbers in alphabetical order; other targets are float32.
+
+    Args:
+        source: the name of a sample dataset ("digits") or of a sample model; a sample `Model`; an
+            array, or a tuple or dict of arrays, one a model input, each (rows, ...); the path of a
+            .npz file, of a .csv file, or of a folder with one subfolder of images a class; a
+            map-style torch Dataset that yields (inputs, target).
+        target: for arrays, the targets (rows, ...); for .csv, the name of the target column; for
+            .npz, the name of the target member (default: y, target, targets, label or labels).
+        name: what figures call it; None: taken from the source.
+        test_fraction: share of the rows held out for testing, 0 to below 1.
+        seed: of the draw of the test rows.
+        classes: names of the classes in the order of their numbers.
+        target_dtype: "float32" or "int64" to override what the target's own dtype implies.
+        image_size: (height, width) in pixels to which a folder's images are resized; None: they
+            must all have one size.
+
+    Raises:
+        DataError: the source is unknown, missing or damaged; it holds NaN or infinity, objects or
+            no rows; inputs and target differ in length.
+    """
+    sample = _sample_name(source)
+    if sample is not None:
+        if target is not None:
+            raise DataError(f"Dataset {sample!r} has a target of its own; leave target out.")
+        dataset = _load_sample(sample, test_fraction, seed)
+        return Dataset(name or dataset.name, dataset.train, dataset.test, dataset.classes)
+    found, rows = _read(source, target, target_dtype, image_size)
+    if classes is not None:
+        rows = rows._replace(classes=tuple(classes))
+    return split_rows(rows, name or found, test_fraction, seed)
+
+
+def _sample_name(source: Any) -> str | None:
+    """The name if `source` speaks of a sample, None if it is something to read."""
+    if isinstance(source, Model):
+        if source.dataset is None:
+            raise DataError(
+                f"Model {source.name!r} has no dataset of its own; only samples have. "
+                "Give arrays, a file, a folder of images or a torch Dataset."
+            )
+        return source.dataset
+    if not isinstance(source, str):
+        return None
+    looks_like_path = "/" in source or "\\" in source or Path(source).suffix in (".npz", ".csv")
+    return None if looks_like_path or Path(source).exists() else source
+
+
+def _load_sample(name: str, test_fraction: float, seed: int) -> Dataset:
+    from sample_models import DATASETS, SAMPLES
+
+    known = SAMPLES[name].dataset_name if name in SAMPLES else name
+    if known not in DATASETS:
+        raise DataError(
+            f"No dataset {name!r}: no sample of that name, and no such file or folder. "
+            f"{nearest(name, DATASETS)}"
+        )
+    return DATASETS[known](test_fraction, seed)
+
+
+def _read(
+    source: Any, target: Any, target_dtype: str | None, image_size: tuple[int, int] | None
+) -> tuple[str, Rows]:
+    """A name and the rows of `source`."""
+    if isinstance(source, str | Path):
+        path = Path(source)
+        return path.stem, _read_path(path, target, target_dtype, image_size)
+    if _is_torch_dataset(source):
+        from workbench.data.torch_rows import read_torch_dataset
+
+        return type(source).__name__, read_torch_dataset(source, target_dtype)
+    if isinstance(source, Mapping):
+        inputs = tuple(source.values())
+    elif isinstance(source, tuple):
+        inputs = source
+    elif hasattr(source, "__array__") or isinstance(source, list):
+        inputs = (source,)
+    else:
+        raise DataError(
+            f"Cannot load a dataset from {type(source).__name__}. Give the name of a sample, "
+            "arrays, a .npz or .csv file, a folder of images or a map-style torch Dataset."
+        )
+    if target is None:
+        raise DataError("Arrays need their target: load_dataset(inputs, target).")
+    return "arrays", make_rows([_as_array(one) for one in inputs], _as_array(target), target_dtype)
+
+
+def _read_path(
+    path: Path, target: Any, target_dtype: str | None, image_size: tuple[int, int] | None
+) -> Rows:
+    if not path.exists():
+        raise DataError(f"{path} does not exist; check the path, relative to {Path.cwd()}.")
+    if target is not None and not isinstance(target, str):
+        raise DataError(
+            f"target={type(target).__name__} with a path: give the name of the target in it."
+        )
+    if path.is_dir():
+        from workbench.data.image_folder import read_image_folder
+
+        return read_image_folder(path, image_size)
+    if path.suffix == ".npz":
+        from workbench.data.npz_file import read_npz
+
+        return read_npz(path, target, target_dtype)
+    if path.suffix == ".csv":
+        from workbench.data.csv_file import read_csv
+
+        return read_csv(path, target, target_dtype)
+    raise DataError(f"{path} is neither .npz nor .csv nor a folder of images.")
+
+
+def _is_torch_dataset(source: Any) -> bool:
+    # A torch Dataset can only exist where torch is loaded already.
+    data = sys.modules.get("torch.utils.data")
+    return data is not None and isinstance(source, data.Dataset)
+
+
+def _as_array(values: Any) -> Any:
+    """`values` as an array; a tensor by way of the CPU."""
+    detach = getattr(values, "detach", None)
+    return detach().cpu().numpy() if callable(detach) else values

@@ -1,0 +1,121 @@
+"""From whatever holds rows to checked arrays, and from arrays to a dataset with two splits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.data.dataset import Dataset
+from workbench.data.split import Split
+from workbench.errors import DataError
+
+SCAN_BYTES = 16 << 20
+"""NaN is looked for in pieces of about this size, so that a memory map is never read whole."""
+
+
+class Rows(NamedTuple):
+    """Every row of a source, before it is split."""
+
+    inputs: tuple[np.ndarray, ...]
+    target: np.ndarray
+    classes: tuple[str, ...] | None = None
+
+
+def make_rows(inputs: Sequence[Any], target: Any, target_dtype: str | None = None) -> Rows:
+    """Arrays as models take them: float32 or int64; text labels become class numbers.
+
+    Raises:
+        DataError: a dtype that cannot be fed, NaN or infinity, or lengths that differ.
+    """
+    arrays = tuple(_feedable(array, f"input {index}") for index, array in enumerate(inputs))
+    labels = np.asarray(target)
+    classes: tuple[str, ...] | None = None
+    if labels.dtype.kind in "US":
+        names, labels = np.unique(labels, return_inverse=True)
+        classes = tuple(str(name) for name in names)
+    if target_dtype not in (None, "float32", "int64"):
+        raise DataError(f"target_dtype={target_dtype!r}: choose 'float32' or 'int64'.")
+    if target_dtype is not None and labels.dtype.kind in "biuf":
+        labels = labels.astype(target_dtype)
+    split = Split(arrays, _feedable(labels, "the target"))
+    return Rows(split.inputs, split.target, classes)
+
+
+def split_rows(rows: Rows, name: str, test_fraction: float, seed: int) -> Dataset:
+    """A dataset whose test split is `test_fraction` of the rows, drawn by `seed`.
+
+    Raises:
+        DataError: the fraction is not in [0, 1), or leaves nothing to train on.
+    """
+    count = len(rows.target)
+    test_count = held_out_count(count, test_fraction)
+    order = np.random.default_rng(seed).permutation(count)
+    # Sorted: the rows keep their order within a split, and a memory map is read forwards.
+    test_rows, train_rows = np.sort(order[:test_count]), np.sort(order[test_count:])
+    whole = Split(rows.inputs, rows.target)
+    test = Split(*whole.batch(test_rows)) if test_count else None
+    return Dataset(name, Split(*whole.batch(train_rows)), test, rows.classes)
+
+
+def held_out_count(count: int, test_fraction: float) -> int:
+    """How many of `count` rows are for testing.
+
+    Raises:
+        DataError: the fraction is not in [0, 1), or leaves nothing to train on.
+    """
+    if not 0 <= test_fraction < 1:
+        raise DataError(f"test_fraction={test_fraction}: choose a number from 0 to below 1.")
+    test_count = round(count * test_fraction)
+    if test_count >= count:
+        raise DataError(
+            f"test_fraction={test_fraction} of {count} rows leaves none to train on; choose less."
+        )
+    return test_count
+
+
+def first_not_finite(array: np.ndarray) -> int | None:
+    """Index of the first row that holds NaN or infinity, or None."""
+    if array.dtype.kind != "f" or array.size == 0:
+        return None
+    step = max(1, SCAN_BYTES // max(1, array[0].nbytes))
+    for start in range(0, len(array), step):
+        piece = array[start : start + step]
+        finite = np.isfinite(piece)
+        if not finite.all():
+            bad = ~finite.reshape(len(piece), -1).all(axis=1)
+            return start + int(np.argmax(bad))
+    return None
+
+
+def refuse_not_finite(array: np.ndarray, what: str) -> None:
+    """Raise a DataError that names the first row of `array` with NaN or infinity, if any."""
+    row = first_not_finite(array)
+    if row is None:
+        return
+    values = array[row].reshape(-1) if array.ndim > 1 else array[row : row + 1]
+    kind = "NaN" if np.isnan(values).any() else "infinity"
+    raise DataError(f"{what} holds {kind} in row {row}; remove or fill such rows before training.")
+
+
+def _feedable(values: Any, what: str) -> np.ndarray:
+    try:
+        array = np.asarray(values)
+    except ValueError as error:
+        raise DataError(
+            f"{what} is ragged: {error}. Give rows of one shape, for instance by padding."
+        ) from None
+    if array.dtype.kind in "biu":
+        array = array.astype(np.int64, copy=False)
+    elif array.dtype.kind == "f":
+        refuse_not_finite(array, what)
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float32, copy=False)
+    else:
+        raise DataError(
+            f"{what} has dtype {array.dtype}, which cannot be fed to a model; "
+            "give numbers (float32 or int64)."
+        )
+    refuse_not_finite(array, f"{what}, as float32,")
+    return array

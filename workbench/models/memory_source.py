@@ -1,0 +1,140 @@
+"""A model that is an `nn.Module` in the caller's memory."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import hmac
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from typing_extensions import override
+
+from workbench.errors import ModelError
+from workbench.models.example_inputs import read_arrays, write_arrays
+from workbench.models.module_source import ModuleSource
+from workbench.models.module_specs import ModuleSpecs
+from workbench.models.search_path import add_to_search_path, search_entry
+from workbench.models.specs import TensorSpec
+
+if TYPE_CHECKING:
+    import torch
+
+PICKLE_FILE = "module.pkl"
+
+SHA256_VARIABLE = "WORKBENCH_MODULE_SHA256"
+"""Environment variable in which a parent names the one pickle that its worker may read."""
+
+
+class MemorySource(ModuleSource):
+    """A snapshot of a module; it crosses to a worker by cloudpickle.
+
+    Unpickling runs code, so a pickle is read only where the environment holds its SHA-256: the
+    parent that wrote the file puts it there for the worker that it starts at once.
+    """
+
+    kind: ClassVar[str] = "module"
+
+    def __init__(
+        self,
+        specs: ModuleSpecs,
+        examples: tuple[np.ndarray, ...],
+        *,
+        snapshot: torch.nn.Module | None = None,
+        pickle_path: Path | None = None,
+    ) -> None:
+        self._specs = specs
+        self._examples = examples
+        self._snapshot = snapshot
+        self._pickle_path = pickle_path
+        self._search_path: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, module: torch.nn.Module, examples: tuple[np.ndarray, ...]) -> MemorySource:
+        """A source that keeps a copy of `module` as it is now, on the CPU."""
+        try:
+            snapshot = copy.deepcopy(module).cpu()
+        except Exception as error:
+            raise ModelError(
+                f"{type(module).__name__} cannot be copied: {error}. Give a factory instead, as "
+                '"package.module:factory".'
+            ) from error
+        return cls(ModuleSpecs.of(snapshot, examples), examples, snapshot=snapshot)
+
+    @property
+    @override
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        return self._specs.inputs
+
+    @property
+    @override
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        return self._specs.outputs
+
+    @override
+    def build(self) -> torch.nn.Module:
+        if self._snapshot is None:
+            self._snapshot = self._unpickle()
+        return copy.deepcopy(self._snapshot)
+
+    @override
+    def example_inputs(self) -> tuple[np.ndarray, ...]:
+        return tuple(array.copy() for array in self._examples)
+
+    @override
+    def write(self, folder: Path) -> dict[str, Any]:
+        import cloudpickle
+
+        module = self.build()
+        try:
+            content = cloudpickle.dumps(module)
+        except Exception as error:
+            raise ModelError(
+                f"{type(module).__name__} cannot cross to a worker process: {error}. Give a "
+                'factory instead, as "package.module:factory".'
+            ) from error
+        (folder / PICKLE_FILE).write_bytes(content)
+        self.pickle_sha256 = hashlib.sha256(content).hexdigest()
+        write_arrays(folder, self._examples)
+        # Classes of an importable file are pickled by name, so a worker must find that file too.
+        names = {type(child).__module__ for child in module.modules()}
+        entries = {search_entry(name) for name in names} | set(self._search_path)
+        return {
+            "specs": self._specs.to_json(),
+            "search_path": sorted(entry for entry in entries if entry is not None),
+        }
+
+    @classmethod
+    @override
+    def read(cls, folder: Path, record: Mapping[str, Any]) -> MemorySource:
+        specs = ModuleSpecs.from_json(record["specs"])
+        examples = read_arrays(folder, len(specs.inputs))
+        source = cls(specs, examples, pickle_path=folder / PICKLE_FILE)
+        source._search_path = tuple(record["search_path"])
+        return source
+
+    def _unpickle(self) -> torch.nn.Module:
+        path = self._pickle_path
+        assert path is not None
+        content = path.read_bytes()
+        wanted = os.environ.get(SHA256_VARIABLE)
+        if wanted is None:
+            raise ModelError(
+                f"{path} is a pickle, which may run any code, and nothing vouches for it: it is "
+                "read only by the worker that its writer starts. Load the module itself again, "
+                "with load_model(module, example_inputs=..., weights=...)."
+            )
+        if not hmac.compare_digest(wanted, hashlib.sha256(content).hexdigest()):
+            raise ModelError(
+                f"{path} is not the pickle that was written for this worker: its SHA-256 is not "
+                f"the one in {SHA256_VARIABLE}. It is not read."
+            )
+        for entry in self._search_path:
+            add_to_search_path(entry)
+        import cloudpickle
+
+        module: torch.nn.Module = cloudpickle.loads(content)
+        return module

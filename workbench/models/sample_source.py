@@ -1,0 +1,92 @@
+"""A model that is one of the samples."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from typing_extensions import override
+
+from workbench.errors import ModelError, nearest
+from workbench.models.module_source import ModuleSource
+from workbench.models.seeding import seeded
+from workbench.models.specs import TensorSpec
+
+if TYPE_CHECKING:
+    import torch
+
+    from sample_models import Sample
+
+
+def find_sample(name: str) -> Sample:
+    """The sample of that name.
+
+    Raises:
+        ModelError: there is none; the nearest names are offered.
+    """
+    from sample_models import SAMPLES
+
+    if name not in SAMPLES:
+        raise ModelError(
+            f"No model {name!r}: no sample of that name, and no such .onnx file. "
+            f"{nearest(name, SAMPLES)}"
+        )
+    return SAMPLES[name]
+
+
+class SampleSource(ModuleSource):
+    """A sample, built from a seed; it crosses to a worker as a name and that seed."""
+
+    kind: ClassVar[str] = "sample"
+
+    def __init__(self, sample: Sample, seed: int) -> None:
+        self.sample = sample
+        self.seed = seed
+
+    @property
+    @override
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        return self.sample.inputs
+
+    @property
+    @override
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        return self.sample.outputs
+
+    @override
+    def build(self) -> torch.nn.Module:
+        with seeded(self.seed):
+            return self.sample.build()
+
+    @override
+    def example_inputs(self) -> tuple[np.ndarray, ...]:
+        return example_arrays(self.inputs)
+
+    @override
+    def write(self, folder: Path) -> dict[str, Any]:
+        return {"sample": self.sample.name, "seed": self.seed}
+
+    @classmethod
+    @override
+    def read(cls, folder: Path, record: Mapping[str, Any]) -> SampleSource:
+        return cls(find_sample(record["sample"]), record["seed"])
+
+
+def example_arrays(specs: tuple[TensorSpec, ...], batch: int = 2) -> tuple[np.ndarray, ...]:
+    """Inputs of those specs: floats from a normal distribution of a fixed seed, integers 0.
+
+    Zero is a valid index into any table, which a random integer is not. An axis of any size gets
+    8 (an unknown rank no axis at all).
+    """
+    generator = np.random.default_rng(0)
+    arrays = []
+    for spec in specs:
+        sizes = [size if isinstance(size, int) else 8 for size in spec.shape if size != "..."]
+        shape = (sizes[0] if isinstance(spec.shape[0], int) else batch, *sizes[1:])
+        if np.dtype(spec.dtype).kind == "f":
+            arrays.append(generator.standard_normal(shape).astype(spec.dtype))
+        else:
+            arrays.append(np.zeros(shape, spec.dtype))
+    return tuple(arrays)

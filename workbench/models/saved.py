@@ -1,0 +1,60 @@
+"""`load_saved`: the model that `Model.save` wrote, as a worker opens it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import ModelError
+from workbench.models.memory_source import MemorySource
+from workbench.models.model import FORMAT_VERSION, WEIGHTS_FILE, Model
+from workbench.models.sample_source import SampleSource
+from workbench.models.source import Source
+
+SOURCES: dict[str, type[Source]] = {source.kind: source for source in (SampleSource, MemorySource)}
+
+
+def load_saved(folder: Path) -> Model:
+    """The model saved in `folder`. Loads neither torch nor onnx, nor a pickle, before it must.
+
+    Raises:
+        ModelError: `folder` is no saved model, is damaged, or is from a newer version.
+    """
+    folder = Path(folder)
+    record = _read_record(folder)
+    initial = None
+    if (folder / WEIGHTS_FILE).exists():
+        from safetensors.numpy import load_file
+
+        initial = load_file(folder / WEIGHTS_FILE)
+    try:
+        return Model(
+            SOURCES[record["kind"]].read(folder, record["source"]),
+            name=record["name"],
+            card=record["card"],
+            defaults=record["defaults"],
+            dataset=record["dataset"],
+            initial=initial,
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ModelError(f"{folder} is not a readable saved model: {error!r}.") from error
+
+
+def _read_record(folder: Path) -> dict[str, Any]:
+    path = folder / "model.json"
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ModelError(f"{folder} is not a saved model: it has no model.json.") from None
+    except ValueError as error:
+        raise ModelError(f"{path} is not valid JSON: {error}.") from None
+    version = record.get("format") if isinstance(record, dict) else None
+    if not isinstance(version, int):
+        raise ModelError(f"{path} says no format version; it is not a saved model's.")
+    if version > FORMAT_VERSION:
+        raise ModelError(
+            f"{folder} was written by a newer workbench (format {version}; this one reads up to "
+            f"{FORMAT_VERSION}). Upgrade the workbench to open it."
+        )
+    return dict(record)

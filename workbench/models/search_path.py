@@ -1,0 +1,30 @@
+"""Where Python finds the caller's own files, so that a worker finds them too."""
+
+from __future__ import annotations
+
+import sys
+import sysconfig
+from pathlib import Path
+
+
+def search_entry(module_name: str) -> str | None:
+    """The folder that must be in `sys.path` to import `module_name`, whichever imported it.
+
+    None for what any process of this interpreter finds: installed packages, the standard library,
+    and modules that have no file.
+    """
+    root = sys.modules.get(module_name.partition(".")[0])
+    file = getattr(root, "__file__", None)
+    if root is None or file is None or root.__name__ == "__main__":
+        return None
+    folder = Path(file).absolute().parent
+    if hasattr(root, "__path__"):
+        folder = folder.parent
+    installed = {Path(path) for path in sysconfig.get_paths().values()}
+    return None if folder in installed else str(folder)
+
+
+def add_to_search_path(entry: str) -> None:
+    """Let `entry` be searched, after everything else so that it shadows nothing installed."""
+    if entry not in sys.path:
+        sys.path.append(entry)
