@@ -1,0 +1,20 @@
+"""The commands, gathered."""
+
+from __future__ import annotations
+
+import typer
+
+from workbench.cli.machine import doctor, lab
+from workbench.cli.models import artifacts, check, models
+from workbench.cli.records import export, runs
+from workbench.cli.training import compare, train
+
+app = typer.Typer(
+    help="Train with ONNX Runtime and compare it with plain PyTorch.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+for command in (doctor, models, check, artifacts, train, compare, runs, export, lab):
+    app.command()(command)

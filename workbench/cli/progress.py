@@ -1,0 +1,111 @@
+"""Shows a run or a comparison on stderr while it goes on, and stops it when interrupted."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Protocol
+
+import typer
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
+
+from workbench.cli.output import stderr
+from workbench.compare import Comparison
+from workbench.runs import Run
+
+REFRESH_S = 0.1
+INTERRUPTED = 130
+"""Exit status of a command that Ctrl-C ended: 128 + SIGINT, as shells have it."""
+
+
+class _Work(Protocol):
+    """What a run and a comparison have in common."""
+
+    @property
+    def ended(self) -> bool: ...
+
+    def stop(self) -> None: ...
+
+
+def watch_run(run: Run) -> bool:
+    """Show `run` until it has ended. Returns whether it was interrupted."""
+    with _progress() as progress:
+        bar = _Bar(progress, run)
+        return _watch(run, bar.refresh)
+
+
+def watch_comparison(comparison: Comparison) -> bool:
+    """Show every run of `comparison` until all have ended. Returns whether it was interrupted."""
+    with _progress() as progress:
+        bars: dict[str, _Bar] = {}
+
+        def refresh() -> None:
+            for engine, run in comparison.runs.items():
+                if engine not in bars:
+                    bars[engine] = _Bar(progress, run)
+                bars[engine].refresh()
+
+        return _watch(comparison, refresh)
+
+
+def exit_if(interrupted: bool) -> None:
+    """End the command with the status of an interrupt, once its results are printed."""
+    if interrupted:
+        raise typer.Exit(INTERRUPTED)
+
+
+class _Bar:
+    """The line of one run."""
+
+    def __init__(self, progress: Progress, run: Run) -> None:
+        self._progress = progress
+        self._run = run
+        self._reader = run.follow()
+        self._loss = ""
+        self._task: TaskID = progress.add_task(run.engine, total=None, phase=run.phase, loss="")
+
+    def refresh(self) -> None:
+        losses = self._reader.poll().loss
+        if len(losses):
+            self._loss = f"loss {losses[-1]:.4f}"
+        done, total = self._run.progress
+        self._progress.update(
+            self._task, completed=done, total=total, phase=self._run.phase, loss=self._loss
+        )
+
+
+def _progress() -> Progress:
+    return Progress(
+        TextColumn("{task.description:<15}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[loss]}"),
+        TimeElapsedColumn(),
+        TextColumn("[dim]{task.fields[phase]}"),
+        console=stderr,
+    )
+
+
+def _watch(work: _Work, refresh: Callable[[], None]) -> bool:
+    """Refresh until `work` has ended; Ctrl-C stops it and waits for its summary."""
+    interrupted = False
+    while True:
+        try:
+            ended = work.ended
+            refresh()
+            if ended:
+                return interrupted
+            time.sleep(REFRESH_S)
+        except KeyboardInterrupt:
+            if interrupted:
+                raise
+            interrupted = True
+            stderr.print("Stopping; a checkpoint is written. Ctrl-C again leaves at once.")
+            work.stop()

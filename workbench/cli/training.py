@@ -1,0 +1,186 @@
+"""`workbench train` and `workbench compare`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workbench.cli import options as opt
+from workbench.cli.output import frame_rows, print_facts, print_json, print_rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from workbench.runs import Run
+
+
+def train(
+    model: opt.ModelArgument,
+    data: opt.DataOption = None,
+    target: opt.TargetOption = None,
+    engine: Annotated[str | None, typer.Option(help="[ondevice]")] = None,
+    epochs: opt.EpochsOption = None,
+    steps: opt.StepsOption = None,
+    batch_size: opt.BatchSizeOption = None,
+    learning_rate: opt.LearningRateOption = None,
+    optimizer: opt.OptimizerOption = None,
+    weight_decay: opt.WeightDecayOption = None,
+    loss: opt.LossOption = None,
+    requires_grad: opt.RequiresGradOption = None,
+    seed: opt.SeedOption = None,
+    threads: opt.ThreadsOption = None,
+    warmup_steps: opt.WarmupStepsOption = None,
+    evaluate: opt.EvaluateOption = None,
+    memory_limit_bytes: opt.MemoryLimitOption = None,
+    plot: opt.PlotOption = None,
+    json: opt.JsonOption = False,
+) -> None:
+    """Train a model with one engine. Ctrl-C stops it and keeps a checkpoint."""
+    import workbench as wb
+    from workbench.cli.progress import exit_if, watch_run
+
+    settings = opt.given(
+        engine=engine,
+        epochs=epochs,
+        steps=steps,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        optimizer=optimizer,
+        weight_decay=weight_decay,
+        loss=loss,
+        requires_grad=requires_grad,
+        seed=seed,
+        threads=threads,
+        warmup_steps=warmup_steps,
+        evaluate=evaluate,
+        memory_limit_bytes=memory_limit_bytes,
+    )
+    run = wb.train(model, dataset(data, target), **settings)
+    interrupted = watch_run(run)
+    run.wait()
+    if plot is not None:
+        save_figure(run.plot(), plot)
+    (print_json if json else print_facts)(run_facts(run))
+    exit_if(interrupted)
+
+
+def compare(
+    model: opt.ModelArgument,
+    data: opt.DataOption = None,
+    target: opt.TargetOption = None,
+    engines: Annotated[
+        str | None, typer.Option(help="Comma-separated.  [pytorch,ondevice,ortmodule]")
+    ] = None,
+    steps: opt.StepsOption = None,
+    batch_size: opt.BatchSizeOption = None,
+    learning_rate: opt.LearningRateOption = None,
+    optimizer: opt.OptimizerOption = None,
+    weight_decay: opt.WeightDecayOption = None,
+    loss: opt.LossOption = None,
+    requires_grad: opt.RequiresGradOption = None,
+    seed: opt.SeedOption = None,
+    threads: opt.ThreadsOption = None,
+    warmup_steps: opt.WarmupStepsOption = None,
+    evaluate: opt.EvaluateOption = None,
+    memory_limit_bytes: opt.MemoryLimitOption = None,
+    plot: opt.PlotOption = None,
+    json: opt.JsonOption = False,
+) -> None:
+    """Train a model with several engines in lock step and compare them."""
+    import workbench as wb
+    from workbench.cli.progress import exit_if, watch_comparison
+
+    settings = opt.given(
+        engines=engines and [name.strip() for name in engines.split(",") if name.strip()],
+        steps=steps,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        optimizer=optimizer,
+        weight_decay=weight_decay,
+        loss=loss,
+        requires_grad=requires_grad,
+        seed=seed,
+        threads=threads,
+        warmup_steps=warmup_steps,
+        evaluate=evaluate,
+        memory_limit_bytes=memory_limit_bytes,
+    )
+    comparison = wb.compare(model, dataset(data, target), **settings)
+    interrupted = watch_comparison(comparison)
+    comparison.wait()
+    if plot is not None:
+        save_figure(comparison.plot(), plot)
+    table = frame_rows(comparison.table())
+    if json:
+        print_json(
+            {
+                "id": comparison.id,
+                "status": comparison.status,
+                "reference": comparison.reference,
+                "caption": comparison.caption,
+                "engines": table,
+                "runs": {engine: run.id for engine, run in comparison.runs.items()},
+                "errors": comparison.errors,
+            }
+        )
+    else:
+        print_rows(table, "No engine ran.")
+        print(f"\n{comparison.caption}")
+        for engine, cause in comparison.errors.items():
+            print(f"{engine} failed: {cause}")
+    exit_if(interrupted)
+
+
+def dataset(data: str | None, target: str | None) -> Any:
+    """What `--data` and `--target` mean; None: the dataset of the model."""
+    from workbench.errors import DataError
+
+    if data is None:
+        if target is not None:
+            raise DataError(f"--target {target} says nothing without --data.")
+        return None
+    import workbench as wb
+
+    return wb.load_dataset(data, target)
+
+
+def save_figure(figure: Figure, path: str) -> None:
+    """Write a figure in the format of its name.
+
+    Raises:
+        WorkbenchError: it cannot be written, or in no such format.
+    """
+    from workbench.errors import WorkbenchError
+
+    try:
+        figure.savefig(path, bbox_inches="tight")
+    except (OSError, ValueError) as error:
+        raise WorkbenchError(f"The figure cannot be written to {path}: {error}") from error
+
+
+def run_facts(run: Run) -> dict[str, Any]:
+    """One run in a few facts."""
+    from workbench.runs.throughput import samples_per_s
+
+    points = run.follow().poll()
+    evaluations = frame_rows(run.evaluations)
+    last = evaluations[-1] if evaluations else {}
+    summary = run.summary or {}
+    return {
+        "id": run.id,
+        "model": run.spec["model"],
+        "dataset": run.spec["dataset"],
+        "engine": run.engine,
+        "status": run.status,
+        "error": run.error,
+        "steps": run.progress.done_steps,
+        "loss": float(points.loss[-1]) if len(points.loss) else None,
+        "test_loss": last.get("loss"),
+        "test_accuracy": last.get("accuracy"),
+        "samples_per_s": samples_per_s(points, run.config.warmup_steps),
+        "peak_rss_bytes": summary.get("peak_rss_bytes"),
+        "startup_s": run.startup_s,
+        "checkpoint": run.checkpoint and str(run.checkpoint),
+        "folder": str(run.folder.path),
+    }
