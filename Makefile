@@ -16,17 +16,17 @@ INSTALLED := $(VENV)/.installed
 EXTRAS ?= cpu,test
 LAB_ARGS ?=
 PYTEST_ARGS ?=
-NPM := $(CURDIR)/$(BIN)/npm --prefix extensions/widgets --no-fund --no-audit
 
-# What the installation depends on: metadata, pinned versions and everything that the build bundles.
-FRONT_END := $(shell find extensions hatch_build.py -type f -not -path '*/node_modules/*' 2>/dev/null)
+BUNDLED := $(VENV)/.bundled
+FRONT_END := extensions/widgets/build.py
+FRONT_END_SOURCES := $(shell find extensions -type f -not -path '*/node_modules/*')
 
 .PHONY: help lab test test-all check front-end-check browser bench clean
 
 help: ## list what make can do here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
-lab: $(INSTALLED) ## set up, check the machine, open JupyterLab on the tour
+lab: $(BUNDLED) ## set up, check the machine, open JupyterLab on the tour
 	@$(BIN)/workbench doctor
 	@exec $(BIN)/jupyter lab $(LAB_ARGS) notebooks/00_tour.ipynb
 
@@ -37,7 +37,7 @@ test-all: TESTS :=
 test-all: check browser pytest ## the same, sweeps included
 
 .PHONY: pytest
-pytest: $(INSTALLED)
+pytest: $(BUNDLED)
 	@echo "== Tests"
 	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && \
 	  WORKBENCH_HOME="$$home" $(BIN)/python -m pytest --nbval-lax --nbval-current-env \
@@ -50,8 +50,8 @@ check: $(INSTALLED) ## lint, format and types, of Python and TypeScript
 	@$(BIN)/mypy
 	@$(MAKE) --no-print-directory front-end-check
 
-front-end-check: $(INSTALLED)
-	@$(NPM) run --silent check
+front-end-check: $(BUNDLED)
+	@$(BIN)/python $(FRONT_END) --check
 
 browser: ## Chromium for the browser tests; Debian's package where none is found and we may
 	@if command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null; then \
@@ -64,12 +64,12 @@ browser: ## Chromium for the browser tests; Debian's package where none is found
 	       "To run them: sudo apt-get install chromium"; \
 	fi
 
-bench: $(INSTALLED) ## ratios measured side by side; wants a quiet machine
+bench: $(BUNDLED) ## ratios measured side by side; wants a quiet machine
 	@$(BIN)/python -m benchmarks
 
 clean: ## remove what was installed and built; runs in .workbench are kept
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
-	  workbench/widgets/static extensions/*/node_modules extensions/*/build
+	  workbench/widgets/static extensions/*/node_modules
 	find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +
 
 $(VENV)/pyvenv.cfg:
@@ -89,8 +89,13 @@ $(VENV)/pyvenv.cfg:
 	echo "== Making $(VENV) with $$($$python --version)"; \
 	$$python -m venv $(VENV)
 
-$(INSTALLED): $(VENV)/pyvenv.cfg pyproject.toml constraints.txt $(FRONT_END)
-	@echo "== Installing the workbench and building its front end (minutes the first time)"
+$(INSTALLED): $(VENV)/pyvenv.cfg pyproject.toml constraints.txt hatch_build.py
+	@echo "== Installing the workbench and what it needs (minutes the first time)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
 	  --constraint constraints.txt --editable '.[$(EXTRAS)]'
+	@touch $@
+
+# Installing bundles the front end too; this does so again when only its sources have changed.
+$(BUNDLED): $(INSTALLED) $(FRONT_END_SOURCES)
+	@$(BIN)/python $(FRONT_END)
 	@touch $@

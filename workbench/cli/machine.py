@@ -34,10 +34,10 @@ def doctor(json: opt.JsonOption = False) -> None:
 
 def lab(
     notebook: Annotated[
-        Path | None, typer.Argument(help="What to open.  [the tour, where it is here]")
+        Path | None, typer.Argument(help="What to open. Default: the tour, where it is here.")
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
-    port: Annotated[int | None, typer.Option(help="[8888]")] = None,
+    port: Annotated[int | None, typer.Option(help="Default: 8888.")] = None,
 ) -> None:
     """Open JupyterLab."""
     opened = notebook or (TOUR if TOUR.exists() else None)

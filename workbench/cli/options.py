@@ -15,7 +15,9 @@ JsonOption = Annotated[
 ]
 DataOption = Annotated[
     str | None,
-    typer.Option(help="A sample's dataset, .npz, .csv or a folder of images.  [the model's own]"),
+    typer.Option(
+        help="A sample's dataset, .npz, .csv or a folder of images. Default: the model's own."
+    ),
 ]
 TargetOption = Annotated[
     str | None, typer.Option(help="The array or column of --data that is the target.")
@@ -31,12 +33,12 @@ OptimizerOption = Annotated[
     str | None, typer.Option(help="adamw or sgd.", rich_help_panel=SETTINGS)
 ]
 WeightDecayOption = Annotated[
-    float | None, typer.Option(help="[that of torch.optim]", rich_help_panel=SETTINGS)
+    float | None, typer.Option(help="Default: that of torch.optim.", rich_help_panel=SETTINGS)
 ]
 RequiresGradOption = Annotated[
     list[str] | None,
     typer.Option(
-        help="Name or pattern of parameters to train; may be repeated.  [all]",
+        help="Name or pattern of parameters to train; may be repeated. Default: all.",
         rich_help_panel=SETTINGS,
     ),
 ]

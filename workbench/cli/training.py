@@ -19,7 +19,7 @@ def train(
     model: opt.ModelArgument,
     data: opt.DataOption = None,
     target: opt.TargetOption = None,
-    engine: Annotated[str | None, typer.Option(help="[ondevice]")] = None,
+    engine: Annotated[str | None, typer.Option(help="Default: ondevice.")] = None,
     epochs: opt.EpochsOption = None,
     steps: opt.StepsOption = None,
     batch_size: opt.BatchSizeOption = None,
@@ -70,7 +70,7 @@ def compare(
     data: opt.DataOption = None,
     target: opt.TargetOption = None,
     engines: Annotated[
-        str | None, typer.Option(help="Comma-separated.  [pytorch,ondevice,ortmodule]")
+        str | None, typer.Option(help="Comma-separated. Default: pytorch,ondevice,ortmodule.")
     ] = None,
     steps: opt.StepsOption = None,
     batch_size: opt.BatchSizeOption = None,
