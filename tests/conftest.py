@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from workbench.data import Dataset, load_dataset
+
 
 @pytest.fixture(autouse=True)
 def workbench_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
@@ -13,3 +15,9 @@ def workbench_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     home = tmp_path / "home"
     monkeypatch.setenv("WORKBENCH_HOME", str(home))
     return home
+
+
+@pytest.fixture(scope="session")
+def digits() -> Dataset:
+    """Handwritten digits, 8 by 8 pixels, ten classes."""
+    return load_dataset("digits")

@@ -26,8 +26,8 @@ STYLES = {
 }
 """Colour and dash of each engine; the live charts use the same."""
 
-SMOOTH_POINTS = 200
-"""Throughput is drawn as about this many means of neighbouring steps."""
+SMOOTH_POINTS = 60
+"""Throughput is drawn as at most about this many means of neighbouring steps."""
 
 
 class StaticFigure(Figure):
@@ -99,7 +99,7 @@ def _draw_throughput(axes: Axes, engine: str, points: NewPoints, warmup_steps: i
     measured = points.step > warmup_steps
     step, rate = _smooth(points.step[measured], points.samples[measured], points.seconds[measured])
     axes.plot(step, rate, color=colour, linestyle=dash, linewidth=1.2, label=engine)
-    axes.set_ylim(bottom=0)
+    _from_zero(axes)
     _label(axes, "Throughput", "samples per second")
 
 
@@ -114,7 +114,7 @@ def _draw_memory(axes: Axes, engine: str, points: NewPoints) -> None:
         linewidth=1.2,
         label=engine,
     )
-    axes.set_ylim(bottom=0)
+    _from_zero(axes)
     _label(axes, "Memory", "resident set, MB")
 
 
@@ -148,6 +148,13 @@ def _label(axes: Axes, title: str, unit: str) -> None:
     axes.set_title(title, fontsize=9, loc="left")
     axes.set_xlabel("step", fontsize=8)
     axes.set_ylabel(unit, fontsize=8)
+
+
+def _from_zero(axes: Axes) -> None:
+    """Show the axis from 0 up to a little over what is drawn on it so far."""
+    tops = [np.nanmax(line.get_ydata()) for line in axes.lines if len(line.get_ydata())]  # type: ignore[arg-type]
+    if tops:
+        axes.set_ylim(0, 1.08 * max(tops))
 
 
 def _smooth(

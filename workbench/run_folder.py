@@ -44,8 +44,7 @@ class RunFolder:
     def create(cls, label: str, runs: Path | None = None) -> RunFolder:
         """Make a new, empty run folder whose id begins with the time and ends with `label`."""
         runs = runs or home() / "runs"
-        run_id = f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}-{label}"
-        path = runs / run_id
+        path = runs / f"{time_stamp()}-{label}"
         path.mkdir(parents=True)
         return cls(path)
 
@@ -154,6 +153,13 @@ class RunFolder:
 
     def checkpoint_path(self, step: int) -> Path:
         return self.checkpoints_path / f"step-{step:08d}"
+
+
+def time_stamp() -> str:
+    """A name that sorts by time, to the millisecond, and that no other process picks too."""
+    now = time.time()
+    clock = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
+    return f"{clock}-{int(now * 1000) % 1000:03d}{secrets.token_hex(1)}"
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import functools
 import json
-import secrets
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -16,7 +14,7 @@ from workbench.config import TrainingConfig, make_config
 from workbench.data import Dataset
 from workbench.errors import ConfigError, RunFolderError, nearest
 from workbench.models import Model
-from workbench.run_folder import home, write_json
+from workbench.run_folder import home, time_stamp, write_json
 from workbench.runs import Run, load_run, prepare
 from workbench.runs.launch import launch
 

@@ -1,0 +1,187 @@
+"""What goes wrong in a worker is an error message in the kernel, and nothing is lost."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from tests.runs.test_run import LONG, until
+from workbench.data import Dataset
+from workbench.errors import RunError, RunFolderError
+from workbench.run_folder import FORMAT_VERSION
+from workbench.runs import Run, load_run, runs, train
+
+Misbehave = Any
+
+
+@pytest.fixture
+def misbehave(digits: Dataset, monkeypatch: pytest.MonkeyPatch) -> Misbehave:
+    """Starts a run of the fake engine that does wrong what the keywords say."""
+
+    def start(settings: dict[str, Any] | None = None, **behaviour: Any) -> Run:
+        monkeypatch.setenv("WORKBENCH_FAKE", json.dumps(behaviour))
+        return train("digits-mlp", digits, engine="fake", **{"steps": 200, **(settings or {})})
+
+    return start
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGSEGV", "SIGFPE", "SIGABRT"])
+def test_a_worker_ended_by_a_signal_says_which(misbehave: Misbehave, name: str) -> None:
+    run = misbehave(signal_at=[50, name], step_ms=5)
+    with pytest.raises(RunError, match=f"fake failed after step .*{name}") as caught:
+        run.wait(60)
+    assert str(run.folder.log_path) in str(caught.value)
+    assert run.status == "failed"
+    assert name in (run.error or "")
+    # What it recorded and its checkpoint are still there.
+    assert len(run.history) > 10
+    assert run.checkpoint is not None
+    assert run.weights()
+
+
+def test_a_worker_that_raises_says_engine_step_and_traceback(misbehave: Misbehave) -> None:
+    run = misbehave(raise_at=7)
+    with pytest.raises(RunError, match="asked to raise at step 7") as caught:
+        run.wait(60)
+    assert "fake failed after step" in str(caught.value)
+    assert "Traceback" in str(caught.value)
+
+
+def test_an_engine_that_cannot_be_built_says_why(misbehave: Misbehave) -> None:
+    run = misbehave(raise_while_building=True)
+    with pytest.raises(RunError, match="asked to raise while building"):
+        run.wait(60)
+    assert run.checkpoint is None
+    with pytest.raises(RunError, match="no checkpoint"):
+        run.export("never.onnx")
+
+
+def test_a_loss_that_is_no_number_stops_the_run(misbehave: Misbehave) -> None:
+    run = misbehave({"batch_size": 100, "steps": 40}, nan_at=20)
+    with pytest.raises(RunError, match="loss is nan at step 20"):
+        run.wait(60)
+    assert len(run.history) == 20
+    assert run.history["loss"].isna().sum() == 1
+    # The last good checkpoint is that of the end of the first epoch.
+    assert run.checkpoint is not None
+    assert 0 < int(run.checkpoint.name.removeprefix("step-")) < 20
+
+
+def test_a_worker_over_its_memory_limit_is_ended_and_says_so(misbehave: Misbehave) -> None:
+    run = misbehave({"memory_limit_bytes": 400_000_000}, allocate_bytes=8_000_000, step_ms=5)
+    with pytest.raises(RunError, match="over its limit of 400 MB"):
+        run.wait(60)
+    assert run.status == "failed"
+
+
+def test_a_full_disk_is_said_and_what_was_written_is_kept(misbehave: Misbehave) -> None:
+    run = misbehave({"steps": 2})
+    run.wait(60)
+    run.folder.summary_path.unlink()
+    run.folder.events_path.unlink()
+    # A device that is always full stands in for the record of events.
+    run.folder.events_path.symlink_to("/dev/full")
+    worker = _worker(run.folder.path)
+    assert worker.returncode == 1, worker.stderr
+    summary = run.summary
+    assert summary is not None
+    assert summary["status"] == "failed"
+    assert "The disk is full" in summary["error"]["message"]
+    assert run.weights()
+
+
+def test_two_workers_cannot_share_a_folder(misbehave: Misbehave) -> None:
+    run = misbehave({"steps": LONG}, step_ms=5)
+    until(lambda: run.progress.done_steps > 0)
+    second = _worker(run.folder.path)
+    assert second.returncode == 73
+    assert "already has a worker" in second.stderr
+    assert run.status == "running"
+    run.stop()
+    run.wait(10)
+    assert run.status == "stopped"
+
+
+def test_a_run_that_has_ended_is_not_run_again(misbehave: Misbehave) -> None:
+    run = misbehave({"steps": 2})
+    run.wait(60)
+    summary = run.summary
+    again = _worker(run.folder.path)
+    assert again.returncode == 74
+    assert "has ended" in again.stderr
+    assert run.summary == summary
+
+
+def test_a_run_from_a_newer_version_is_refused_by_all(misbehave: Misbehave) -> None:
+    run = misbehave({"steps": 2})
+    run.wait(60)
+    spec = json.loads(run.folder.spec_path.read_text())
+    run.folder.spec_path.write_text(json.dumps({**spec, "format": FORMAT_VERSION + 1}))
+    with pytest.raises(RunFolderError, match="newer workbench"):
+        load_run(run.id)
+    assert list(runs()["status"]) == ["unreadable"]
+    worker = _worker(run.folder.path)
+    assert worker.returncode == 74
+    assert "newer workbench" in worker.stderr
+
+
+def test_a_worker_whose_parent_dies_ends_itself(digits: Dataset, tmp_path: Path) -> None:
+    script = (
+        "import workbench as wb, time\n"
+        "from workbench.data import load_saved_dataset\n"
+        f"data = load_saved_dataset({str(tmp_path / 'data')!r})\n"
+        f"run = wb.train('digits-mlp', data, engine='fake', steps={LONG})\n"
+        "while not run.progress.done_steps: time.sleep(0.01)\n"
+        "print(run.id, flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    digits.save(tmp_path / "data")
+    parent = subprocess.Popen(
+        [sys.executable, "-c", script],
+        stdout=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "WORKBENCH_FAKE": json.dumps({"step_ms": 5})},
+    )
+    assert parent.stdout is not None
+    run_id = parent.stdout.readline().strip()
+    parent.stdout.close()
+    run = load_run(run_id)
+    pid = next(event["pid"] for event in run.follow().poll().events if event["event"] == "started")
+    parent.send_signal(signal.SIGKILL)
+    parent.wait()
+    until(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == "zombie")
+    assert run.status == "stopped"
+    assert run.checkpoint is not None
+
+
+def test_a_run_whose_watcher_and_worker_are_gone_is_failed(misbehave: Misbehave) -> None:
+    run = misbehave({"steps": 2})
+    run.wait(60)
+    run.folder.summary_path.unlink()
+    lost = load_run(run.id)
+    assert lost.status == "failed"
+    assert "worker is gone" in (lost.error or "")
+
+
+def test_a_torn_last_line_loses_only_itself(misbehave: Misbehave) -> None:
+    run = misbehave({"steps": 20})
+    run.wait(60)
+    with run.folder.events_path.open("ab") as file:
+        file.write(b'{"event": "steps", "first_step": 21, "los')
+    assert len(load_run(run.id).history) == 20
+
+
+def _worker(path: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "workbench.worker", str(path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
