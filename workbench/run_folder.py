@@ -102,7 +102,7 @@ class RunFolder:
             RunFolderError: there is none, it is not readable, or it is from a newer version.
         """
         try:
-            spec = json.loads(self.spec_path.read_text(encoding="utf-8"))
+            spec: dict[str, Any] = json.loads(self.spec_path.read_text(encoding="utf-8"))
         except FileNotFoundError:
             raise RunFolderError(f"{self.path} is not a run folder: it has no spec.json.") from None
         except ValueError as error:

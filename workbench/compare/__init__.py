@@ -57,9 +57,7 @@ def compare(
         for engine in engines
     }
     plan = make_plan(steps, configs[engines[0]].warmup_steps)
-    record = (
-        home() / "comparisons" / f"{time.strftime('%Y%m%d-%H%M%S')}-{secrets.token_hex(2)}.json"
-    )
+    record = home() / "comparisons" / f"{time_stamp()}.json"
     record.parent.mkdir(parents=True, exist_ok=True)
 
     def start(engine: str, config: TrainingConfig) -> Run:

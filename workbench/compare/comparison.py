@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any, Literal
 
 from workbench.compare.lockstep import Lockstep, Plan
 from workbench.compare.statistics import Ratio, largest_difference, ratio, rounds_of
 from workbench.errors import RunError
 from workbench.machine import machine_sentence
-from workbench.runs import Run, samples_per_s
+from workbench.progress import ProgressBar
+from workbench.runs import Progress, Run, samples_per_s
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
 Status = Literal["starting", "running", "paused", "completed", "stopped", "failed"]
+
+WAIT_POLL_S = 0.1
 
 COLUMNS = {
     "samples_per_s": "samples per second over measured steps, warm-up left out",
@@ -92,6 +96,12 @@ class Comparison:
         return f"{engine}: {run.phase}"
 
     @property
+    def progress(self) -> Progress:
+        """How far the comparison is, in optimizer steps of all its engines."""
+        done_steps = sum(run.progress.done_steps for run in self.runs.values())
+        return Progress(done_steps, self._plan.total * len(self.engines))
+
+    @property
     def errors(self) -> dict[str, str]:
         """For each engine that failed, why."""
         return {engine: run.error for engine, run in self.runs.items() if run.error}
@@ -122,9 +132,13 @@ class Comparison:
             TimeoutError: it has not ended in time; it goes on.
         """
         if self._lockstep is not None:
-            self._lockstep.join(timeout)
-            if self._lockstep.alive:
-                raise TimeoutError(f"Comparison {self.id} goes on after {timeout:g} s.")
+            deadline = None if timeout is None else time.monotonic() + timeout
+            with ProgressBar() as bar:
+                while self._lockstep.alive:
+                    if deadline is not None and time.monotonic() > deadline:
+                        raise TimeoutError(f"Comparison {self.id} goes on after {timeout:g} s.")
+                    bar.show(*self.progress, self.phase)
+                    self._lockstep.join(WAIT_POLL_S)
             if self._lockstep.error is not None:
                 raise self._lockstep.error
         if self.status == "failed":

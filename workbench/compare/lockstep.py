@@ -74,7 +74,7 @@ class Lockstep:
     def start(self) -> None:
         self._thread.start()
 
-    def join(self, timeout: float | None) -> None:
+    def join(self, timeout: float) -> None:
         self._thread.join(timeout)
 
     def pause(self) -> None:

@@ -17,7 +17,7 @@ from workbench.runs.throughput import samples_per_s
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Progress", "Run", "Status", "load_run", "prepare", "runs", "train"]
+__all__ = ["Progress", "Run", "Status", "load_run", "prepare", "runs", "samples_per_s", "train"]
 
 
 def train(model: Model | str | Path, data: Dataset | str | None = None, **settings: Any) -> Run:

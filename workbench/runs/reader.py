@@ -37,7 +37,8 @@ class RunReader:
 
     def poll(self) -> NewPoints:
         """Only what is new since the last poll; costs a few microseconds when nothing is."""
-        records, others = [], []
+        records: list[Event] = []
+        others: list[Event] = []
         for event in self._reader.poll():
             (records if event["event"] == "steps" else others).append(event)
         return NewPoints(

@@ -13,6 +13,7 @@ from workbench.config import TrainingConfig
 from workbench.errors import RunError
 from workbench.events import EventReader
 from workbench.models import Model, load_saved
+from workbench.progress import ProgressBar
 from workbench.run_folder import RunFolder
 from workbench.runs.history import evaluations_frame, history_frame
 from workbench.runs.launch import Worker, describe_death, spec_config
@@ -160,10 +161,12 @@ class Run:
             TimeoutError: it has not ended in time; it goes on.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
-        while not self.ended:
-            if deadline is not None and time.monotonic() > deadline:
-                raise TimeoutError(f"Run {self.id} has not ended within {timeout:g} s; it goes on.")
-            time.sleep(WAIT_POLL_S)
+        with ProgressBar() as bar:
+            while not self.ended:
+                if deadline is not None and time.monotonic() > deadline:
+                    raise TimeoutError(f"Run {self.id} goes on after {timeout:g} s.")
+                bar.show(*self.progress, f"{self.engine}: {self.phase}")
+                time.sleep(WAIT_POLL_S)
         cause = self._cause()
         if cause:
             trace = f"\n\n{cause['traceback'].strip()}" if cause["traceback"] else ""
