@@ -27,6 +27,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("artifacts", "check"),
     ("engines",),
     ("worker",),
+    ("progress",),
     ("runs",),
     ("compare",),
     ("figures",),
@@ -40,7 +41,7 @@ RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 DEFERRED = {("runs", "figures"), ("compare", "figures")}
 """`plot()` of a run and of a comparison draws with the next layer, imported when it is called."""
 
-WATCHERS = {"runs", "compare", "figures", "widgets"}
+WATCHERS = {"progress", "runs", "compare", "figures", "widgets"}
 """The kernel's side of the run folder: never imports the other side, nor native code."""
 
 NO_NATIVE = {*LAYERS[0], *LAYERS[1], "trainable"}

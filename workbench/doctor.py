@@ -76,11 +76,9 @@ def tested_versions() -> dict[str, str]:
     """Package -> the version that the workbench was tested with, from `constraints.txt`."""
     here = Path(__file__).parent
     # Beside the package in a source tree; inside it where the wheel put a copy.
-    path = next(
-        p for p in (here.parent / "constraints.txt", here / "constraints.txt") if p.exists()
-    )
-    lines = path.read_text(encoding="utf-8").splitlines()
-    pins = (line.split("==") for line in lines if "==" in line)
+    places = (here.parent / "constraints.txt", here / "constraints.txt")
+    text = next((path.read_text(encoding="utf-8") for path in places if path.exists()), "")
+    pins = (line.split("==") for line in text.splitlines() if "==" in line)
     return {_normal(name): version for name, version in pins}
 
 

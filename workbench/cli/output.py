@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +61,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], empty: str) -> None:
         number = isinstance(value, int | float) and not isinstance(value, bool)
         table.add_column(name, justify="right" if number else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(_cell(value) for value in row.values()))
+        table.add_row(*(Text(_cell(value)) for value in row.values()))
     console = Console(highlight=False)
     if not console.is_terminal:
         # A file or a pipe has no width; nothing is cut or folded there.

@@ -1,0 +1,47 @@
+"""Samples, the check of a model and its artifacts, from the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from sample_models import SAMPLES
+from tests.cli.command import Invoke
+
+
+def test_the_samples_are_listed(workbench: Invoke) -> None:
+    rows = workbench("models", "--json").json
+    assert [row["name"] for row in rows] == list(SAMPLES)
+    text = workbench("models").stdout
+    for sample in SAMPLES.values():
+        assert sample.name in text
+        assert sample.card in text
+
+
+def test_one_model_is_shown(workbench: Invoke) -> None:
+    document = workbench("models", "digits-mlp", "--json").json
+    assert document["dataset"] == "digits"
+    assert sum(layer["parameters"] for layer in document["layers"]) == document["parameters"]
+    assert sum(layer["bytes"] for layer in document["layers"]) == document["bytes"]
+    assert "Linear" in workbench("models", "digits-mlp").stdout
+
+
+def test_a_model_is_checked(workbench: Invoke) -> None:
+    outcome = workbench("check", "digits-mlp", "--json")
+    assert outcome.status == 0, outcome.stderr
+    document = outcome.json
+    assert document["ok"] is True
+    assert {"Gemm", "MatMul"} & {row["op"] for row in document["operators"]}
+    assert "Relu" in workbench("check", "digits-mlp").stdout
+
+
+def test_artifacts_are_generated(workbench: Invoke, tmp_path: Path) -> None:
+    outcome = workbench(
+        *("artifacts", "digits-mlp", "--optimizer=sgd", "--directory=out/artifacts", "--json"),
+        *("--requires-grad=*.weight",),
+    )
+    assert outcome.status == 0, outcome.stderr
+    for name, path in outcome.json.items():
+        assert (tmp_path / path).exists(), name
+    manifest = json.loads((tmp_path / outcome.json["manifest"]).read_text(encoding="utf-8"))
+    assert manifest["optimizer"] == "sgd" or manifest["optimizer"]["name"] == "sgd"

@@ -1,0 +1,44 @@
+"""What was run, listed and exported."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import workbench as wb
+from tests.cli.command import Invoke
+
+
+def test_no_runs_is_no_error(workbench: Invoke) -> None:
+    assert workbench("runs", "--json").json == []
+    assert "no runs here yet" in workbench("runs").stdout
+
+
+def test_runs_are_listed_and_shown(workbench: Invoke) -> None:
+    trained = workbench("train", "digits-mlp", "--engine=fake", "--steps=5", "--json").json
+    [row] = workbench("runs", "--json").json
+    assert row["id"] == trained["id"]
+    assert (row["model"], row["engine"], row["status"]) == ("digits-mlp", "fake", "completed")
+    assert trained["id"] in workbench("runs").stdout
+    assert workbench("runs", trained["id"], "--json").json == trained
+
+
+def test_a_trained_model_is_exported(workbench: Invoke, tmp_path: Path) -> None:
+    import onnx
+    from onnx import numpy_helper
+
+    trained = workbench("train", "digits-mlp", "--engine=pytorch", "--steps=5", "--json").json
+    outcome = workbench("export", trained["id"], "out/mine.onnx", "--json")
+    assert outcome.status == 0, outcome.stderr
+    path = Path(outcome.json["path"])
+    assert path == tmp_path / "out" / "mine.onnx" or path == Path("out/mine.onnx")
+    assert outcome.json["bytes"] == (tmp_path / "out" / "mine.onnx").stat().st_size
+
+    graph = onnx.load(tmp_path / "out" / "mine.onnx").graph
+    written = {one.name: numpy_helper.to_array(one) for one in graph.initializer}
+    weights = wb.load_run(trained["id"]).weights()
+    shared = weights.keys() & written.keys()
+    assert shared >= set(wb.load_model("digits-mlp").parameters)
+    largest = max(float(np.abs(weights[name] - written[name]).max()) for name in shared)
+    assert largest == 0, f"largest difference {largest}"

@@ -1,0 +1,172 @@
+"""Training and comparing from the command line, with the fake engine and with PyTorch."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from tests.cli.command import COMMAND, Invoke
+from workbench.cli import training
+from workbench.config import TrainingConfig
+
+
+def test_train_prints_one_json_document(workbench: Invoke) -> None:
+    outcome = workbench("train", "digits-mlp", "--engine=fake", "--steps=25", "--json")
+    assert outcome.status == 0, outcome.stderr
+    facts = outcome.json
+    assert (facts["engine"], facts["status"], facts["steps"]) == ("fake", "completed", 25)
+    run = wb.load_run(facts["id"])
+    assert facts["loss"] == run.history["loss"].iloc[-1]
+    assert facts["test_accuracy"] == run.evaluations["accuracy"].iloc[-1]
+    assert facts["peak_rss_bytes"] > 1e6
+
+
+def test_settings_reach_the_run(workbench: Invoke) -> None:
+    settings = {
+        "steps": 4,
+        "batch_size": 10,
+        "learning_rate": 0.01,
+        "optimizer": "sgd",
+        "weight_decay": 0.1,
+        "seed": 3,
+        "threads": 1,
+        "warmup_steps": 1,
+        "memory_limit_bytes": 10**9,
+    }
+    options = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
+    outcome = workbench("train", "digits-mlp", "--engine=fake", "--no-evaluate", *options, "--json")
+    assert outcome.status == 0, outcome.stderr
+    config = wb.load_run(outcome.json["id"]).config
+    assert {name: getattr(config, name) for name in settings} == settings
+    assert config.evaluate is False
+    assert config.engine == "fake"
+
+
+def test_what_is_not_given_is_the_models_default(workbench: Invoke) -> None:
+    outcome = workbench("train", "digits-mlp", "--engine=fake", "--epochs=1", "--json")
+    config = wb.load_run(outcome.json["id"]).config
+    defaults = {**wb.load_model("digits-mlp").defaults, "epochs": 1}
+    assert {name: getattr(config, name) for name in defaults} == defaults
+
+
+@pytest.mark.parametrize("command", [training.train, training.compare])
+def test_every_setting_is_an_option(command: object) -> None:
+    assert callable(command)
+    parameters = set(inspect.signature(command).parameters)
+    settings = set(TrainingConfig.model_fields)
+    if command is training.compare:
+        # A comparison is about steps, and its engines are several.
+        settings = (settings - {"engine", "epochs"}) | {"engines"}
+    assert settings <= parameters
+
+
+def test_people_get_facts_and_a_bar(workbench: Invoke) -> None:
+    outcome = workbench("train", "digits-mlp", "--engine=fake", "--steps=25")
+    assert outcome.status == 0, outcome.stderr
+    facts = dict(line.split(maxsplit=1) for line in outcome.stdout.splitlines())
+    assert facts["status"] == "completed"
+    assert "25/25" in outcome.stderr
+
+
+def test_data_from_a_file(workbench: Invoke, tmp_path: Path) -> None:
+    digits = wb.load_dataset("digits").train
+    import numpy as np
+
+    np.savez(tmp_path / "mine.npz", image=digits.inputs[0], label=digits.target)
+    outcome = workbench(
+        "train", "digits-mlp", "--data=mine.npz", "--engine=fake", "--steps=5", "--json"
+    )
+    assert outcome.status == 0, outcome.stderr
+    assert outcome.json["dataset"] == "mine"
+
+
+def test_a_failed_run_is_status_1_with_its_cause(workbench: Invoke) -> None:
+    outcome = workbench(
+        *("train", "digits-mlp", "--engine=fake", "--steps=10", "--json"),
+        WORKBENCH_FAKE=json.dumps({"signal_at": [3, "SIGSEGV"]}),
+    )
+    assert outcome.status == 1
+    assert outcome.stdout == ""
+    assert "SIGSEGV" in outcome.stderr
+    assert "worker.log" in outcome.stderr
+
+
+def test_compare_prints_one_json_document(workbench: Invoke) -> None:
+    outcome = workbench(
+        *("compare", "digits-mlp", "--engines", "pytorch, fake", "--steps", "30", "--json"),
+        *("--plot", "figure.svg"),
+    )
+    assert outcome.status == 0, outcome.stderr
+    document = outcome.json
+    assert document["status"] == "completed"
+    assert document["reference"] == "pytorch"
+    rows = {row["engine"]: row for row in document["engines"]}
+    assert list(rows) == ["pytorch", "fake"]
+    assert rows["pytorch"]["ratio"] == 1
+    assert rows["pytorch"]["max_loss_difference"] == 0
+    assert set(document["runs"]) == {"pytorch", "fake"}
+    figure = Path(wb.load_run(document["runs"]["fake"]).folder.path.parents[2] / "figure.svg")
+    assert "<svg" in figure.read_text(encoding="utf-8")
+
+
+def test_compare_prints_a_table(workbench: Invoke) -> None:
+    outcome = workbench("compare", "digits-mlp", "--engines=fake", "--steps=30")
+    assert outcome.status == 0, outcome.stderr
+    header, row, *_ = outcome.stdout.splitlines()
+    assert header.split()[:2] == ["engine", "samples_per_s"]
+    assert row.split()[0] == "fake"
+    assert "batch 32" in outcome.stdout
+
+
+def test_a_figure_in_no_known_format_is_refused(workbench: Invoke) -> None:
+    outcome = workbench("train", "digits-mlp", "--engine=fake", "--steps=5", "--plot=figure.tiger")
+    assert outcome.status == 1
+    assert "figure.tiger" in outcome.stderr
+    assert "Traceback" not in outcome.stderr
+
+
+@pytest.mark.parametrize("command", ["train", "compare"])
+def test_an_interrupt_stops_cleanly(command: str, workbench_home: Path, tmp_path: Path) -> None:
+    engine = "--engine=fake" if command == "train" else "--engines=fake"
+    process = subprocess.Popen(
+        [COMMAND, command, "digits-mlp", engine, "--steps=100000", "--json"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env={**os.environ, "WORKBENCH_FAKE": json.dumps({"step_ms": 5})},
+    )
+    try:
+        wait_for_steps(workbench_home / "runs", process)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.communicate()
+    assert process.returncode == 130, stderr
+    assert "Stopping" in stderr
+    assert "Traceback" not in stderr
+    document = json.loads(stdout)
+    assert document["status"] == "stopped"
+    run = wb.load_run(document["id"] if command == "train" else document["runs"]["fake"])
+    assert run.status == "stopped"
+    assert run.checkpoint is not None
+    assert run.weights()
+
+
+def wait_for_steps(runs: Path, process: subprocess.Popen[str]) -> None:
+    """Wait until a run in `runs` has taken a step."""
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline and process.poll() is None:
+        if any('"steps"' in path.read_text("utf-8") for path in runs.glob("*/events.jsonl")):
+            return
+        time.sleep(0.05)
+    pytest.fail(f"No step was taken: {process.communicate()[1] if process.poll() else ''}")
