@@ -63,7 +63,7 @@ def test_an_engine_that_cannot_be_built_says_why(misbehave: Misbehave) -> None:
 
 
 def test_a_loss_that_is_no_number_stops_the_run(misbehave: Misbehave) -> None:
-    run = misbehave({"batch_size": 100, "steps": 40}, nan_at=20)
+    run = misbehave({"batch_size": 100, "steps": 40}, nan_at=20, step_ms=60)
     with pytest.raises(RunError, match="loss is nan at step 20"):
         run.wait(60)
     assert len(run.history) == 20

@@ -43,7 +43,7 @@ class RunReader:
             (records if event["event"] == "steps" else others).append(event)
         return NewPoints(
             step=_concatenate([_steps_of(record) for record in records], np.int64),
-            epoch=_concatenate([_repeat(record, "epoch") for record in records], np.int64),
+            epoch=_concatenate([_epochs_of(record) for record in records], np.int64),
             loss=_concatenate([np.array(r["losses"], dtype=np.float64) for r in records]),
             seconds=_concatenate([np.array(r["seconds"], dtype=np.float64) for r in records]),
             samples=_concatenate([_repeat(record, "batch_size") for record in records], np.int64),
@@ -55,6 +55,11 @@ class RunReader:
 def _steps_of(record: Event) -> np.ndarray:
     first = record["first_step"]
     return np.arange(first, first + len(record["losses"]), dtype=np.int64)
+
+
+def _epochs_of(record: Event) -> np.ndarray:
+    epochs: np.ndarray = (_steps_of(record) - 1) // record["steps_per_epoch"] + 1
+    return epochs
 
 
 def _repeat(record: Event, key: str) -> np.ndarray:

@@ -6,13 +6,13 @@ import math
 import time
 from typing import NamedTuple
 
-from workbench.checkpoint import all_finite, write_checkpoint
 from workbench.config import TrainingConfig
-from workbench.data import Dataset, Split
+from workbench.data import Dataset
 from workbench.engines.base import Engine
 from workbench.errors import EngineError
 from workbench.events import EventWriter
 from workbench.run_folder import RunFolder
+from workbench.worker.checkpointer import Checkpointer
 from workbench.worker.control import Control
 from workbench.worker.evaluation import EvaluationResult, evaluate
 from workbench.worker.recorder import StepRecorder
@@ -47,11 +47,13 @@ def train(
         NonFiniteLossError: names the step; the last good checkpoint stays.
         OSError: the run folder cannot be written.
     """
-    total_steps = total_steps_of(dataset.train, config)
-    recorder = StepRecorder(events, config.batch_size)
+    steps_per_epoch = len(dataset.train) // config.batch_size
+    total_steps = config.steps or config.epochs * steps_per_epoch
+    recorder = StepRecorder(events, config.batch_size, steps_per_epoch)
+    checkpointer = Checkpointer(folder, engine, events)
     evaluation: EvaluationResult | None = None
 
-    save_checkpoint(folder, engine, 0, events)
+    checkpointer.save(0)
     epoch = 0
     while recorder.done_steps < total_steps:
         epoch += 1
@@ -60,7 +62,7 @@ def train(
             if not control.may_step(recorder.done_steps):
                 recorder.flush()
                 if not wait_for_grant(recorder.done_steps, control, events):
-                    save_checkpoint(folder, engine, recorder.done_steps, events)
+                    checkpointer.save(recorder.done_steps)
                     return LoopResult("stopped", recorder.done_steps, evaluation)
 
             started = time.perf_counter()
@@ -68,7 +70,7 @@ def train(
             if batch is None:
                 break
             loss = engine.train_step(batch)
-            recorder.add(epoch, loss, time.perf_counter() - started)
+            recorder.add(loss, time.perf_counter() - started)
 
             if not math.isfinite(loss):
                 recorder.flush()
@@ -77,9 +79,9 @@ def train(
                     f"(now {config.learning_rate:g}) or look for extreme values in the data."
                 )
 
-        recorder.flush()
-        save_checkpoint(folder, engine, recorder.done_steps, events)
+        checkpointer.save_if_due(recorder.done_steps)
         if config.evaluate and dataset.test is not None:
+            recorder.flush()
             evaluation = evaluate(engine, dataset.test, config, control.stop_wanted)
             if evaluation is None:
                 continue
@@ -90,14 +92,9 @@ def train(
                 loss=evaluation.loss if math.isfinite(evaluation.loss) else None,
                 accuracy=evaluation.accuracy,
             )
+    recorder.flush()
+    checkpointer.save(recorder.done_steps)
     return LoopResult("completed", recorder.done_steps, evaluation)
-
-
-def total_steps_of(split: Split, config: TrainingConfig) -> int:
-    """Optimizer steps of the whole run: those asked for, or those of its epochs."""
-    if config.steps is not None:
-        return config.steps
-    return config.epochs * (len(split) // config.batch_size)
 
 
 def wait_for_grant(done_steps: int, control: Control, events: EventWriter) -> bool:
@@ -113,14 +110,3 @@ def wait_for_grant(done_steps: int, control: Control, events: EventWriter) -> bo
     if paused:
         events.write("resumed")
     return True
-
-
-def save_checkpoint(folder: RunFolder, engine: Engine, step: int, events: EventWriter) -> None:
-    """Keep the weights after `step` if all are finite; only the newest good checkpoint is kept."""
-    weights = engine.weights()
-    if not all_finite(weights):
-        return
-    older = folder.checkpoints()
-    write_checkpoint(folder.checkpoint_path(step), weights, engine.save_state)
-    events.write("checkpoint", step=step)
-    folder.remove_checkpoints([path for path in older if path != folder.checkpoint_path(step)])

@@ -14,20 +14,17 @@ FLUSH_S = 0.1
 class StepRecorder:
     """Gathers the steps of a run and writes them, with the resident set, ten times a second."""
 
-    def __init__(self, events: EventWriter, batch_size: int) -> None:
+    def __init__(self, events: EventWriter, batch_size: int, steps_per_epoch: int) -> None:
         self._events = events
         self._batch_size = batch_size
+        self._steps_per_epoch = steps_per_epoch
         self._losses: list[float] = []
         self._seconds: list[float] = []
-        self._epoch = 1
         self._last_flush = 0.0
         self.done_steps = 0
 
-    def add(self, epoch: int, loss: float, seconds: float) -> None:
-        """Record one step of `epoch` (from 1) that took `seconds`."""
-        if epoch != self._epoch:
-            self.flush()
-            self._epoch = epoch
+    def add(self, loss: float, seconds: float) -> None:
+        """Record one step that took `seconds`."""
         self._losses.append(loss)
         self._seconds.append(seconds)
         self.done_steps += 1
@@ -42,10 +39,10 @@ class StepRecorder:
         self._events.write(
             "steps",
             first_step=self.done_steps - len(self._losses) + 1,
-            epoch=self._epoch,
             losses=finite_or_none(self._losses),
             seconds=self._seconds,
             batch_size=self._batch_size,
+            steps_per_epoch=self._steps_per_epoch,
             rss_bytes=rss_bytes(),
         )
         self._losses.clear()
