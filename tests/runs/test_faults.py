@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 from tests.runs.test_run import LONG, until
 from workbench.data import Dataset
 from workbench.errors import RunError, RunFolderError
-from workbench.run_folder import FORMAT_VERSION
+from workbench.run_folder import FORMAT_VERSION, RunFolder
 from workbench.runs import Run, load_run, runs, train
 
 Misbehave = Any
@@ -80,20 +81,23 @@ def test_a_worker_over_its_memory_limit_is_ended_and_says_so(misbehave: Misbehav
     assert run.status == "failed"
 
 
-def test_a_full_disk_is_said_and_what_was_written_is_kept(misbehave: Misbehave) -> None:
-    run = misbehave({"steps": 2})
-    run.wait(60)
-    run.folder.summary_path.unlink()
-    run.folder.events_path.unlink()
+def test_a_full_disk_is_said_and_what_was_written_is_kept(
+    misbehave: Misbehave, tmp_path: Path
+) -> None:
+    run = misbehave({"steps": 2}).wait(60)
+    folder = RunFolder(tmp_path / "copy")
+    shutil.copytree(run.folder.path, folder.path)
+    folder.summary_path.unlink()
+    folder.events_path.unlink()
     # A device that is always full stands in for the record of events.
-    run.folder.events_path.symlink_to("/dev/full")
-    worker = _worker(run.folder.path)
+    folder.events_path.symlink_to("/dev/full")
+    worker = _worker(folder.path)
     assert worker.returncode == 1, worker.stderr
-    summary = run.summary
+    summary = folder.read_summary()
     assert summary is not None
     assert summary["status"] == "failed"
     assert "The disk is full" in summary["error"]["message"]
-    assert run.weights()
+    assert folder.checkpoints()
 
 
 def test_two_workers_cannot_share_a_folder(misbehave: Misbehave) -> None:
@@ -160,11 +164,13 @@ def test_a_worker_whose_parent_dies_ends_itself(digits: Dataset, tmp_path: Path)
     assert run.checkpoint is not None
 
 
-def test_a_run_whose_watcher_and_worker_are_gone_is_failed(misbehave: Misbehave) -> None:
-    run = misbehave({"steps": 2})
-    run.wait(60)
-    run.folder.summary_path.unlink()
-    lost = load_run(run.id)
+def test_a_run_whose_watcher_and_worker_are_gone_is_failed(
+    misbehave: Misbehave, tmp_path: Path
+) -> None:
+    run = misbehave({"steps": 2}).wait(60)
+    shutil.copytree(run.folder.path, tmp_path / "copy")
+    (tmp_path / "copy" / "summary.json").unlink()
+    lost = load_run(tmp_path / "copy")
     assert lost.status == "failed"
     assert "worker is gone" in (lost.error or "")
 
