@@ -8,7 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sample_models import digits_cnn, digits_mlp
+from sample_models import (
+    breast_cancer_mlp,
+    digits_autoencoder,
+    digits_cnn,
+    digits_mlp,
+    text_gpt,
+)
 from sample_models.sample import Sample
 
 if TYPE_CHECKING:
@@ -21,6 +27,9 @@ SAMPLES: dict[str, Sample] = {
     for sample in (
         digits_mlp.SAMPLE,
         digits_cnn.SAMPLE,
+        breast_cancer_mlp.SAMPLE,
+        digits_autoencoder.SAMPLE,
+        text_gpt.SAMPLE,
     )
 }
 """Every sample by name, simplest first."""

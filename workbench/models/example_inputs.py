@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import ModelError
+from workbench.models.specs import UNKNOWN_RANK, TensorSpec
 
 
 def as_example_arrays(examples: Any) -> tuple[np.ndarray, ...]:
@@ -48,6 +49,26 @@ def _as_array(value: Any, index: int) -> np.ndarray:
     raise ModelError(
         f"Example input {index} has dtype {array.dtype}; models here take float32 or int64."
     )
+
+
+def example_arrays(specs: tuple[TensorSpec, ...], batch: int = 2) -> tuple[np.ndarray, ...]:
+    """Inputs of those specs: floats from a normal distribution of a fixed seed, integers 0.
+
+    Zero is a valid index into any table, which a random integer is not. An axis of any size gets
+    8 (an unknown rank no axis at all).
+    """
+    generator = np.random.default_rng(0)
+    arrays = []
+    for spec in specs:
+        sizes = [
+            size if isinstance(size, int) else 8 for size in spec.shape if size != UNKNOWN_RANK
+        ]
+        shape = (sizes[0] if isinstance(spec.shape[0], int) else batch, *sizes[1:])
+        if np.dtype(spec.dtype).kind == "f":
+            arrays.append(generator.standard_normal(shape).astype(spec.dtype))
+        else:
+            arrays.append(np.zeros(shape, spec.dtype))
+    return tuple(arrays)
 
 
 def write_arrays(folder: Path, arrays: tuple[np.ndarray, ...]) -> None:

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any, TypeGuard
 
 from workbench.errors import ModelError
 from workbench.models.example_inputs import as_example_arrays
+from workbench.models.factory_source import FACTORY, FactorySource
 from workbench.models.memory_source import MemorySource
 from workbench.models.model import Model
+from workbench.models.onnx_source import OnnxSource
 from workbench.models.sample_source import SampleSource, find_sample
+from workbench.models.weights_file import TORCH_SUFFIXES, read_weights_file, refuse_as_model
 
 if TYPE_CHECKING:
     import torch
@@ -22,20 +25,32 @@ def load_model(
     example_inputs: Any = None,
     name: str | None = None,
     seed: int = 0,
+    weights: str | Path | None = None,
 ) -> Model:
     """Load a model.
 
     Args:
-        source: the name of a sample, such as "digits-cnn"; or an `nn.Module`, of which a copy is
-            kept, with `example_inputs`.
-        example_inputs: an array, a tensor or a tuple of them, one an argument of `forward`, whose
-            first axis is the batch. Floats become float32, integers int64.
+        source: the name of a sample, such as "digits-cnn"; the path of a .onnx file; an
+            `nn.Module`, of which a copy is kept; or "package.module:factory", a function that
+            returns an `nn.Module` or (`nn.Module`, example inputs), looked for in the working
+            directory and where Python finds packages.
+        example_inputs: for a module: an array, a tensor or a tuple of them, one an argument of
+            `forward`, whose first axis is the batch. Floats become float32, integers int64.
         name: what runs and figures call it; None: taken from the source.
-        seed: of the initial weights of a sample.
+        seed: of the initial weights of a sample or a factory, 0 or more.
+        weights: a .safetensors file, or a state dict that torch.save wrote, to start from.
 
     Raises:
-        ModelError: the source is unknown, missing, damaged, or cannot be used.
+        ModelError: the source is unknown, missing, damaged, too new or otherwise cannot be used;
+            or the weights do not fit it.
     """
+    model = _load(source, example_inputs, name, seed)
+    if weights is not None:
+        model = model.with_weights(read_weights_file(Path(weights)), str(weights))
+    return model
+
+
+def _load(source: Any, example_inputs: Any, name: str | None, seed: int) -> Model:
     if _is_module(source):
         memory = MemorySource.of(source, as_example_arrays(example_inputs))
         return Model(memory, name=name or type(source).__name__)
@@ -44,6 +59,18 @@ def load_model(
             f"Cannot load a model from {type(source).__name__}. Give the name of a sample, the "
             'path of a .onnx file, an nn.Module, or "package.module:factory".'
         )
+    path = Path(source)
+    if isinstance(source, str) and FACTORY.fullmatch(source):
+        factory = FactorySource.of(source, seed, example_inputs)
+        return Model(factory, name=name or source.rpartition(":")[2])
+    if example_inputs is not None:
+        raise ModelError(
+            f"example_inputs are for an nn.Module or a factory; {str(source)!r} knows its inputs."
+        )
+    if path.suffix in TORCH_SUFFIXES or path.suffix == ".safetensors":
+        refuse_as_model(path)
+    if path.suffix == ".onnx" or isinstance(source, Path) or path.is_file():
+        return Model(OnnxSource.of(path), name=name or path.stem)
     sample = find_sample(str(source))
     return Model(
         SampleSource(sample, seed),

@@ -114,7 +114,8 @@ class Model:
             import torch
 
             state = {name: torch.from_numpy(value.copy()) for name, value in self._initial.items()}
-            module.load_state_dict(state)
+            # A file need not hold buffers; `with_weights` has checked that all parameters are in.
+            module.load_state_dict(state, strict=False)
         return module
 
     def example_inputs(self) -> tuple[np.ndarray, ...]:
@@ -124,6 +125,33 @@ class Model:
     def weights(self) -> dict[str, np.ndarray]:
         """Copies of the initial parameters and persistent buffers by name."""
         return {**self._source.weights(), **{n: v.copy() for n, v in self._initial.items()}}
+
+    def with_weights(self, weights: Mapping[str, np.ndarray], origin: str) -> Model:
+        """The same model with other initial weights.
+
+        Args:
+            weights: every parameter by name, and any of the buffers.
+            origin: where they come from, for messages.
+
+        Raises:
+            ModelError: a name is missing or unknown, or a shape differs.
+        """
+        missing = [name for name in self._parameter_specs if name not in weights]
+        if missing:
+            raise ModelError(
+                f"{origin} lacks {len(missing)} parameters of model {self.name!r}, for instance "
+                f"{missing[0]!r}; it holds {', '.join(list(weights)[:3])}, ... Give weights of "
+                "this very model."
+            )
+        self._refuse_unknown(weights)
+        return Model(
+            self._source,
+            name=self.name,
+            card=self.card,
+            defaults=self.defaults,
+            dataset=self.dataset,
+            initial=weights,
+        )
 
     def export(self, path: Path | str, weights: Mapping[str, np.ndarray] | None = None) -> Path:
         """Write an ONNX model for inference with a dynamic batch axis.

@@ -10,6 +10,7 @@ import numpy as np
 from typing_extensions import override
 
 from workbench.errors import ModelError, nearest
+from workbench.models.example_inputs import example_arrays
 from workbench.models.module_source import ModuleSource
 from workbench.models.seeding import seeded
 from workbench.models.specs import TensorSpec
@@ -72,21 +73,3 @@ class SampleSource(ModuleSource):
     @override
     def read(cls, folder: Path, record: Mapping[str, Any]) -> SampleSource:
         return cls(find_sample(record["sample"]), record["seed"])
-
-
-def example_arrays(specs: tuple[TensorSpec, ...], batch: int = 2) -> tuple[np.ndarray, ...]:
-    """Inputs of those specs: floats from a normal distribution of a fixed seed, integers 0.
-
-    Zero is a valid index into any table, which a random integer is not. An axis of any size gets
-    8 (an unknown rank no axis at all).
-    """
-    generator = np.random.default_rng(0)
-    arrays = []
-    for spec in specs:
-        sizes = [size if isinstance(size, int) else 8 for size in spec.shape if size != "..."]
-        shape = (sizes[0] if isinstance(spec.shape[0], int) else batch, *sizes[1:])
-        if np.dtype(spec.dtype).kind == "f":
-            arrays.append(generator.standard_normal(shape).astype(spec.dtype))
-        else:
-            arrays.append(np.zeros(shape, spec.dtype))
-    return tuple(arrays)

@@ -7,12 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import ModelError
+from workbench.models.factory_source import FactorySource
 from workbench.models.memory_source import MemorySource
 from workbench.models.model import FORMAT_VERSION, WEIGHTS_FILE, Model
+from workbench.models.onnx_source import OnnxSource
 from workbench.models.sample_source import SampleSource
 from workbench.models.source import Source
 
-SOURCES: dict[str, type[Source]] = {source.kind: source for source in (SampleSource, MemorySource)}
+SOURCES: dict[str, type[Source]] = {
+    source.kind: source for source in (SampleSource, MemorySource, FactorySource, OnnxSource)
+}
 
 
 def load_saved(folder: Path) -> Model:
