@@ -132,8 +132,8 @@ def test_training_graph_keeps_parameters_and_module(name: str) -> None:
 
 
 def test_training_keeps_dropout_and_inference_form_of_batch_normalization() -> None:
-    dropouts = [node for node in export(mlp(), (3, 4), training=True).graph.node]
-    assert "Dropout" in {node.op_type for node in dropouts}
+    training = export(mlp(), (3, 4), training=True)
+    assert "Dropout" in {node.op_type for node in training.graph.node}
     assert "Dropout" not in {
         node.op_type for node in export(mlp(), (3, 4), training=False).graph.node
     }

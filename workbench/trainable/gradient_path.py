@@ -1,0 +1,68 @@
+"""Which nodes lie between a trainable parameter and the loss."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import onnx_ir as ir
+
+from workbench.trainable.gradients import CONSTANT_RESULT
+
+_SMOOTH = frozenset(
+    {
+        ir.DataType.FLOAT,
+        ir.DataType.FLOAT16,
+        ir.DataType.BFLOAT16,
+        ir.DataType.DOUBLE,
+    }
+)
+
+
+class GradientPath:
+    """The part of a graph that a gradient passes through, on its way from the outputs.
+
+    A value whose type is not known counts as smooth, so that nothing is overlooked.
+    """
+
+    def __init__(self, graph: ir.Graph, requires_grad: Collection[str]) -> None:
+        """Trace `graph`, whose nodes are in topological order, once."""
+        varying = self._varying(graph, requires_grad)
+        wanted: set[ir.Value | None] = {value for value in graph.outputs if value in varying}
+        self._carried: dict[ir.Node, tuple[int, ...]] = {}
+        for node in reversed(graph):
+            if not any(output in wanted for output in node.outputs):
+                continue
+            carried = tuple(index for index, value in enumerate(node.inputs) if value in varying)
+            if not carried or _is_constant(node):
+                continue
+            self._carried[node] = carried
+            wanted.update(value for value in node.inputs if value in varying)
+        self._wanted = wanted
+
+    @staticmethod
+    def _varying(graph: ir.Graph, requires_grad: Collection[str]) -> set[ir.Value | None]:
+        """The values that vary smoothly with a trainable parameter."""
+        sources = [*graph.inputs, *graph.initializers.values()]
+        varying: set[ir.Value | None] = {value for value in sources if value.name in requires_grad}
+        for node in graph:
+            if _is_constant(node):
+                continue
+            if any(value in varying for value in node.inputs):
+                varying.update(output for output in node.outputs if _is_smooth(output))
+        return varying
+
+    def carried(self, node: ir.Node) -> tuple[int, ...]:
+        """Indices of the inputs of `node` that need a gradient; empty off the path."""
+        return self._carried.get(node, ())
+
+    def needs_gradient(self, value: ir.Value) -> bool:
+        """Whether the gradient reaches `value`."""
+        return value in self._wanted
+
+
+def _is_smooth(value: ir.Value) -> bool:
+    return value.dtype is None or value.dtype in _SMOOTH
+
+
+def _is_constant(node: ir.Node) -> bool:
+    return not node.domain and node.op_type in CONSTANT_RESULT

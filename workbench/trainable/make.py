@@ -1,0 +1,141 @@
+"""The way from a graph to one whose gradient ONNX Runtime builds rightly."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from workbench.errors import UntrainableError
+from workbench.trainable.gradient_path import GradientPath
+from workbench.trainable.obstacle import obstacle
+from workbench.trainable.registry import REWRITES
+from workbench.trainable.report import Finding, Report, StateUpdate
+from workbench.trainable.rewrite import GraphEdit, Rewrite
+
+if TYPE_CHECKING:
+    import onnx
+    import onnx_ir as ir
+
+
+def make_trainable(
+    onnx_model: onnx.ModelProto, requires_grad: Collection[str]
+) -> tuple[onnx.ModelProto, Report]:
+    """Rewrite what lies between the parameters to train and the outputs so that it trains.
+
+    Nothing native is called. A graph that trains as it is comes back as the same object.
+
+    Args:
+        onnx_model: parameters and buffers are initializers or inputs; functions are inlined. Its
+            outputs are what the loss sees: leave out those that it does not.
+        requires_grad: names of the parameters to train.
+
+    Returns:
+        The graph, to whose outputs those of `Report.state_updates` are appended, and the report.
+
+    Raises:
+        UntrainableError: names each node that cannot be trained through, why, and what to do.
+    """
+    model = _read(onnx_model)
+    edit, rewritten = _rewrite(model, requires_grad)
+    _refuse(model.graph, GradientPath(model.graph, requires_grad))
+    if not rewritten:
+        return onnx_model, Report()
+    updates = _append_state(edit)
+    return _write(model), Report(rewritten, updates)
+
+
+def find(onnx_model: onnx.ModelProto, requires_grad: Collection[str]) -> list[Finding]:
+    """What `make_trainable` would do with each node, in the order of the graph; changes nothing.
+
+    A node that was rewritten stands as what it was before.
+    """
+    before = _read(onnx_model).graph
+    listed = [(node.op_type, _label(node)) for node in before]
+    model = _read(onnx_model)
+    _, rewritten = _rewrite(model, requires_grad)
+    path = GradientPath(model.graph, requires_grad)
+    known = {finding.node: finding for finding in rewritten}
+    for node in model.graph:
+        carried = path.carried(node)
+        found = obstacle(node, carried) if carried else None
+        if found is not None:
+            label = _label(node)
+            known[label] = Finding(node.op_type, label, "cannot", found.reason, found.remedy)
+    return [known.get(label, Finding(op, label, "trains")) for op, label in listed]
+
+
+def _rewrite(
+    model: ir.Model, requires_grad: Collection[str]
+) -> tuple[GraphEdit, tuple[Finding, ...]]:
+    order = {_label(node): index for index, node in enumerate(model.graph)}
+    findings: list[Finding] = []
+    edit = GraphEdit(model, GradientPath(model.graph, requires_grad))
+    for rewrite in REWRITES:
+        applied = _apply(rewrite, edit)
+        findings += applied
+        if applied:
+            edit.path = GradientPath(model.graph, requires_grad)
+    findings.sort(key=lambda finding: order.get(finding.node, len(order)))
+    return edit, tuple(findings)
+
+
+def _apply(rewrite: Rewrite, edit: GraphEdit) -> list[Finding]:
+    findings = []
+    for node in list(edit.graph):
+        if node.domain or node.op_type != rewrite.op or node.graph is not edit.graph:
+            continue
+        if not rewrite.concerns(node, edit.path) or not rewrite.applies(node):
+            continue
+        group = rewrite.group(node)
+        found = [Finding(part.op_type, _label(part), "rewritten", rewrite.note) for part in group]
+        rewrite.apply(node, edit)
+        findings += found
+    return findings
+
+
+def _refuse(graph: ir.Graph, path: GradientPath) -> None:
+    sentences = []
+    for node in graph:
+        carried = path.carried(node)
+        found = obstacle(node, carried) if carried else None
+        if found is not None:
+            sentences.append(f"  - {node.op_type} ({_label(node)}): {found.reason} {found.remedy}")
+    if sentences:
+        count = f"{len(sentences)} node{'s' if len(sentences) > 1 else ''}"
+        raise UntrainableError(
+            f"The model cannot be trained with ONNX Runtime; {count} stand"
+            f"{'' if len(sentences) > 1 else 's'} in the way:\n" + "\n".join(sentences)
+        )
+
+
+def _append_state(edit: GraphEdit) -> tuple[StateUpdate, ...]:
+    updates = []
+    for buffer, value in edit.state.items():
+        value.name = f"{buffer}.updated"
+        edit.graph.outputs.append(value)
+        updates.append(StateUpdate(buffer, value.name))
+    return tuple(updates)
+
+
+def _label(node: ir.Node) -> str:
+    return node.name or next((str(value.name) for value in node.outputs if value.name), "")
+
+
+def _read(onnx_model: onnx.ModelProto) -> ir.Model:
+    import onnx
+    import onnx_ir.passes.common as passes
+    from onnx_ir import serde
+
+    model = serde.deserialize_model(onnx.shape_inference.infer_shapes(onnx_model, data_prop=True))
+    passes.InlinePass()(model)
+    passes.LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
+    return model
+
+
+def _write(model: ir.Model) -> onnx.ModelProto:
+    import onnx_ir.passes.common as passes
+    from onnx_ir import serde
+
+    passes.NameFixPass()(model)
+    passes.RemoveUnusedNodesPass()(model)
+    return serde.serialize_model(model)

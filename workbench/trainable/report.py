@@ -1,0 +1,44 @@
+"""What making a graph trainable did to it."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+State = Literal["trains", "rewritten", "cannot"]
+
+
+class Finding(NamedTuple):
+    """What is known of one node."""
+
+    op: str
+    node: str
+    """Name of the node, or of its first output where it has none."""
+    state: State
+    note: str = ""
+    """How it was rewritten, or why it cannot be trained through; empty for what simply trains."""
+    remedy: str = ""
+    """What to do about a node that cannot be trained through."""
+
+
+class StateUpdate(NamedTuple):
+    """A buffer that a training step gives a new value, such as a running mean."""
+
+    buffer: str
+    """Name of the buffer: an initializer of the graph."""
+    output: str
+    """Name of the graph output that holds its new value. The forward pass may also have written
+    that value into the buffer itself."""
+
+
+class Report(NamedTuple):
+    """What `make_trainable` did."""
+
+    rewritten: tuple[Finding, ...] = ()
+    """One for each node that was rewritten, in the order of the graph."""
+    state_updates: tuple[StateUpdate, ...] = ()
+    """The outputs that were appended to the graph's, in this order."""
+
+    @property
+    def changed(self) -> bool:
+        """Whether the graph is another than the one given."""
+        return bool(self.rewritten)
