@@ -64,7 +64,13 @@ def _standardised(split: Split, mean: np.ndarray, deviation: np.ndarray) -> Spli
 
 SAMPLE = Sample(
     name="breast-cancer-mlp",
-    card="",
+    card=(
+        "Tells benign tumours from malignant ones by 30 measurements of cell nuclei (569 "
+        "patients of the University of Wisconsin, shipped with scikit-learn): a table, "
+        "standardised on its training rows, and a network 30-32-16-1 of 1,537 parameters. One "
+        "logit is compared with 0 or 1 by binary cross entropy. With its defaults it reaches 97 % "
+        "test accuracy in about a second on two cores. For learning, not for diagnosis."
+    ),
     build=build,
     dataset_name="breast-cancer",
     dataset=load_breast_cancer,

@@ -49,7 +49,13 @@ def load_digits(test_fraction: float, seed: int) -> Dataset:
 
 SAMPLE = Sample(
     name="digits-mlp",
-    card="",
+    card=(
+        "Reads handwritten digits (1,797 grey images of 8x8 pixels, collected at Bogazici "
+        "University and shipped with scikit-learn) with two hidden layers, 64-128-64-10, 17,226 "
+        "parameters. A step takes well under a millisecond, the fastest there is here, so it shows "
+        "what an engine costs beside its arithmetic. With its defaults it reaches 97 % test "
+        "accuracy in a few seconds on two cores."
+    ),
     build=build,
     dataset_name="digits",
     dataset=load_digits,

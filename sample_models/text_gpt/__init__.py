@@ -75,7 +75,15 @@ def _windows(texts: list[str]) -> Split:
 
 SAMPLE = Sample(
     name="text-gpt",
-    card="",
+    card=(
+        "Writes in the manner of Python's own help texts (pydoc_data.topics, which every Python "
+        "ships), character by character: a decoder-only transformer of four blocks, width 144, "
+        "four heads and a context of 64 characters, 1,040,064 parameters, no dropout. It is the "
+        "largest sample, and the one whose steps are mostly arithmetic. With its defaults, one "
+        "pass in under a minute on two cores, it reaches a test loss of 1.79 nats a character "
+        "and predicts 51 % of the characters of topics that it never saw; guessing evenly would "
+        "be 4.56 and 1 %."
+    ),
     build=build,
     dataset_name="python-topics",
     dataset=load_topics,
