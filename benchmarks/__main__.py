@@ -1,0 +1,49 @@
+"""Run the benchmarks: `python -m benchmarks [--quick] [NAME...]`.
+
+They want a machine with nothing else to do. Results are printed as Markdown; a figure that misses
+its aim is said, and is no failure: what is about time is never a test.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+
+from benchmarks import first_point, import_time, loop_overhead, ondevice_memory, ortmodule_step
+from benchmarks.result import Result, as_markdown
+from workbench.machine import describe_machine, machine_sentence
+
+BENCHMARKS: Mapping[str, Callable[[bool], list[Result]]] = {
+    "import": import_time.measure,
+    "first-point": first_point.measure,
+    "loop": loop_overhead.measure,
+    "memory": ondevice_memory.measure,
+    "ortmodule": ortmodule_step.measure,
+}
+"""Each takes whether to be quick (fewer rounds, for a look) and gives its figures."""
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds; only for a look")
+    options = parser.parse_args()
+    unknown = [name for name in options.names if name not in BENCHMARKS]
+    if unknown:
+        parser.error(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}")
+
+    results: list[Result] = []
+    with tempfile.TemporaryDirectory() as home:
+        os.environ["WORKBENCH_HOME"] = home
+        for name in options.names or BENCHMARKS:
+            print(f"Measuring {name}", file=sys.stderr, flush=True)
+            results += BENCHMARKS[name](options.quick)
+    print(as_markdown(results, machine_sentence(describe_machine())))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
