@@ -16,8 +16,8 @@ DIFFERENTIABLE = frozenset({
     "LeakyRelu", "Log", "LogSoftmax", "MatMul", "Max", "MaxPool", "Min", "Mul", "Neg", "Pad",
     "Pow", "Reciprocal", "ReduceL2", "ReduceLogSumExp", "ReduceMean", "ReduceSum", "Relu",
     "Reshape", "ScatterElements", "ScatterND", "Sigmoid", "SimplifiedLayerNormalization", "Sin",
-    "Slice", "Softmax", "SoftmaxCrossEntropyLoss", "Split", "Sqrt", "Squeeze", "Sub", "Tanh",
-    "Tile", "TopK", "Transpose", "Trilu", "Unsqueeze", "Where",
+    "Slice", "Softmax", "Split", "Sqrt", "Squeeze", "Sub", "Tanh", "Tile", "TopK", "Transpose",
+    "Trilu", "Unsqueeze", "Where",
 })  # fmt: skip
 """Ops of the default domain whose gradient ONNX Runtime builds and runs on the CPU."""
 

@@ -136,6 +136,6 @@ def _write(model: ir.Model) -> onnx.ModelProto:
     import onnx_ir.passes.common as passes
     from onnx_ir import serde
 
+    # Nodes without use stay: their removal takes unused outputs along, which gradients read.
     passes.NameFixPass()(model)
-    passes.RemoveUnusedNodesPass()(model)
     return serde.serialize_model(model)
