@@ -1,0 +1,96 @@
+"""Set-up and what is written about it: the commands in the documents are there and do as said."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+import workbench as wb
+from workbench.cli.app import app
+from workbench.engines import ENGINES
+
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+MAKEFILE = (ROOT / "Makefile").read_text(encoding="utf-8")
+
+
+def make(*arguments: str, cwd: Path, path: Path | None = None) -> subprocess.CompletedProcess[str]:
+    make_program = shutil.which("make")
+    assert make_program is not None
+    environment = {**os.environ, **({"PATH": str(path)} if path else {})}
+    environment.pop("MAKEFLAGS", None)
+    return subprocess.run(
+        [make_program, *arguments],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+
+
+def test_ci_runs_what_developers_run() -> None:
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    lines = script.read_text(encoding="utf-8").splitlines()
+    assert lines[0] == "#!/usr/bin/env bash"
+    assert lines[-1] == "exec make test"
+
+
+def test_make_tells_what_it_can_do() -> None:
+    outcome = make("help", cwd=ROOT)
+    assert outcome.returncode == 0, outcome.stderr
+    listed = {line.split()[0] for line in outcome.stdout.splitlines()}
+    assert listed >= {"lab", "test", "test-all", "check", "bench", "clean", "help"}
+
+
+def test_a_machine_without_the_right_python_is_told_so(tmp_path: Path) -> None:
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    for name in ("bash", "find"):
+        found = shutil.which(name)
+        assert found is not None
+        (tools / name).symlink_to(found)
+    old = tools / "python3"
+    old.write_text('#!/bin/bash\n[ "$1" = --version ] && echo Python 3.9.2 || exit 1\n', "utf-8")
+    old.chmod(0o755)
+    shutil.copy(ROOT / "Makefile", tmp_path)
+    outcome = make(".venv/pyvenv.cfg", cwd=tmp_path, path=tools)
+    assert outcome.returncode != 0
+    assert "needs Python 3.11 or 3.12" in outcome.stdout
+    assert "python3 here: Python 3.9.2" in outcome.stdout
+    assert "make PYTHON=" in outcome.stdout
+
+
+@pytest.mark.parametrize("text", [README, CONTRIBUTING], ids=["README", "CONTRIBUTING"])
+def test_the_documents_speak_of_what_is_there(text: str) -> None:
+    targets = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
+    assert set(re.findall(r"\bmake ([a-z-]+)`", text)) <= targets
+    commands = {command.callback.__name__ for command in app.registered_commands}
+    assert set(re.findall(r"\bbin/workbench ([a-z]+)|`workbench ([a-z]+)", text)) <= {
+        pair for name in commands for pair in ((name, ""), ("", name))
+    }
+    assert set(re.findall(r"\bwb\.(\w+)", text)) <= set(wb.__all__)
+    for link in re.findall(r"\]\((?!http)([^)]+)\)", text):
+        assert (ROOT / link).exists(), f"{link} is not there"
+    for path in re.findall(r"`((?:workbench|tests|sample_models|notebooks)/[\w/.]+)`", text):
+        assert (ROOT / path).exists(), f"{path} is not there"
+
+
+def test_the_readme_shows_every_public_function() -> None:
+    functions = {name for name in wb.__all__ if name[0].islower() and name != "load_comparison"}
+    assert functions <= set(re.findall(r"\bwb\.(\w+)", README))
+
+
+def test_the_readme_names_every_engine_and_sample() -> None:
+    from sample_models import SAMPLES
+
+    for name in (set(ENGINES) - {"fake"}) | set(SAMPLES):
+        assert f"`{name}`" in README
