@@ -23,8 +23,11 @@ def read_npz(path: Path, target: str | None, target_dtype: str | None) -> Rows:
     Raises:
         DataError: the file is damaged, holds Python objects, or has no such members.
     """
+    if not zipfile.is_zipfile(path):
+        raise DataError(f"{path} is not a .npz file, or is truncated; np.savez writes such files.")
     try:
-        with np.load(path, allow_pickle=False) as file:
+        # Opened here, for np.load leaves a file open that it cannot read.
+        with path.open("rb") as content, np.load(content, allow_pickle=False) as file:
             members = {name: file[name] for name in file.files}
     except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
         if "allow_pickle" in str(error):

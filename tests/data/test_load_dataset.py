@@ -1,0 +1,371 @@
+"""Every source of rows, and what is refused of each."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+from torch.utils.data import Dataset as TorchDataset
+from torch.utils.data import IterableDataset, TensorDataset
+
+from workbench.data import Dataset, load_dataset
+from workbench.errors import DataError
+from workbench.models import load_model
+
+X = np.arange(40, dtype=np.float64).reshape(20, 2)
+Y = np.arange(20) % 3
+
+
+def every_row(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
+    """First input and target of both splits, in the order of the first column."""
+    assert data.test is not None
+    inputs = np.concatenate([data.train.inputs[0], data.test.inputs[0]])
+    target = np.concatenate([data.train.target, data.test.target])
+    order = inputs.reshape(len(inputs), -1)[:, 0].argsort()
+    return inputs[order], target[order]
+
+
+# Samples
+
+
+@pytest.mark.parametrize("source", ["digits", "digits-cnn", load_model("digits-mlp")])
+def test_a_sample_by_the_name_of_dataset_or_model(source) -> None:
+    data = load_dataset(source)
+    assert data.name == "digits"
+    assert data.classes == tuple("0123456789")
+    assert data.train.inputs[0].shape == (1438, 1, 8, 8)
+    assert data.train.inputs[0].dtype == np.float32
+    assert load_dataset(source, name="mine").name == "mine"
+
+
+def test_an_unknown_name_gets_the_nearest() -> None:
+    with pytest.raises(DataError, match=r"No dataset 'digit'.*'digits'"):
+        load_dataset("digit")
+
+
+def test_a_sample_has_its_own_target() -> None:
+    with pytest.raises(DataError, match="target of its own"):
+        load_dataset("digits", Y)
+
+
+def test_a_model_without_a_dataset() -> None:
+    model = load_model(torch.nn.Linear(2, 3), example_inputs=np.zeros((2, 2)))
+    with pytest.raises(DataError, match="'Linear' has no dataset of its own"):
+        load_dataset(model)
+
+
+# Arrays
+
+
+def test_arrays_become_what_models_take() -> None:
+    data = load_dataset(X, Y)
+    inputs, target = every_row(data)
+    assert (inputs.dtype, target.dtype) == (np.float32, np.int64)
+    assert np.array_equal(inputs, X)
+    assert np.array_equal(target, Y)
+    assert (len(data.train), len(data.test or ())) == (16, 4)
+
+
+def test_the_split_follows_its_seed() -> None:
+    one, same, other = (load_dataset(X, Y, seed=seed) for seed in (1, 1, 2))
+    assert np.array_equal(one.train.inputs[0], same.train.inputs[0])
+    assert not np.array_equal(one.train.inputs[0], other.train.inputs[0])
+    assert load_dataset(X, Y, test_fraction=0).test is None
+
+
+@pytest.mark.parametrize("fraction", [-0.1, 1, 1.5, 0.99])
+def test_a_fraction_that_leaves_nothing(fraction: float) -> None:
+    with pytest.raises(DataError, match=f"test_fraction={fraction}"):
+        load_dataset(X, Y, test_fraction=fraction)
+
+
+def test_several_inputs_tensors_lists_and_booleans() -> None:
+    tokens = torch.arange(20, dtype=torch.int32).reshape(20, 1)
+    for source in ((X, tokens), {"numbers": X, "tokens": tokens}):
+        data = load_dataset(source, torch.ones(20, dtype=torch.bool))
+        assert [array.dtype for array in data.train.inputs] == [np.float32, np.int64]
+        assert data.train.target.dtype == np.int64
+    assert load_dataset(X.tolist(), Y.tolist()).train.inputs[0].shape == (16, 2)
+
+
+def test_text_labels_become_class_numbers() -> None:
+    data = load_dataset(X, np.array(["cat", "ant", "bee", "ant"] * 5))
+    assert data.classes == ("ant", "bee", "cat")
+    assert every_row(data)[1].tolist() == [2, 0, 1, 0] * 5
+
+
+def test_a_dtype_can_be_asked_for() -> None:
+    assert load_dataset(X, Y, target_dtype="float32").train.target.dtype == np.float32
+    assert load_dataset(X, Y.astype(float)).train.target.dtype == np.float32
+    assert load_dataset(X, Y.astype(float), target_dtype="int64").train.target.dtype == np.int64
+    with pytest.raises(DataError, match="target_dtype='int8'"):
+        load_dataset(X, Y, target_dtype="int8")
+
+
+def test_classes_can_be_named() -> None:
+    assert load_dataset(X, Y, classes=("a", "b", "c")).classes == ("a", "b", "c")
+
+
+def with_value(row: int, value: float) -> np.ndarray:
+    array = X.copy()
+    array[row, 1] = value
+    return array
+
+
+@pytest.mark.parametrize(
+    ("inputs", "target", "message"),
+    [
+        (with_value(7, np.nan), Y, "input 0 holds NaN in row 7"),
+        (with_value(3, -np.inf), Y, "input 0 holds infinity in row 3"),
+        (with_value(4, 1e300), Y, "as float32, holds infinity in row 4"),
+        (X, with_value(5, np.nan), "target holds NaN in row 5"),
+        (X, with_value(5, np.nan)[:, 1], "target holds NaN in row 5"),
+        (X[:15], Y, "15 rows and the target 20"),
+        (X[:0], Y[:0], "empty"),
+        (np.array([{}, {}]), Y[:2], "input 0 has dtype object"),
+        (X, np.array([None] * 20), "target has dtype object"),
+        (X.astype(complex), Y, "dtype complex128"),
+        ([[1.0], [1.0, 2.0]], Y[:2], "input 0 is ragged"),
+        (X, None, "need their target"),
+        (3, Y, "Cannot load a dataset from int"),
+    ],
+)
+def test_bad_arrays(inputs, target, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        load_dataset(inputs, target)
+
+
+def test_a_bad_row_is_found_in_any_piece(monkeypatch) -> None:
+    monkeypatch.setattr("workbench.data.rows.SCAN_BYTES", 48)
+    with pytest.raises(DataError, match="row 19"):
+        load_dataset(with_value(19, np.nan), Y)
+
+
+# .npz
+
+
+def test_npz_by_the_usual_names(tmp_path) -> None:
+    np.savez(tmp_path / "a.npz", x=X, y=Y)
+    np.savez(tmp_path / "b.npz", target=Y, one=X, two=X[:, :1])
+    a, b = load_dataset(str(tmp_path / "a.npz")), load_dataset(tmp_path / "b.npz")
+    assert a.name == "a"
+    assert np.array_equal(every_row(a)[1], Y)
+    assert [array.shape[1] for array in b.train.inputs] == [2, 1]
+
+
+def test_npz_with_a_named_target(tmp_path) -> None:
+    np.savez(tmp_path / "a.npz", x=X, answer=Y)
+    data = load_dataset(tmp_path / "a.npz", "answer")
+    assert np.array_equal(every_row(data)[1], Y)
+    with pytest.raises(DataError, match=r"no member 'answr'.*'answer'"):
+        load_dataset(tmp_path / "a.npz", "answr")
+    with pytest.raises(DataError, match="there is none"):
+        load_dataset(tmp_path / "a.npz")
+
+
+@pytest.mark.parametrize(
+    ("members", "message"),
+    [
+        ({"y": Y}, "no member besides the target"),
+        ({"x": X, "y": Y, "label": Y}, "more than one of them"),
+        ({"x": np.array([{"a": 1}], object), "y": Y}, "Python objects"),
+        ({}, "there is none"),
+    ],
+)
+def test_bad_npz(tmp_path, members, message: str) -> None:
+    np.savez(tmp_path / "bad.npz", **members)
+    with pytest.raises(DataError, match=message):
+        load_dataset(tmp_path / "bad.npz")
+
+
+def broken_member(folder: Path) -> bytes:
+    """A zip whose member is no array."""
+    np.savez(folder / "whole.npz", y=Y, x=X)
+    whole = (folder / "whole.npz").read_bytes()
+    return whole.replace(b"NUMPY", b"GRUMP", 1)
+
+
+@pytest.mark.parametrize("content", [b"", b"no zip at all", b"PK\x03\x04 cut short", None])
+def test_a_damaged_npz(tmp_path, content: bytes | None) -> None:
+    content = broken_member(tmp_path) if content is None else content
+    (tmp_path / "bad.npz").write_bytes(content)
+    with pytest.raises(DataError, match=r"bad\.npz is not"):
+        load_dataset(tmp_path / "bad.npz")
+
+
+# .csv
+
+
+def csv(folder: Path, text: str) -> Path:
+    path = folder / "table.csv"
+    path.write_text(text)
+    return path
+
+
+def test_csv_with_text_whole_and_real_targets(tmp_path) -> None:
+    path = csv(tmp_path, "a,kind,b,price,room\n" + "1,tree,2,1.5,3\n2,bush,3,2.5,1\n" * 5)
+    with pytest.raises(DataError, match=r"column 'kind' holds text"):
+        load_dataset(path, "price")
+    kinds = load_dataset(path, "kind")
+    assert kinds.classes == ("bush", "tree")
+    assert kinds.train.inputs[0].shape == (8, 4)
+    path = csv(tmp_path, "a,price,room\n" + "1,1.5,3\n2,2.5,1\n" * 5)
+    assert load_dataset(path, "room").train.target.dtype == np.int64
+    prices = load_dataset(path, "price")
+    assert (prices.train.target.shape, prices.train.target.dtype) == ((8, 1), np.float32)
+    rooms = load_dataset(path, "room", target_dtype="float32")
+    assert (rooms.train.target.shape, rooms.train.target.dtype) == ((8, 1), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("text", "target", "message"),
+    [
+        ("a,b\n1,2\n", None, "Give target=, one of: a, b"),
+        ("a,b\n1,2\n", "c", "no column 'c'"),
+        ("a,b\n1,2\n,4\n", "b", r"empty or NaN cell in line 3, column 'a'"),
+        ("a,b\n1,2\n3,\n", "b", r"empty or NaN cell in line 3, column 'b'"),
+        ("a,b\n1,2\ninf,4\n", "b", "infinity in row 1"),
+        ("b\n1\n", "b", "no column besides the target"),
+        ("a,b\n", "b", "empty"),
+        ("", "b", "not a readable .csv"),
+        ("a,b\n1,2\n1,2,3,4\n", "b", "not a readable .csv"),
+    ],
+)
+def test_bad_csv(tmp_path, text: str, target: str | None, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        load_dataset(csv(tmp_path, text), target)
+
+
+# Images
+
+
+def picture(path: Path, colour: int | tuple[int, int, int], size: tuple[int, int] = (4, 6)) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    mode = "L" if isinstance(colour, int) else "RGB"
+    Image.new(mode, (size[1], size[0]), colour).save(path)
+
+
+def test_images_in_colour_and_grey(tmp_path) -> None:
+    for index in range(5):
+        picture(tmp_path / "red" / f"{index}.png", (255, 0, 51))
+        picture(tmp_path / "black" / f"{index}.PNG", (0, 0, 0))
+    (tmp_path / "black" / "notes.txt").write_text("no image")
+    data = load_dataset(tmp_path)
+    assert data.classes == ("black", "red")
+    inputs, target = every_row(data)
+    assert (inputs.shape, inputs.dtype) == ((10, 3, 4, 6), np.float32)
+    assert target.tolist() == [0] * 5 + [1] * 5
+    assert np.allclose(inputs[-1][:, 0, 0], [1, 0, 0.2])
+    for index in range(5):
+        picture(tmp_path / "red" / f"{index}.png", 51)
+        picture(tmp_path / "black" / f"{index}.PNG", 0)
+    grey, _ = every_row(load_dataset(str(tmp_path)))
+    assert grey.shape == (10, 1, 4, 6)
+    assert np.allclose(grey[-1], 0.2)
+
+
+def test_images_of_several_sizes(tmp_path) -> None:
+    picture(tmp_path / "a" / "1.png", 9)
+    picture(tmp_path / "a" / "2.png", 9, size=(5, 5))
+    with pytest.raises(DataError, match=r"2\.png is 5x5 pixels.*is 4x6; give image_size="):
+        load_dataset(tmp_path)
+    data = load_dataset(tmp_path, image_size=(3, 2), test_fraction=0)
+    assert data.train.inputs[0].shape == (2, 1, 3, 2)
+
+
+def test_bad_image_folders(tmp_path) -> None:
+    with pytest.raises(DataError, match="no subfolders"):
+        load_dataset(tmp_path)
+    (tmp_path / "a").mkdir()
+    with pytest.raises(DataError, match="holds no images"):
+        load_dataset(tmp_path)
+    (tmp_path / "a" / "1.png").write_bytes(b"\x89PNG cut short")
+    with pytest.raises(DataError, match=r"1\.png is not a readable image"):
+        load_dataset(tmp_path)
+
+
+# torch
+
+
+class Items(TorchDataset):
+    """Whatever it is given, one by one."""
+
+    def __init__(self, items: list) -> None:
+        self.items = items
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    def __getitem__(self, index: int) -> object:
+        return self.items[index]
+
+
+class Stream(IterableDataset):
+    def __iter__(self):
+        return iter([])
+
+
+def test_torch_datasets() -> None:
+    x, y = torch.from_numpy(X), torch.from_numpy(Y)
+    tensors = load_dataset(TensorDataset(x, y))
+    assert tensors.name == "TensorDataset"
+    assert np.array_equal(every_row(tensors)[1], Y)
+    for items in (
+        list(zip(x, Y.tolist(), strict=True)),
+        [((row, row[:1]), int(label)) for row, label in zip(x, Y, strict=True)],
+        [(row, row[:1], int(label)) for row, label in zip(x, Y, strict=True)],
+        [{"label": int(label), "x": row} for row, label in zip(x, Y, strict=True)],
+    ):
+        inputs, target = every_row(load_dataset(Items(items)))
+        assert np.array_equal(inputs, X)
+        assert np.array_equal(target, Y)
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        (Stream(), "Stream is an IterableDataset"),
+        (Items([]), "is empty"),
+        (Items([torch.zeros(2)]), "Item 0 of the torch Dataset is Tensor"),
+        (Items([{"x": 1}]), "Item 0 of the torch Dataset is dict"),
+        (Items([(torch.zeros(2), 0), (torch.zeros(3), 0)]), "Item 1 .* has shape"),
+        (Items([(Image.new("L", (2, 2)), "a"), (object(), "b")]), "Item 1 .* holds object"),
+        (Items([(torch.tensor([1.0, np.nan]), 0)]), "input 0 holds NaN in row 0"),
+    ],
+)
+def test_bad_torch_datasets(source, message: str) -> None:
+    with pytest.raises(DataError, match=message):
+        load_dataset(source)
+
+
+# Paths
+
+
+def test_bad_paths(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(DataError, match=r"missing\.npz does not exist"):
+        load_dataset("missing.npz")
+    (tmp_path / "data.txt").write_text("1 2 3")
+    with pytest.raises(DataError, match=r"neither \.npz nor \.csv"):
+        load_dataset("data.txt")
+    np.savez("a.npz", x=X, y=Y)
+    with pytest.raises(DataError, match="give the name of the target"):
+        load_dataset("a.npz", Y)
+
+
+def test_reading_one_kind_loads_no_other() -> None:
+    code = """
+import subprocess
+import sys
+import numpy as np
+from workbench.data import load_dataset
+load_dataset(np.ones((4, 2)), np.zeros(4, int))
+print([name for name in ("torch", "pandas", "PIL", "sklearn", "onnx") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
