@@ -154,12 +154,13 @@ def make_optimizer(module: nn.Module, config: TrainingConfig) -> Optimizer:
 
 
 def as_tensors(batch: Batch) -> tuple[tuple[Tensor, ...], Tensor]:
-    """The batch as tensors on the same memory; a read-only array is copied first."""
-    inputs = tuple(_as_tensor(array) for array in batch.inputs)
-    return inputs, _as_tensor(batch.target)
+    """Inputs and target of the batch as tensors."""
+    inputs = tuple(as_tensor(array) for array in batch.inputs)
+    return inputs, as_tensor(batch.target)
 
 
-def _as_tensor(array: np.ndarray) -> Tensor:
+def as_tensor(array: np.ndarray) -> Tensor:
+    """The array as a tensor on the same memory; a read-only one is copied first."""
     import torch
 
     return torch.from_numpy(array if array.flags.writeable else array.copy())

@@ -1,0 +1,62 @@
+"""The module wrapped in our ORTModule: ONNX Runtime's passes under PyTorch's optimizer."""
+
+from __future__ import annotations
+
+import importlib.metadata
+from typing import TYPE_CHECKING, ClassVar
+
+from typing_extensions import override
+
+from workbench.engines.base import Availability, EngineSetup
+from workbench.engines.torch_engine import TorchEngine, as_tensor
+from workbench.engines.torch_losses import first_output
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+TRAINING_DISTRIBUTIONS = ("onnxruntime-training-cpu", "onnxruntime-training")
+
+
+class ORTModuleEngine(TorchEngine):
+    """Forward and backward by ONNX Runtime; loss, optimizer and evaluation by PyTorch.
+
+    The graph is built with the engine; a batch of another size later needs no other.
+    """
+
+    name: ClassVar[str] = "ortmodule"
+    description: ClassVar[str] = "ONNX Runtime under PyTorch, by ORTModule"
+
+    @classmethod
+    @override
+    def availability(cls) -> Availability:
+        available = super().availability()
+        if not available.ok:
+            return available
+        if not any(_installed(name) for name in TRAINING_DISTRIBUTIONS):
+            return Availability(
+                False,
+                "onnxruntime-training is not installed.",
+                "pip install onnxruntime-training-cpu==1.19.2",
+            )
+        return available
+
+    @override
+    def prepare(self, setup: EngineSetup) -> None:
+        setup.report("loading ONNX Runtime")
+        from workbench.ort.ortmodule import ORTModule
+
+        self.wrapped = ORTModule(self.module)
+        setup.report("exporting the model and building its gradient")
+        self.wrapped.build_for(*[as_tensor(array) for array in self.model.example_inputs()])
+
+    @override
+    def batch_loss(self, inputs: tuple[Tensor, ...], target: Tensor) -> Tensor:
+        return self.loss(first_output(self.wrapped(*inputs)), target)
+
+
+def _installed(distribution: str) -> bool:
+    try:
+        importlib.metadata.version(distribution)
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True

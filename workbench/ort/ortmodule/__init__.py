@@ -1,0 +1,15 @@
+"""A thin ORTModule: from a module to a graph of both passes that ONNX Runtime runs.
+
+    module ── export ──▶ forward graph ── gradient ──▶ both passes ── session ──▶ native agent
+                                                                        ▲
+    call ── module ── structure ── function (autograd) ─────────────────┘
+
+It uses the native gradient builder and training agent of onnxruntime-training and nothing of its
+Python front end, and it changes nothing in torch.
+"""
+
+from __future__ import annotations
+
+from workbench.ort.ortmodule.module import ORTModule
+
+__all__ = ["ORTModule"]

@@ -1,0 +1,83 @@
+"""From a module and the arguments of a call to what runs calls like it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import torch
+from torch import nn
+
+from workbench.errors import UntrainableError
+from workbench.ort.native import native
+from workbench.ort.ortmodule.bound_state import BoundState
+from workbench.ort.ortmodule.buffer_updates import BufferUpdates
+from workbench.ort.ortmodule.export import PREFIX, export_forward
+from workbench.ort.ortmodule.function import Program
+from workbench.ort.ortmodule.gradient import build_gradient
+from workbench.ort.ortmodule.layout import Layout
+from workbench.ort.ortmodule.session import TrainingSession
+from workbench.ort.ortmodule.structure import Structure
+
+
+class Built(NamedTuple):
+    """What runs every call with arguments like those that it was built for."""
+
+    program: Program
+    state: BoundState
+    trained: tuple[int, ...]
+    """Places of the trained parameters among the tensors of `state`."""
+    structure: Structure
+    """That of what the module returns."""
+
+
+def build(
+    module: nn.Module, layout: Layout, arguments: Structure, tensors: Sequence[torch.Tensor]
+) -> Built:
+    """Export `module`, build its gradient graph and load it; takes seconds.
+
+    Args:
+        module: in training mode; unchanged afterwards.
+        layout: of the module, current.
+        arguments: structure of the pair (args, kwargs) of a call.
+        tensors: those among the arguments.
+
+    Raises:
+        UntrainableError: the module cannot be exported or differentiated, or the arguments are
+            not on the CPU.
+    """
+    for tensor in tensors:
+        if tensor.device.type != "cpu":
+            raise UntrainableError(
+                f"ORTModule trains on the CPU but an argument is on {tensor.device}. "
+                "Give it tensors and a module that are on the CPU."
+            )
+    exported = export_forward(module, arguments, tensors)
+    parameters = {PREFIX + name: slot for name, slot in layout.parameters.items()}
+    buffers = {PREFIX + name: slot for name, slot in layout.buffers.items()}
+    flags = zip(parameters, layout.trained(), strict=True)
+    inputs = zip(exported.inputs, tensors, strict=True)
+    graph = build_gradient(
+        exported.model,
+        exported.inputs,
+        list(parameters),
+        buffers,
+        requires_grad=[name for name, trained in flags if trained]
+        + [name for name, tensor in inputs if tensor.requires_grad],
+    )
+    # What a Dropout draws follows the seed that PyTorch was given.
+    native().set_seed(torch.initial_seed() % 2**31)
+    state = BoundState({**parameters, **buffers}[name] for name in graph.state)
+    session = TrainingSession(
+        graph, state, BufferUpdates(graph, layout.buffers), torch.get_num_threads()
+    )
+    places = {name: place for place, name in enumerate(graph.gradients)}
+    trained = [name for name in graph.gradients if name in parameters]
+    program = Program(
+        session,
+        len(tensors),
+        tuple(places.get(name) for name in (*exported.inputs, *trained)),
+        tuple(i for i in range(session.result_count) if i not in graph.differentiable),
+    )
+    where = {name: place for place, name in enumerate(graph.state)}
+    return Built(program, state, tuple(where[name] for name in trained), exported.structure)

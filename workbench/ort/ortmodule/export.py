@@ -1,0 +1,83 @@
+"""From a module and the arguments of one call to an ONNX graph of its forward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import nn
+
+from workbench.errors import ModelError, UntrainableError
+from workbench.models.export import export_onnx
+from workbench.ort.ortmodule.structure import Structure, flatten, rebuild
+
+if TYPE_CHECKING:
+    import onnx
+
+PREFIX = "module."
+"""Before the name of every parameter and buffer in the exported graph."""
+
+
+class ForwardGraph(NamedTuple):
+    """The forward pass, with parameters and buffers as initializers under `PREFIX`."""
+
+    model: onnx.ModelProto
+    inputs: tuple[str, ...]
+    """One name for each tensor among the arguments."""
+    structure: Structure
+    """That of what the module returned; its leaves are the graph's outputs in order."""
+
+
+class Flattened(nn.Module):
+    """A module that takes and returns flat tensors, around one that nests them."""
+
+    def __init__(
+        self, module: nn.Module, arguments: Structure, report: Callable[[Structure], None]
+    ) -> None:
+        super().__init__()
+        self.module = module
+        self.arguments = arguments
+        # The exporter undoes what forward sets on the module, so the structure goes elsewhere.
+        self.report = report
+
+    def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Run the module on its own kind of arguments; report the structure of its result."""
+        args, kwargs = rebuild(self.arguments, iter(tensors))
+        found: list[torch.Tensor] = []
+        self.report(flatten(self.module(*args, **kwargs), found))
+        return tuple(found)
+
+
+def export_forward(
+    module: nn.Module, arguments: Structure, tensors: Sequence[torch.Tensor]
+) -> ForwardGraph:
+    """Export one call of `module`, with the first axis of every tensor dynamic.
+
+    Args:
+        module: unchanged afterwards.
+        arguments: structure of the pair (args, kwargs) of the call.
+        tensors: those of the call, on the CPU.
+
+    Raises:
+        UntrainableError: torch cannot export it; the message says why and what to do.
+    """
+    structures: list[Structure] = []
+    # The exporter's errors name the class of what it was given.
+    named = type(type(module).__name__, (Flattened,), {})
+    flat: nn.Module = named(module, arguments, structures.append)
+    inputs = tuple(f"input_{index}" for index in range(len(tensors)))
+    examples = [_example(tensor) for tensor in tensors]
+    try:
+        model = export_onnx(flat, examples, input_names=inputs, output_names=(), training=True)
+    except UntrainableError:
+        raise
+    except ModelError as error:
+        raise UntrainableError(f"ORTModule: {error}") from error
+    return ForwardGraph(model, inputs, structures[-1])
+
+
+def _example(tensor: torch.Tensor) -> torch.Tensor:
+    """A tensor to export with: a batch of one would be taken for a constant."""
+    tensor = tensor.detach()
+    return torch.cat([tensor, tensor]) if tensor.dim() > 0 and len(tensor) == 1 else tensor

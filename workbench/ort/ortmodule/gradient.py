@@ -1,0 +1,160 @@
+"""From the graph of a forward pass to one of forward and backward."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from workbench.errors import UntrainableError
+from workbench.ort.native import native
+from workbench.trainable import make_trainable
+from workbench.trainable.report import Report
+
+if TYPE_CHECKING:
+    import onnx
+
+
+class GradientGraph(NamedTuple):
+    """Forward and backward in one graph, with the names of what goes in and comes out."""
+
+    model: bytes
+    """Serialized; runs to its YieldOp in the forward pass and on from there in the backward."""
+    inputs: tuple[str, ...]
+    """Arguments of the module that the graph reads."""
+    state: tuple[str, ...]
+    """Parameters and buffers that it reads; they are inputs too, after the others."""
+    outputs: tuple[str, ...]
+    """Results of the module, then the new values of its buffers."""
+    differentiable: tuple[int, ...]
+    """Indices of the outputs whose gradient the backward pass takes."""
+    full_gradients: frozenset[int]
+    """Indices of the outputs whose gradient must have the output's shape, zeros included."""
+    saved: tuple[int, ...]
+    """Indices of the outputs that the backward pass reads again."""
+    gradients: dict[str, str]
+    """Input or parameter -> name of its gradient, in the order in which they come out."""
+    report: Report
+    """What had to be rewritten, and which outputs are new values of buffers."""
+    normalizations: Counter[str]
+    """Buffer -> how many times the forward pass updates it."""
+
+
+def build_gradient(
+    model: onnx.ModelProto,
+    inputs: Sequence[str],
+    parameters: Sequence[str],
+    buffers: Collection[str],
+    requires_grad: Collection[str],
+) -> GradientGraph:
+    """Differentiate `model` with respect to `requires_grad`.
+
+    Args:
+        model: a forward pass whose parameters and buffers are initializers; it is changed.
+        inputs: names of the arguments.
+        parameters: names of the parameters, trainable or not.
+        buffers: names of the buffers.
+        requires_grad: names of parameters and inputs.
+
+    Raises:
+        UntrainableError: it has a part without a gradient; names the operator and the way out.
+    """
+    normalizations = Counter(
+        node.input[3] for node in model.graph.node if node.op_type == "BatchNormalization"
+    )
+    _give_outputs_names_of_their_own(model.graph)
+    model, report = make_trainable(model, requires_grad)
+    # The builder would look for gradients of the buffers' new values; they are put back later.
+    updates = [update.output for update in report.state_updates]
+    del model.graph.output[len(model.graph.output) - len(updates) :]
+    state = _move_to_inputs(model.graph, {*parameters, *buffers})
+    trained = [name for name in parameters if name in requires_grad and name in state]
+
+    c = native()
+    configuration = c.OrtModuleGraphBuilderConfiguration()
+    configuration.initializer_names = state
+    configuration.initializer_names_to_train = trained
+    configuration.input_names_require_grad = [name for name in inputs if name in requires_grad]
+    configuration.build_gradient_graph = True
+    configuration.loglevel = c.Severity.ERROR
+    builder = c.OrtModuleGraphBuilder()
+    try:
+        builder.initialize(model.SerializeToString(), configuration)
+        builder.build(c.TrainingGraphTransformerConfiguration())
+        info = builder.get_graph_info()
+    except Exception as error:
+        raise UntrainableError(
+            f"ONNX Runtime cannot build the gradient of this module: {error} "
+            "Replace the layer that it names, or freeze every parameter before it."
+        ) from error
+    no_gradient = {
+        *info.output_grad_indices_non_differentiable,
+        *range(len(info.user_output_names), len(info.user_output_names) + len(updates)),
+    }
+    outputs = (*info.user_output_names, *updates)
+    of_inputs = dict(info.user_input_grad_names)
+    of_parameters = dict(
+        zip(info.initializer_names_to_train, info.initializer_grad_names_to_train, strict=True)
+    )
+    return GradientGraph(
+        model=_yield_also(builder.get_gradient_model(), updates),
+        inputs=tuple(info.user_input_names),
+        state=tuple(info.initializer_names),
+        outputs=outputs,
+        differentiable=tuple(i for i in range(len(outputs)) if i not in no_gradient),
+        full_gradients=frozenset(info.output_grad_indices_require_full_shape),
+        saved=tuple(info.module_output_indices_requires_save_for_backward),
+        gradients={**of_inputs, **of_parameters},
+        report=report,
+        normalizations=normalizations,
+    )
+
+
+def _move_to_inputs(graph: onnx.GraphProto, names: Collection[str]) -> list[str]:
+    """Make inputs of the initializers among `names`; their names, in the order of the graph."""
+    from onnx.helper import make_tensor_value_info
+
+    moved = [tensor for tensor in graph.initializer if tensor.name in names]
+    for tensor in moved:
+        graph.input.append(make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
+        graph.initializer.remove(tensor)
+    return [tensor.name for tensor in moved]
+
+
+def _yield_also(model: bytes, values: Sequence[str]) -> bytes:
+    """Let the forward pass end with `values` too, of which no gradient is taken.
+
+    What the YieldOp reads is what the forward pass gives out.
+    """
+    import onnx
+
+    if not values:
+        return model
+    proto = onnx.load_from_string(model)
+    yield_op = next(node for node in proto.graph.node if node.op_type == "YieldOp")
+    first = len(yield_op.input)
+    yield_op.input.extend(values)
+    indices = range(first, len(yield_op.input))
+    for attribute in yield_op.attribute:
+        if attribute.name == "non_differentiable_outputs":
+            attribute.ints.extend(indices)
+            break
+    else:
+        yield_op.attribute.append(
+            onnx.helper.make_attribute("non_differentiable_outputs", list(indices))
+        )
+    merged: bytes = proto.SerializeToString()
+    return merged
+
+
+def _give_outputs_names_of_their_own(graph: onnx.GraphProto) -> None:
+    """Let no output be an input, a parameter or another output: those get an Identity."""
+    from onnx.helper import make_node
+
+    taken = {value.name for value in graph.input} | {value.name for value in graph.initializer}
+    for index, output in enumerate(graph.output):
+        if output.name in taken:
+            name = f"{output.name}.output_{index}"
+            graph.node.append(make_node("Identity", [output.name], [name], name=f"{name}.identity"))
+            output.name = name
+        taken.add(output.name)

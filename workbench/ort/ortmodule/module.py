@@ -1,0 +1,132 @@
+"""ORTModule: a module whose training passes ONNX Runtime runs."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import torch
+from torch import nn
+from typing_extensions import override
+
+from workbench.errors import UntrainableError
+from workbench.ort.ortmodule.build import Built, build
+from workbench.ort.ortmodule.function import run_graph
+from workbench.ort.ortmodule.layout import Layout
+from workbench.ort.ortmodule.structure import LEAF, flatten, rebuild
+
+
+class ORTModule(nn.Module):
+    """Wraps a module: same arguments, results, parameters and `state_dict`, another engine.
+
+    In training mode with gradients enabled, forward and backward run in ONNX Runtime. The first
+    call exports the module, builds its gradient graph and loads it, which takes seconds. Later
+    calls with another batch size use the same graph; calls whose arguments have other sizes
+    beyond the first axis, other dtypes or another nesting, or with another choice of frozen
+    parameters, get a graph of their own at their first time.
+
+    In evaluation mode, under `torch.no_grad()`, and where nothing requires a gradient, the wrapped
+    module itself runs, in PyTorch.
+
+    The wrapper holds the very parameters, buffers and submodules of the module under the same
+    names: optimizers, `state_dict` and `load_state_dict` take either for the other.
+
+    Args:
+        module: on the CPU; it is not copied. Its forward takes and returns tensors, None, numbers,
+            strings, and lists, tuples and dicts of them.
+
+    Raises:
+        UntrainableError: in the first call, where torch cannot export the module or ONNX Runtime
+            cannot differentiate it; names the operator and the way out. The module is unchanged.
+    """
+
+    wrapped: nn.Module
+
+    def __init__(self, module: nn.Module) -> None:
+        super().__init__()
+        # Not among the submodules, so that no name gets a prefix.
+        object.__setattr__(self, "wrapped", module)
+        self._parameters = module._parameters
+        self._buffers = module._buffers
+        self._non_persistent_buffers_set = module._non_persistent_buffers_set
+        self._modules = module._modules
+        self.training = module.training
+        self._layout = Layout(module)
+        self._built: dict[Any, Built] = {}
+
+    @override
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the wrapped module returns for these arguments.
+
+        Raises:
+            UntrainableError: see the class.
+        """
+        if not (self.training and torch.is_grad_enabled()):
+            return self.wrapped(*args, **kwargs)
+        tensors: list[torch.Tensor] = []
+        built = self._find(args, kwargs, tensors)
+        if built is None:
+            return self.wrapped(*args, **kwargs)
+        built.state.refresh()
+        held = built.state.tensors
+        trained = [held[place] for place in built.trained]
+        results = run_graph(built.program, *tensors, *trained)
+        return results[0] if built.structure is LEAF else rebuild(built.structure, iter(results))
+
+    def build_for(self, *args: Any, **kwargs: Any) -> None:
+        """Build now what calls with arguments like these need; runs nothing, changes nothing.
+
+        Raises:
+            UntrainableError: see the class.
+        """
+        self._find(args, kwargs, [])
+
+    def _find(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[torch.Tensor]
+    ) -> Built | None:
+        """What runs this call, built if it is the first of its kind; None where nothing trains.
+
+        Appends the tensors among the arguments to `tensors`.
+        """
+        if not self._layout.is_current():
+            self._layout = Layout(self.wrapped)
+            self._built.clear()
+        arguments = flatten((args, kwargs), tensors)
+        kinds = tuple([(each.dtype, each.shape[1:], each.requires_grad) for each in tensors])
+        key = (arguments, kinds, self._layout.trained())
+        self._refuse_mixed_modes()
+        built = self._built.get(key)
+        if built is None and (any(key[2]) or any(kind[2] for kind in kinds)):
+            built = self._built[key] = build(self.wrapped, self._layout, arguments, tensors)
+        return built
+
+    def _refuse_mixed_modes(self) -> None:
+        name = self._layout.first_in_evaluation()
+        if name is not None:
+            raise UntrainableError(
+                f"ORTModule is in training mode but its submodule {name!r} is in evaluation mode, "
+                f"and one graph cannot be both. Call train() on the whole, and freeze what is not "
+                f"to learn with requires_grad_(False)."
+            )
+
+    @override
+    def train(self, mode: bool = True) -> Self:
+        """Put the module in training or evaluation mode."""
+        self.wrapped.train(mode)
+        self.training = mode
+        return self
+
+    @override
+    def state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """That of the wrapped module."""
+        return self.wrapped.state_dict(*args, **kwargs)
+
+    @override
+    def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
+        """Load into the wrapped module."""
+        return self.wrapped.load_state_dict(*args, **kwargs)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            return getattr(self.wrapped, name)

@@ -1,0 +1,111 @@
+"""A gradient graph loaded into ONNX Runtime: the step that every training step repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch.utils.dlpack import from_dlpack
+
+from workbench.errors import UntrainableError
+from workbench.ort.native import native
+from workbench.ort.ortmodule.bound_state import BoundState, as_value
+from workbench.ort.ortmodule.buffer_updates import BufferUpdates
+from workbench.ort.ortmodule.gradient import GradientGraph
+
+
+class TrainingSession:
+    """Runs the forward pass of a graph, and later its backward pass.
+
+    Tensors cross in both directions by DLPack, without copies. What the backward pass needs stays
+    in the partial run that `forward` returns, so several may be under way at once.
+    """
+
+    def __init__(
+        self, graph: GradientGraph, state: BoundState, updates: BufferUpdates, threads: int
+    ) -> None:
+        """Load `graph`.
+
+        Args:
+            graph: what to run.
+            state: the tensors `graph.state`.
+            updates: takes over the outputs that are new values of buffers.
+            threads: of ONNX Runtime's own pool.
+
+        Raises:
+            UntrainableError: ONNX Runtime has no kernel for a part of it.
+        """
+        c = native()
+        self.graph = graph
+        self.state = state
+        self._updates = updates
+        self.result_count = len(graph.outputs) - len(graph.report.state_updates)
+        """How many tensors the module returns."""
+        self._vector = c.OrtValueVector
+        self._partial_run = c.PartialGraphExecutionState
+        self._wrap = c.OrtValue.from_dlpack
+        try:
+            session = c.InferenceSession(_session_options(threads), graph.model, False, False)
+            session.initialize_session(["CPUExecutionProvider"], [{}], set())
+        except Exception as error:
+            raise UntrainableError(
+                f"ONNX Runtime cannot run the gradient of this module: {error} "
+                "Replace the layer that it names, or freeze every parameter before it."
+            ) from error
+        device = c.OrtDevice(c.OrtDevice.cpu(), c.OrtDevice.default_memory(), 0)
+        gradients = list(graph.gradients.values())
+        self._agent = c.TrainingAgent(
+            session,
+            [*graph.inputs, *graph.state],
+            [device] * len(graph.outputs),
+            gradients,
+            [device] * len(gradients),
+            0,
+        )
+        # The agent keeps no reference of its own.
+        self._session = session
+
+    def forward(self, inputs: Iterable[torch.Tensor]) -> tuple[list[torch.Tensor], Any]:
+        """The results of the module, whose buffers are updated, and the partial run.
+
+        `state` must be current.
+        """
+        feeds, wrap = self._vector(), self._wrap
+        for tensor in inputs:
+            feeds.push_back(as_value(tensor, wrap))
+        for value in self.state.values:
+            feeds.push_back(value)
+        fetches, run = self._vector(), self._partial_run()
+        self._agent.run_forward(feeds, fetches, run, None)
+        outputs: list[torch.Tensor] = fetches.to_dlpacks(from_dlpack)
+        self._updates.apply(outputs[self.result_count :])
+        return outputs[: self.result_count], run
+
+    def backward(self, gradients: Iterable[torch.Tensor], run: Any) -> list[torch.Tensor]:
+        """Gradients in the order of `graph.gradients`.
+
+        Args:
+            gradients: of the results `graph.differentiable`, in their order.
+            run: a partial run that no backward pass has used.
+        """
+        feeds, wrap = self._vector(), self._wrap
+        for tensor in gradients:
+            feeds.push_back(as_value(tensor, wrap))
+        fetches = self._vector()
+        self._agent.run_backward(feeds, fetches, run)
+        found: list[torch.Tensor] = fetches.to_dlpacks(from_dlpack)
+        return found
+
+
+def _session_options(threads: int) -> Any:
+    c = native()
+    options = c.SessionOptions()
+    options.intra_op_num_threads = threads
+    # PyTorch's threads work between the passes; ONNX Runtime's, waiting busily, would slow them.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    # Nodes of the forward pass come before the YieldOp wherever that is possible.
+    options.execution_order = c.ExecutionOrder.PRIORITY_BASED
+    options.enable_mem_pattern = False
+    options.log_severity_level = 3
+    return options
