@@ -9,7 +9,6 @@ is, for that time, a graph input of which nothing is known but its shape.
 from __future__ import annotations
 
 import contextlib
-import inspect
 import logging
 import warnings
 from collections.abc import Iterator, Sequence
@@ -29,6 +28,9 @@ OPSET = 20
 
 MAX_IR_VERSION = 10
 """The newest IR version that onnxruntime-training 1.19.2 loads."""
+
+_PREFIX = "model."
+"""What the names of a module's state begin with while it is exported."""
 
 
 def export_onnx(
@@ -70,13 +72,13 @@ def export_onnx(
         batch = torch.export.Dim("batch")
         try:
             program = torch.onnx.export(
-                module,
+                _wrapped(module),
                 inputs,
                 dynamo=True,
                 optimize=False,
                 verbose=False,
                 opset_version=OPSET,
-                dynamic_shapes=_dynamic_shapes(module, inputs, batch),
+                dynamic_shapes=(tuple({0: batch} for _ in inputs),),
                 input_names=list(input_names),
                 output_names=list(output_names),
             )
@@ -85,7 +87,7 @@ def export_onnx(
         if program is None:
             raise ModelError(f"torch.onnx.export returned nothing for {type(module).__name__}.")
         model = program.model
-        _use_first_names(model, module)
+        _use_own_names(model, module)
         _fold_constants(model, kept=_state_names(module))
     proto: onnx.ModelProto = ir.to_proto(model)
     return proto
@@ -157,16 +159,23 @@ def _quiet() -> Iterator[None]:
             logger.setLevel(level)
 
 
-def _dynamic_shapes(
-    module: torch.nn.Module, inputs: Sequence[torch.Tensor], batch: Any
-) -> tuple[Any, ...]:
-    """The first axis of every input is `batch`; `*args` want their own nesting."""
-    shapes: tuple[Any, ...] = tuple({0: batch} for _ in inputs)
-    parameters = list(inspect.signature(module.forward).parameters.values())
-    for index, parameter in enumerate(parameters):
-        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
-            return (*shapes[:index], shapes[index:])
-    return shapes
+def _wrapped(module: torch.nn.Module) -> torch.nn.Module:
+    """A module that calls `module`, so that all names in it begin with `_PREFIX`.
+
+    torch.export puts submodules into a class of its own and fails where one of them is named like
+    an attribute of that class ("code", "graph").
+    """
+    import torch
+
+    class Exported(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model = module
+
+        def forward(self, *inputs: torch.Tensor) -> Any:
+            return self.model(*inputs)
+
+    return Exported()
 
 
 def _export_failure(module: torch.nn.Module, error: Exception) -> str:
@@ -187,14 +196,17 @@ def _state_names(module: torch.nn.Module) -> set[str]:
     return names | {name for name, _ in module.named_buffers()}
 
 
-def _use_first_names(model: ir.Model, module: torch.nn.Module) -> None:
-    """Give a tied tensor, exported under the last of its names, the first of them."""
+def _use_own_names(model: ir.Model, module: torch.nn.Module) -> None:
+    """Take the wrapper's prefix off the names of the state.
+
+    A tied tensor is exported under the last of its names; it gets the first.
+    """
     first: dict[int, str] = {}
     for state in (module.named_parameters, module.named_buffers):
         for name, tensor in state(remove_duplicate=False):
             canonical = first.setdefault(id(tensor), name)
-            if name != canonical and name in model.graph.initializers:
-                value = model.graph.initializers.pop(name)
+            if _PREFIX + name in model.graph.initializers:
+                value = model.graph.initializers.pop(_PREFIX + name)
                 value.name = canonical
                 model.graph.initializers.add(value)
 

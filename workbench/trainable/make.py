@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from workbench.errors import UntrainableError
@@ -62,6 +62,14 @@ def find(onnx_model: onnx.ModelProto, requires_grad: Collection[str]) -> list[Fi
             label = _label(node)
             known[label] = Finding(node.op_type, label, "cannot", found.reason, found.remedy)
     return [known.get(label, Finding(op, label, "trains")) for op, label in listed]
+
+
+def leading_to_outputs(onnx_model: onnx.ModelProto, names: Sequence[str]) -> list[str]:
+    """Those of `names` that an output depends on smoothly, in the same order."""
+    graph = _read(onnx_model).graph
+    path = GradientPath(graph, names)
+    values = {str(value.name): value for value in (*graph.inputs, *graph.initializers.values())}
+    return [name for name in names if name in values and path.needs_gradient(values[name])]
 
 
 def _rewrite(

@@ -1,0 +1,130 @@
+"""Training artifacts as read back from their folder."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.errors import ArtifactsError
+
+FORMAT_VERSION = 1
+"""Version of the folder's layout, written in manifest.json. A newer one is refused."""
+
+KIND = "training-artifacts"
+"""What manifest.json calls itself."""
+
+MANIFEST = "manifest.json"
+
+_CHUNK_BYTES = 1 << 20
+
+
+class Artifacts(NamedTuple):
+    """The paths of a folder of training artifacts, and its manifest."""
+
+    directory: Path
+    manifest: dict[str, Any]
+    """Model, versions, file hashes, inputs and outputs, parameters, loss, optimizer, rewrites."""
+
+    @classmethod
+    def load(cls, directory: Path | str) -> Artifacts:
+        """The artifacts in `directory`, every file checked against its hash in the manifest.
+
+        Raises:
+            ArtifactsError: there are none, they are damaged, or from a newer workbench.
+        """
+        directory = Path(directory)
+        manifest = _read_manifest(directory)
+        for name, expected in manifest["files"].items():
+            path = directory / name
+            if not path.is_file():
+                raise ArtifactsError(
+                    f"{directory} is incomplete: {name} is missing. Generate the artifacts again."
+                )
+            if sha256(path) != expected:
+                raise ArtifactsError(
+                    f"{path} is not the file that was generated: its SHA-256 differs from the one "
+                    f"in {MANIFEST}. Generate the artifacts again."
+                )
+        return cls(directory, manifest)
+
+    @property
+    def training_model(self) -> Path:
+        return self.directory / "training_model.onnx"
+
+    @property
+    def eval_model(self) -> Path:
+        return self.directory / "eval_model.onnx"
+
+    @property
+    def optimizer_model(self) -> Path:
+        return self.directory / "optimizer_model.onnx"
+
+    @property
+    def inference_model(self) -> Path:
+        return self.directory / "inference_model.onnx"
+
+    @property
+    def checkpoint(self) -> Path:
+        return self.directory / "checkpoint"
+
+    @property
+    def trainable(self) -> tuple[str, ...]:
+        """Names of the parameters that train."""
+        return tuple(self.manifest["parameters"]["trainable"])
+
+    @property
+    def frozen(self) -> tuple[str, ...]:
+        """Names of the parameters and running statistics without a gradient."""
+        return tuple(self.manifest["parameters"]["frozen"])
+
+    def constants(self) -> dict[str, np.ndarray]:
+        """What the model keeps beside the checkpoint's parameters, by name."""
+        from safetensors.numpy import load_file
+
+        return dict(load_file(self.directory / "constants.safetensors"))
+
+
+def holds_artifacts(directory: Path) -> bool:
+    """Whether `directory` has the manifest of training artifacts, of whatever version."""
+    try:
+        manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(manifest, dict) and manifest.get("kind") == KIND
+
+
+def sha256(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    digest = hashlib.sha256()
+    with path.open("rb") as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            digest.update(chunk)
+    return digest.hexdigest()
+
+
+def _read_manifest(directory: Path) -> dict[str, Any]:
+    path = directory / MANIFEST
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ArtifactsError(
+            f"{directory} holds no training artifacts: it has no {MANIFEST}. Generate them with "
+            f"wb.generate_artifacts(model, directory=...)."
+        ) from None
+    except ValueError as error:
+        raise ArtifactsError(
+            f"{path} is not valid JSON: {error}. Generate the artifacts again."
+        ) from None
+    if not isinstance(manifest, dict) or manifest.get("kind") != KIND:
+        raise ArtifactsError(f"{path} is not the manifest of training artifacts.")
+    version = manifest.get("format")
+    if not isinstance(version, int) or version > FORMAT_VERSION:
+        raise ArtifactsError(
+            f"{directory} was written by a newer workbench (format {version}; this one reads up to "
+            f"{FORMAT_VERSION}). Upgrade the workbench, or generate the artifacts again."
+        )
+    return manifest

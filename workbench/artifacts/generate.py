@@ -1,0 +1,130 @@
+"""Generating artifacts: in a child process, into a folder that is whole or absent."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from workbench.artifacts.artifacts import Artifacts, holds_artifacts
+from workbench.artifacts.child import run_child
+from workbench.artifacts.request import Request
+from workbench.config import TrainingConfig, make_config
+from workbench.errors import ArtifactsError
+from workbench.run_folder import home
+
+if TYPE_CHECKING:
+    from workbench.models import Model
+
+Report = Callable[[str], None]
+
+
+def generate_artifacts(
+    model: Model,
+    *,
+    loss: str | None = None,
+    optimizer: str | None = None,
+    weight_decay: float | None = None,
+    requires_grad: Sequence[str] | None = None,
+    directory: Path | str | None = None,
+    report: Report | None = None,
+) -> Artifacts:
+    """Generate what on-device training needs of `model`.
+
+    Runs in a child process: nothing native is loaded here, and a crash is only an error.
+
+    Args:
+        model: to train.
+        loss: "cross_entropy", "mse", "l1" or "bce_with_logits", of the model's first output
+            against an input called "target"; None: the model's default.
+        optimizer: "adamw" or "sgd"; None: the model's default.
+        weight_decay: None: the optimizer's own default, 0.01 for adamw and 0 for sgd.
+        requires_grad: names or fnmatch patterns of the parameters to train; None: all.
+        directory: where they go; made if missing, replaced whole if it holds artifacts. None: a
+            folder named after the model in the workbench's home.
+        report: is told, in a few words, what is being done.
+
+    Raises:
+        ConfigError: a setting is wrong, or a pattern matches no parameter.
+        ArtifactsError: the directory holds something else, or the child failed.
+        UntrainableError: ONNX Runtime cannot train this model.
+    """
+    settings: dict[str, Any] = {
+        "loss": loss or model.defaults.get("loss"),
+        "optimizer": optimizer or model.defaults.get("optimizer"),
+        "weight_decay": weight_decay,
+        "requires_grad": None if requires_grad is None else tuple(requires_grad),
+    }
+    config = make_config({name: value for name, value in settings.items() if value is not None})
+    target = Path(directory) if directory is not None else home() / "artifacts" / model.name
+    refuse_foreign(target)
+    with tempfile.TemporaryDirectory(prefix="workbench-model-") as folder:
+        saved = Path(folder) / "model"
+        model.save(saved)
+        environment = dict(os.environ)
+        if model.pickle_sha256 is not None:
+            environment["WORKBENCH_MODULE_SHA256"] = model.pickle_sha256
+        return generate_from_saved(saved, config, target, report=report, environment=environment)
+
+
+def generate_from_saved(
+    model_path: Path,
+    config: TrainingConfig,
+    directory: Path,
+    *,
+    report: Report | None = None,
+    environment: Mapping[str, str] | None = None,
+) -> Artifacts:
+    """Generate the artifacts of a model that `Model.save` wrote; otherwise as `generate_artifacts`.
+
+    Args:
+        model_path: folder of the saved model.
+        config: its loss, optimizer, weight decay and requires_grad are used.
+        directory: where the artifacts go.
+        report: is told what is being done.
+        environment: of the child; None: this process's own.
+    """
+    directory = directory.absolute()
+    refuse_foreign(directory)
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    # A sibling, so that moving it into place is one rename within one file system.
+    temporary = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}."))
+    try:
+        built = temporary / "built"
+        built.mkdir()
+        request = Request(
+            model=model_path.absolute(),
+            directory=built,
+            loss=config.loss,
+            optimizer=config.optimizer,
+            weight_decay=config.effective_weight_decay,
+            requires_grad=config.requires_grad,
+        )
+        request.write(temporary / "request.json")
+        run_child(temporary / "request.json", report or _no_report, environment or os.environ)
+        if directory.exists():
+            os.replace(directory, temporary / "replaced")
+        os.replace(built, directory)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+    return Artifacts.load(directory)
+
+
+def refuse_foreign(directory: Path) -> None:
+    """Raise an ArtifactsError if writing artifacts to `directory` would destroy something else."""
+    if not directory.exists() or holds_artifacts(directory):
+        return
+    if not directory.is_dir():
+        raise ArtifactsError(f"{directory} is a file; give a directory for the artifacts.")
+    if any(directory.iterdir()):
+        raise ArtifactsError(
+            f"{directory} is not empty and holds no training artifacts, so it is left alone. Give "
+            f"another directory, or empty it first."
+        )
+
+
+def _no_report(_: str) -> None:
+    """Nobody asked."""

@@ -1,0 +1,102 @@
+"""The manifest: what a folder of training artifacts holds, for people and for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.artifacts.artifacts import FORMAT_VERSION, KIND, sha256
+from workbench.machine import package_versions
+from workbench.ort.optimizers import ADAMW_BETAS, ADAMW_EPSILON
+
+if TYPE_CHECKING:
+    import onnx
+
+    from workbench.artifacts.forward import Forward
+    from workbench.artifacts.parameters import Parameters
+    from workbench.artifacts.request import Request
+    from workbench.models import Model
+    from workbench.trainable import Report
+
+COUNTER = "num_batches_tracked"
+"""Buffer in which PyTorch's BatchNorm counts its training steps."""
+
+
+def make_manifest(
+    folder: Path,
+    request: Request,
+    model: Model,
+    *,
+    forward: Forward,
+    parameters: Parameters,
+    graphs: Mapping[str, onnx.ModelProto],
+    rewrites: Report,
+    minimum_batch: int,
+) -> dict[str, Any]:
+    """Describe the artifacts in `folder`; everything in it but the manifest is hashed."""
+    optimizer: dict[str, Any] = {"name": request.optimizer, "weight_decay": request.weight_decay}
+    if request.optimizer == "adamw":
+        optimizer.update(betas=ADAMW_BETAS, epsilon=ADAMW_EPSILON)
+    return {
+        "kind": KIND,
+        "format": FORMAT_VERSION,
+        "model": model.name,
+        "versions": package_versions(),
+        "files": {path.name: sha256(path) for path in sorted(folder.iterdir())},
+        "loss": request.loss,
+        "optimizer": optimizer,
+        "requires_grad": request.requires_grad,
+        "minimum_batch": minimum_batch,
+        "parameters": {
+            "trainable": _described(parameters.trainable, forward.weights),
+            "frozen": _described(parameters.frozen, forward.weights),
+        },
+        "constants": _described(list(parameters.constants), forward.weights),
+        "counters": _counters(parameters, rewrites),
+        "aliases": forward.aliases,
+        "graphs": {
+            name: {"inputs": _fed(graph), "outputs": _values(graph.graph.output)}
+            for name, graph in graphs.items()
+        },
+        "rewrites": [
+            {"op": finding.op, "node": finding.node, "note": finding.note}
+            for finding in rewrites.rewritten
+        ],
+    }
+
+
+def _described(names: list[str], weights: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    return {
+        name: {"shape": list(weights[name].shape), "dtype": weights[name].dtype.name}
+        for name in names
+    }
+
+
+def _counters(parameters: Parameters, rewrites: Report) -> list[str]:
+    """The constants that count training steps: those of batch normalizations that update."""
+    updated = {update.buffer.rpartition(".")[0] for update in rewrites.state_updates}
+    return [
+        name
+        for name in parameters.constants
+        if name.rpartition(".")[2] == COUNTER and name.rpartition(".")[0] in updated
+    ]
+
+
+def _fed(graph: onnx.ModelProto) -> list[dict[str, Any]]:
+    constants = {value.name for value in graph.graph.initializer}
+    return _values([value for value in graph.graph.input if value.name not in constants])
+
+
+def _values(values: Any) -> list[dict[str, Any]]:
+    import onnx
+
+    described = []
+    for value in values:
+        tensor = value.type.tensor_type
+        dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type)
+        shape = [axis.dim_param or axis.dim_value for axis in tensor.shape.dim]
+        described.append({"name": value.name, "shape": shape, "dtype": dtype.name})
+    return described

@@ -1,0 +1,58 @@
+"""Which values of a model train, which are fed frozen, and which only lie beside them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from workbench.artifacts.forward import Forward, initializer_names
+from workbench.errors import UntrainableError
+from workbench.requires_grad import trainable_names
+from workbench.trainable import leading_to_outputs
+
+if TYPE_CHECKING:
+    import onnx
+
+
+class Parameters(NamedTuple):
+    """How the values of a model are kept."""
+
+    trainable: list[str]
+    frozen: list[str]
+    """Parameters without a gradient, and running statistics."""
+    constants: dict[str, np.ndarray]
+    """What no graph reads, or reads as an integer."""
+
+
+def choose_parameters(
+    forward: Forward, graph: onnx.ModelProto, requires_grad: tuple[str, ...] | None
+) -> Parameters:
+    """Share out the values of a model.
+
+    A parameter that the loss does not depend on is not trained, as in PyTorch, where its gradient
+    stays None.
+
+    Raises:
+        ConfigError: a pattern of `requires_grad` matches no parameter.
+        UntrainableError: the loss depends on no parameter that may be trained.
+    """
+    chosen: list[str] | tuple[str, ...] = forward.trainable
+    if requires_grad is not None:
+        chosen = trainable_names(forward.parameters, requires_grad)
+    held = [
+        name
+        for name in initializer_names(graph)
+        if name in forward.weights and forward.weights[name].dtype == np.float32
+    ]
+    leading = leading_to_outputs(graph, [name for name in held if name in set(chosen)])
+    if not leading:
+        raise UntrainableError(
+            "The model's first output depends on no parameter that may be trained. Parameters: "
+            f"{', '.join(forward.parameters) or 'none'}. Check requires_grad and the order of the "
+            "outputs."
+        )
+    frozen = [name for name in held if name not in set(leading)]
+    graph_values = {*leading, *frozen, *forward.aliases}
+    constants = {name: v for name, v in forward.weights.items() if name not in graph_values}
+    return Parameters(leading, frozen, constants)

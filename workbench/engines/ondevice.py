@@ -1,0 +1,156 @@
+"""ONNX Runtime's on-device training: no torch and no onnx in the process that trains."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+from typing_extensions import override
+
+from workbench.artifacts import Artifacts, generate_from_saved
+from workbench.config import TrainingConfig
+from workbench.data import Batch
+from workbench.engines.base import Availability, Engine, EngineSetup, Evaluation
+from workbench.errors import EngineError
+from workbench.ort.ondevice import TrainingSession
+
+
+class OnDeviceEngine(Engine):
+    """Trains from artifacts; generates them first, in a child process, where there are none."""
+
+    name: ClassVar[str] = "ondevice"
+    description: ClassVar[str] = "ONNX Runtime on-device training, without PyTorch"
+
+    @classmethod
+    @override
+    def availability(cls) -> Availability:
+        spec = importlib.util.find_spec("onnxruntime")
+        if spec is None:
+            return Availability(
+                False,
+                "ONNX Runtime is not installed.",
+                "pip install onnxruntime-training-cpu==1.19.2",
+            )
+        # Asking for the spec of a subpackage would import the package, and torch with it.
+        folders = [Path(path) for path in spec.submodule_search_locations or ()]
+        if not any((folder / "training").is_dir() for folder in folders):
+            return Availability(
+                False,
+                "The installed onnxruntime is a build without training.",
+                "pip uninstall onnxruntime && "
+                "pip install --force-reinstall onnxruntime-training-cpu==1.19.2",
+            )
+        return Availability(True)
+
+    def __init__(self, setup: EngineSetup) -> None:
+        available = self.availability()
+        if not available.ok:
+            raise EngineError(f"{self.name}: {available.reason} Remedy: {available.remedy}")
+        config = setup.config
+        artifacts = _artifacts(setup)
+        _refuse_small_batch(artifacts, config.batch_size)
+        setup.report("loading ONNX Runtime")
+        self._session = TrainingSession(
+            checkpoint=artifacts.checkpoint,
+            training_model=artifacts.training_model,
+            eval_model=artifacts.eval_model,
+            optimizer_model=artifacts.optimizer_model,
+            threads=config.threads,
+            seed=config.seed,
+        )
+        # ONNX Runtime begins with 0.001 whatever the checkpoint says.
+        self._session.set_learning_rate(config.learning_rate)
+        self._parameters = (*artifacts.trainable, *artifacts.frozen)
+        self._constants = artifacts.constants()
+        self._counters: list[str] = artifacts.manifest["counters"]
+        self._aliases: dict[str, str] = artifacts.manifest["aliases"]
+        self._uncounted_steps = 0
+
+    @override
+    def train_step(self, batch: Batch) -> float:
+        self._uncounted_steps += 1
+        return self._session.train_step([*batch.inputs, batch.target])
+
+    @override
+    def evaluate(self, batch: Batch) -> Evaluation:
+        return Evaluation(*self._session.eval_step([*batch.inputs, batch.target]))
+
+    @override
+    def set_learning_rate(self, learning_rate: float) -> None:
+        self._session.set_learning_rate(learning_rate)
+
+    @override
+    def weights(self) -> dict[str, np.ndarray]:
+        self._count_steps()
+        weights = {name: self._session.parameter(name) for name in self._parameters}
+        weights |= {name: value.copy() for name, value in self._constants.items()}
+        return weights | {alias: weights[name].copy() for alias, name in self._aliases.items()}
+
+    @override
+    def load_weights(self, weights: dict[str, np.ndarray]) -> None:
+        self._count_steps()
+        own = self.weights()
+        for name, value in weights.items():
+            if name not in own or own[name].shape != value.shape:
+                expected = own[name].shape if name in own else "no such name"
+                raise EngineError(
+                    f"Weight {name!r} of shape {value.shape} does not fit the model: {expected}."
+                )
+            canonical = self._aliases.get(name, name)
+            if canonical in self._constants:
+                self._constants[canonical] = value.astype(own[name].dtype)
+            else:
+                self._session.set_parameter(canonical, value.astype(own[name].dtype))
+
+    @override
+    def save_state(self, folder: Path) -> None:
+        """Write the native checkpoint, optimizer state included."""
+        self._session.save(folder / "ondevice.checkpoint")
+
+    def _count_steps(self) -> None:
+        """Bring the counters of PyTorch's BatchNorm layers up to the step of now."""
+        for name in self._counters:
+            self._constants[name] = self._constants[name] + self._uncounted_steps
+        self._uncounted_steps = 0
+
+
+def _artifacts(setup: EngineSetup) -> Artifacts:
+    """The artifacts of the run, generated where there are none yet.
+
+    Raises:
+        EngineError: those that are there were generated with other settings.
+    """
+    path = setup.artifacts_path
+    if not path.exists() or not any(path.iterdir()):
+        return generate_from_saved(setup.model_path, setup.config, path, report=setup.report)
+    artifacts = Artifacts.load(path)
+    _refuse_other_settings(artifacts, setup.config)
+    return artifacts
+
+
+def _refuse_other_settings(artifacts: Artifacts, config: TrainingConfig) -> None:
+    manifest = artifacts.manifest
+    patterns = manifest["requires_grad"]
+    settings = {
+        "loss": (manifest["loss"], config.loss),
+        "optimizer": (manifest["optimizer"]["name"], config.optimizer),
+        "weight_decay": (manifest["optimizer"]["weight_decay"], config.effective_weight_decay),
+        "requires_grad": (None if patterns is None else tuple(patterns), config.requires_grad),
+    }
+    for name, (generated, wanted) in settings.items():
+        if generated != wanted:
+            raise EngineError(
+                f"The artifacts in {artifacts.directory} were generated with {name}={generated!r}, "
+                f"but the run wants {name}={wanted!r}. Generate them again."
+            )
+
+
+def _refuse_small_batch(artifacts: Artifacts, batch_size: int) -> None:
+    minimum: int = artifacts.manifest["minimum_batch"]
+    if batch_size < minimum:
+        raise EngineError(
+            f"batch_size={batch_size} leaves a batch normalization with one value a channel, which "
+            f"has no variance. Use a batch size of at least {minimum}."
+        )
