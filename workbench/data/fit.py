@@ -9,7 +9,6 @@ from workbench.data.rows import refuse_not_finite
 from workbench.data.split import Split
 from workbench.errors import DataError
 from workbench.models import Model, TensorSpec
-from workbench.models.specs import UNKNOWN_RANK
 
 Shape = tuple[int | str, ...]
 
@@ -40,10 +39,10 @@ def _check_inputs(model: Model, split: Split, where: str) -> None:
             f"has {len(split.inputs)}."
         )
     for spec, array in zip(model.inputs, split.inputs, strict=True):
-        if isinstance(spec.shape[0], int):
+        if not spec.shape or isinstance(spec.shape[0], int):
             raise DataError(
-                f"Input {spec.name!r} of model {model.name!r} has a fixed batch of "
-                f"{spec.shape[0]}. Export the model with a dynamic first axis to train it."
+                f"Input {spec.name!r} of model {model.name!r} has shape {_text(spec.shape)}, "
+                "which fixes the batch. Export the model with a dynamic first axis to train it."
             )
         if not _fits(spec.shape, array):
             raise DataError(
@@ -97,8 +96,6 @@ def _check_classes(model: Model, output: TensorSpec, target: np.ndarray, where: 
             f"Loss cross_entropy needs class numbers (int64) but the target of dataset {where} "
             f"is {target.dtype}; load it with target_dtype='int64', or choose mse or l1."
         )
-    if output.shape[-1] == UNKNOWN_RANK:
-        return
     if len(output.shape) < 2:
         raise DataError(
             f"Loss cross_entropy needs an output with a class axis, but {output.name!r} of model "
@@ -126,8 +123,6 @@ def _check_classes(model: Model, output: TensorSpec, target: np.ndarray, where: 
 
 def _fits(shape: Shape, array: np.ndarray) -> bool:
     """Whether rows of `array` can be a tensor of `shape`; a named axis takes any size."""
-    if UNKNOWN_RANK in shape:
-        return True
     return len(shape) == array.ndim and all(
         isinstance(size, str) or size == actual
         for size, actual in zip(shape[1:], array.shape[1:], strict=True)

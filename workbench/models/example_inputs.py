@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import ModelError
-from workbench.models.specs import UNKNOWN_RANK, TensorSpec
+from workbench.models.specs import TensorSpec
 
 
 def as_example_arrays(examples: Any) -> tuple[np.ndarray, ...]:
@@ -55,19 +55,18 @@ def example_arrays(specs: tuple[TensorSpec, ...], batch: int = 2) -> tuple[np.nd
     """Inputs of those specs: floats from a normal distribution of a fixed seed, integers 0.
 
     Zero is a valid index into any table, which a random integer is not. An axis of any size gets
-    8 (an unknown rank no axis at all).
+    8, the batch `batch`.
     """
     generator = np.random.default_rng(0)
     arrays = []
     for spec in specs:
-        sizes = [
-            size if isinstance(size, int) else 8 for size in spec.shape if size != UNKNOWN_RANK
-        ]
-        shape = (sizes[0] if isinstance(spec.shape[0], int) else batch, *sizes[1:])
+        sizes = [size if isinstance(size, int) else 8 for size in spec.shape]
+        if spec.shape[:1] == ("batch",):
+            sizes[0] = batch
         if np.dtype(spec.dtype).kind == "f":
-            arrays.append(generator.standard_normal(shape).astype(spec.dtype))
+            arrays.append(generator.standard_normal(sizes).astype(spec.dtype))
         else:
-            arrays.append(np.zeros(shape, spec.dtype))
+            arrays.append(np.zeros(sizes, spec.dtype))
     return tuple(arrays)
 
 

@@ -21,7 +21,7 @@ def read_external_data(model: onnx.ModelProto, path: Path) -> None:
     """
     import onnx
 
-    for tensor in _tensors(model):
+    for tensor in every_tensor(model):
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             fields = {entry.key: entry.value for entry in tensor.external_data}
             tensor.raw_data = _read(tensor, fields, path)
@@ -74,7 +74,7 @@ def _inside(location: str, folder: Path, what: str) -> Path:
     return file
 
 
-def _tensors(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
+def every_tensor(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
     """Every tensor: initializers and attributes of the graph, its subgraphs and functions."""
     yield from _graph_tensors(model.graph)
     for function in model.functions:

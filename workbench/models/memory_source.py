@@ -76,9 +76,12 @@ class MemorySource(ModuleSource):
 
     @override
     def build(self) -> torch.nn.Module:
+        return copy.deepcopy(self._kept())
+
+    def _kept(self) -> torch.nn.Module:
         if self._snapshot is None:
             self._snapshot = self._unpickle()
-        return copy.deepcopy(self._snapshot)
+        return self._snapshot
 
     @override
     def example_inputs(self) -> tuple[np.ndarray, ...]:
@@ -88,7 +91,7 @@ class MemorySource(ModuleSource):
     def write(self, folder: Path) -> dict[str, Any]:
         import cloudpickle
 
-        module = self.build()
+        module = self._kept()
         try:
             content = cloudpickle.dumps(module)
         except Exception as error:

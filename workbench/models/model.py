@@ -51,7 +51,8 @@ class Model:
         self.defaults: dict[str, Any] = dict(defaults or {})
         self.dataset = dataset
         self._source = source
-        self._initial = dict(initial or {})
+        # Contiguous, for safetensors writes the memory of an array as it lies.
+        self._initial = {n: np.array(v, order="C") for n, v in (initial or {}).items()}
 
     def __repr__(self) -> str:
         inputs = ", ".join(f"{spec.name} {list(spec.shape)}" for spec in self.inputs)

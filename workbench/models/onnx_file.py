@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.errors import ModelError
-from workbench.models.external_data import read_external_data
+from workbench.models.external_data import every_tensor, read_external_data
 
 if TYPE_CHECKING:
     import onnx
@@ -49,12 +49,28 @@ def read_onnx(path: Path) -> onnx.ModelProto:
     model = _parse(path)
     _refuse_newer(path, model)
     read_external_data(model, path)
+    _check_sizes(path, model)
     try:
-        onnx.checker.check_model(model, full_check=True)
+        # First, since the checker refuses a graph output whose shape is left to be inferred.
+        inferred: onnx.ModelProto = onnx.shape_inference.infer_shapes(model)
+        onnx.checker.check_model(inferred, full_check=True)
     except Exception as error:  # the checker's own classes, and RuntimeError from its C++ code
         raise ModelError(f"{path} is not a valid ONNX model: {_first_lines(error)}") from error
-    inferred: onnx.ModelProto = onnx.shape_inference.infer_shapes(model)
     return inferred
+
+
+def _check_sizes(path: Path, model: onnx.ModelProto) -> None:
+    """Refuse a tensor that holds more or less than its shape says: the checker lets it pass."""
+    from onnx import numpy_helper
+
+    for tensor in every_tensor(model):
+        try:
+            numpy_helper.to_array(tensor)
+        except Exception as error:  # whatever damaged fields bring about
+            raise ModelError(
+                f"{path} is not a valid ONNX model: the data of tensor {tensor.name!r} does not "
+                f"fit its shape {list(tensor.dims)}: {_first_lines(error)}"
+            ) from error
 
 
 def _parse(path: Path) -> onnx.ModelProto:

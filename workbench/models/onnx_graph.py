@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.errors import ModelError
-from workbench.models.specs import UNKNOWN_RANK, ParameterSpec, TensorSpec
+from workbench.models.specs import ParameterSpec, TensorSpec
 
 if TYPE_CHECKING:
     import onnx
@@ -61,11 +61,8 @@ def tensor_specs(
 
 def value_shape(value: onnx.ValueInfoProto, batch_name: str | None) -> tuple[int | str, ...]:
     """Sizes of a value: "batch" for the batch axis, a name of its own for one without any."""
-    tensor = value.type.tensor_type
-    if not tensor.HasField("shape"):
-        return (UNKNOWN_RANK,)
     sizes: list[int | str] = []
-    for axis, dim in enumerate(tensor.shape.dim):
+    for axis, dim in enumerate(value.type.tensor_type.shape.dim):
         # Shape inference calls what it cannot tell unk__0, unk__1 and so on.
         nameless = not dim.dim_param or dim.dim_param.startswith("unk__")
         if dim.HasField("dim_value"):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from workbench.models.onnx_graph import batch_axis_name, value_shape
-from workbench.models.specs import UNKNOWN_RANK, Layer, ParameterSpec
+from workbench.models.specs import Layer, ParameterSpec
 
 if TYPE_CHECKING:
     import onnx
@@ -33,7 +33,9 @@ def onnx_layers(model: onnx.ModelProto, parameters: Mapping[str, ParameterSpec])
     graph = model.graph
     batch_name = batch_axis_name(model)
     shapes = {
-        value.name: value_shape(value, batch_name) for value in (*graph.value_info, *graph.output)
+        value.name: value_shape(value, batch_name)
+        for value in (*graph.value_info, *graph.output)
+        if value.type.tensor_type.HasField("shape")
     }
     counted: set[str] = set()
     layers = []
@@ -43,12 +45,11 @@ def onnx_layers(model: onnx.ModelProto, parameters: Mapping[str, ParameterSpec])
             continue
         new = [parameters[name] for name in own if name not in counted]
         counted.update(own)
-        shape = shapes.get(node.output[0])
         layers.append(
             Layer(
                 node.name or node.output[0],
                 node.op_type,
-                None if shape is None or UNKNOWN_RANK in shape else shape,
+                shapes.get(node.output[0]),
                 sum(spec.element_count for spec in new),
                 sum(spec.byte_count for spec in new),
             )

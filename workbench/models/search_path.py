@@ -14,12 +14,13 @@ def search_entry(module_name: str) -> str | None:
     and modules that have no file.
     """
     root = sys.modules.get(module_name.partition(".")[0])
-    file = getattr(root, "__file__", None)
-    if root is None or file is None or root.__name__ == "__main__":
+    if root is None or root.__name__ == "__main__":
         return None
-    folder = Path(file).absolute().parent
-    if hasattr(root, "__path__"):
-        folder = folder.parent
+    # A namespace package has no file, and a module in a single file has no path.
+    places = [*getattr(root, "__path__", ()), getattr(root, "__file__", None)]
+    if places[0] is None:
+        return None
+    folder = Path(places[0]).absolute().parent
     installed = {Path(path) for path in sysconfig.get_paths().values()}
     return None if folder in installed else str(folder)
 

@@ -7,9 +7,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-UNKNOWN_RANK = "..."
-"""Stands in a shape for any number of axes that the model does not tell."""
-
 
 class TensorSpec(NamedTuple):
     """An input or output of a model."""
