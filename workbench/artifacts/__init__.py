@@ -14,7 +14,7 @@ needs torch and onnx and whose death is only an error message.
 
 from __future__ import annotations
 
-from workbench.artifacts.artifacts import Artifacts
+from workbench.artifacts.artifacts import TARGET, Artifacts
 from workbench.artifacts.generate import generate_artifacts, generate_from_saved
 
-__all__ = ["Artifacts", "generate_artifacts", "generate_from_saved"]
+__all__ = ["TARGET", "Artifacts", "generate_artifacts", "generate_from_saved"]

@@ -19,6 +19,9 @@ KIND = "training-artifacts"
 
 MANIFEST = "manifest.json"
 
+TARGET = "target"
+"""Name of the input that the loss compares the first output with."""
+
 _CHUNK_BYTES = 1 << 20
 
 
@@ -28,6 +31,14 @@ class Artifacts(NamedTuple):
     directory: Path
     manifest: dict[str, Any]
     """Model, versions, file hashes, inputs and outputs, parameters, loss, optimizer, rewrites."""
+
+    def __repr__(self) -> str:
+        trainable, frozen = len(self.trainable), len(self.frozen)
+        return (
+            f"Artifacts({str(self.directory)!r}, model={self.manifest['model']!r}, "
+            f"loss={self.manifest['loss']!r}, optimizer={self.manifest['optimizer']['name']!r}, "
+            f"{trainable} trainable and {frozen} frozen parameters)"
+        )
 
     @classmethod
     def load(cls, directory: Path | str) -> Artifacts:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.artifacts.artifacts import MANIFEST
+from workbench.artifacts.artifacts import MANIFEST, TARGET
 from workbench.artifacts.forward import first_output_only, forward_graphs
 from workbench.artifacts.manifest import make_manifest
 from workbench.artifacts.parameters import choose_parameters
@@ -25,9 +25,6 @@ from workbench.trainable import make_trainable
 
 if TYPE_CHECKING:
     import onnx
-
-TARGET = "target"
-"""Name of the input that the loss compares the first output with."""
 
 
 def build(request: Request, report: Callable[[str], None]) -> None:
@@ -48,14 +45,19 @@ def build(request: Request, report: Callable[[str], None]) -> None:
     report("building the gradient graph")
     trainable, rewrites = make_trainable(graph, kept.trainable)
     training_model = build_training_model(
-        append_loss(trainable, request.loss, target=TARGET),
+        append_loss(trainable, request.loss, target=TARGET, row_shape=request.target_shape),
         trainable=kept.trainable,
         frozen=kept.frozen,
         state_updates=rewrites.state_updates,
         weight_decay=gradient_weight_decay(request.optimizer, request.weight_decay),
     )
     eval_model = parameters_as_inputs(
-        append_loss(first_output_only(forward.inference), request.loss, target=TARGET),
+        append_loss(
+            first_output_only(forward.inference),
+            request.loss,
+            target=TARGET,
+            row_shape=request.target_shape,
+        ),
         [*kept.trainable, *kept.frozen],
     )
 

@@ -15,8 +15,20 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from workbench import errors
-from workbench.errors import ArtifactsError, ConfigError, WorkbenchError
+from workbench.errors import (
+    ArtifactsError,
+    ConfigError,
+    DataError,
+    EngineError,
+    ModelError,
+    UntrainableError,
+    WorkbenchError,
+)
+
+_KINDS: dict[str, type[WorkbenchError]] = {
+    kind.__name__: kind for kind in (DataError, EngineError, ModelError, UntrainableError)
+}
+"""Errors of a child that its parent raises as they are."""
 
 _LOG_LINES = 8
 """Last lines of the child's log that an error shows."""
@@ -88,9 +100,7 @@ def _parse(line: str) -> dict[str, Any] | None:
 def _as_error(record: dict[str, Any]) -> WorkbenchError:
     if record["type"] == ConfigError.__name__:
         return ConfigError(record["problems"])
-    kind = getattr(errors, record["type"], ArtifactsError)
-    error: WorkbenchError = kind(record["message"])
-    return error
+    return _KINDS.get(record["type"], ArtifactsError)(record["message"])
 
 
 def _end(status: int) -> str:

@@ -29,6 +29,7 @@ def generate_artifacts(
     optimizer: str | None = None,
     weight_decay: float | None = None,
     requires_grad: Sequence[str] | None = None,
+    target_shape: Sequence[int] | None = None,
     directory: Path | str | None = None,
     report: Report | None = None,
 ) -> Artifacts:
@@ -43,6 +44,8 @@ def generate_artifacts(
         optimizer: "adamw" or "sgd"; None: the model's default.
         weight_decay: None: the optimizer's own default, 0.01 for adamw and 0 for sgd.
         requires_grad: names or fnmatch patterns of the parameters to train; None: all.
+        target_shape: of one row's target. It tells whether cross_entropy has its classes on axis 1
+            or on the last; None: last for an output of rank 3 (batch, position, class).
         directory: where they go; made if missing, replaced whole if it holds artifacts. None: a
             folder named after the model in the workbench's home.
         report: is told, in a few words, what is being done.
@@ -67,7 +70,14 @@ def generate_artifacts(
         environment = dict(os.environ)
         if model.pickle_sha256 is not None:
             environment["WORKBENCH_MODULE_SHA256"] = model.pickle_sha256
-        return generate_from_saved(saved, config, target, report=report, environment=environment)
+        return generate_from_saved(
+            saved,
+            config,
+            target,
+            target_shape=target_shape,
+            report=report,
+            environment=environment,
+        )
 
 
 def generate_from_saved(
@@ -75,6 +85,7 @@ def generate_from_saved(
     config: TrainingConfig,
     directory: Path,
     *,
+    target_shape: Sequence[int] | None = None,
     report: Report | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Artifacts:
@@ -84,6 +95,7 @@ def generate_from_saved(
         model_path: folder of the saved model.
         config: its loss, optimizer, weight decay and requires_grad are used.
         directory: where the artifacts go.
+        target_shape: of one row's target, where it is known.
         report: is told what is being done.
         environment: of the child; None: this process's own.
     """
@@ -102,6 +114,7 @@ def generate_from_saved(
             optimizer=config.optimizer,
             weight_decay=config.effective_weight_decay,
             requires_grad=config.requires_grad,
+            target_shape=None if target_shape is None else tuple(target_shape),
         )
         request.write(temporary / "request.json")
         run_child(temporary / "request.json", report or _no_report, environment or os.environ)

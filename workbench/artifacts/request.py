@@ -21,6 +21,8 @@ class Request(NamedTuple):
     weight_decay: float
     requires_grad: tuple[str, ...] | None
     """Names or fnmatch patterns; None: what the model's author left trainable."""
+    target_shape: tuple[int, ...] | None
+    """Of one row's target; None: not known."""
 
     def write(self, path: Path) -> None:
         write_json(
@@ -32,7 +34,7 @@ class Request(NamedTuple):
     def read(cls, path: Path) -> Request:
         """The request that `write` wrote."""
         record = json.loads(path.read_text(encoding="utf-8"))
-        patterns = record["requires_grad"]
+        patterns, target_shape = record["requires_grad"], record["target_shape"]
         return cls(
             model=Path(record["model"]),
             directory=Path(record["directory"]),
@@ -40,4 +42,5 @@ class Request(NamedTuple):
             optimizer=record["optimizer"],
             weight_decay=record["weight_decay"],
             requires_grad=None if patterns is None else tuple(patterns),
+            target_shape=None if target_shape is None else tuple(target_shape),
         )

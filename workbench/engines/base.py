@@ -36,6 +36,8 @@ class EngineSetup(NamedTuple):
     config: TrainingConfig
     report: Callable[[str], None]
     """Tells the watchers what a long preparation is doing, in a few words."""
+    target_shape: tuple[int, ...] | None = None
+    """Shape of one row's target, for an engine that builds its loss beforehand."""
 
 
 class Evaluation(NamedTuple):

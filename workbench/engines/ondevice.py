@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from typing_extensions import override
 
-from workbench.artifacts import Artifacts, generate_from_saved
+from workbench.artifacts import TARGET, Artifacts, generate_from_saved
 from workbench.config import TrainingConfig
 from workbench.data import Batch
 from workbench.engines.base import Availability, Engine, EngineSetup, Evaluation
@@ -51,6 +51,7 @@ class OnDeviceEngine(Engine):
         config = setup.config
         artifacts = _artifacts(setup)
         _refuse_small_batch(artifacts, config.batch_size)
+        _refuse_other_target(artifacts, setup.target_shape)
         setup.report("loading ONNX Runtime")
         self._session = TrainingSession(
             checkpoint=artifacts.checkpoint,
@@ -124,7 +125,13 @@ def _artifacts(setup: EngineSetup) -> Artifacts:
     """
     path = setup.artifacts_path
     if not path.exists() or not any(path.iterdir()):
-        return generate_from_saved(setup.model_path, setup.config, path, report=setup.report)
+        return generate_from_saved(
+            setup.model_path,
+            setup.config,
+            path,
+            target_shape=setup.target_shape,
+            report=setup.report,
+        )
     artifacts = Artifacts.load(path)
     _refuse_other_settings(artifacts, setup.config)
     return artifacts
@@ -154,3 +161,23 @@ def _refuse_small_batch(artifacts: Artifacts, batch_size: int) -> None:
             f"batch_size={batch_size} leaves a batch normalization with one value a channel, which "
             f"has no variance. Use a batch size of at least {minimum}."
         )
+
+
+def _refuse_other_target(artifacts: Artifacts, row_shape: tuple[int, ...] | None) -> None:
+    """Raise an EngineError if a row's target does not fit the loss in the artifacts."""
+    fed = artifacts.manifest["graphs"]["training"]["inputs"]
+    expected = next(value["shape"][1:] for value in fed if value["name"] == TARGET)
+    if (
+        row_shape is None
+        or len(row_shape) == len(expected)
+        and all(
+            isinstance(size, str) or size in (0, given)  # an axis of unknown size is named or 0
+            for size, given in zip(expected, row_shape, strict=True)
+        )
+    ):
+        return
+    raise EngineError(
+        f"The loss in {artifacts.directory} takes targets of shape {expected} a row, but those of "
+        f"the dataset have {list(row_shape)}. Generate the artifacts with target_shape="
+        f"{list(row_shape)}, or reshape the target."
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, get_args
 
 from workbench.config import LossName
@@ -16,7 +16,11 @@ IGNORE_INDEX = -100
 
 
 def append_loss(
-    model: onnx.ModelProto, loss: str, *, target: str = "target", classes_last: bool | None = None
+    model: onnx.ModelProto,
+    loss: str,
+    *,
+    target: str = "target",
+    row_shape: Sequence[int] | None = None,
 ) -> onnx.ModelProto:
     """A copy of `model` with the loss of its first output against a new last input.
 
@@ -28,9 +32,10 @@ def append_loss(
         loss: "cross_entropy" takes an int64 target of class numbers, the others a float32 target
             of the output's shape.
         target: name of the new input.
-        classes_last: for cross_entropy: the classes are on the last axis, not on axis 1, and each
-            position counts as a sample. None: so for an output of rank 3 (batch, position, class),
-            which is how language models give theirs.
+        row_shape: of the target of one row. cross_entropy has its classes on axis 1, as in torch,
+            unless the output has rank 3 or more and the target has the shape of the output without
+            its last axis; then the classes are last and every position counts as a sample. None:
+            that is taken to be so for rank 3, which is what language models return.
 
     Raises:
         ConfigError: there is no such loss.
@@ -46,7 +51,7 @@ def append_loss(
     graph = _Appender(made.graph)
     output = made.graph.output[0]
     if loss == "cross_entropy":
-        result = _cross_entropy(graph, output, target, classes_last)
+        result = _cross_entropy(graph, output, target, row_shape)
     else:
         graph.input(target, onnx.TensorProto.FLOAT, _shape(output))
         result = _ELEMENTWISE[loss](graph, output.name, target)
@@ -110,7 +115,10 @@ def _shape(value: onnx.ValueInfoProto) -> list[int | str]:
 
 
 def _cross_entropy(
-    graph: _Appender, output: onnx.ValueInfoProto, target: str, classes_last: bool | None
+    graph: _Appender,
+    output: onnx.ValueInfoProto,
+    target: str,
+    row_shape: Sequence[int] | None,
 ) -> str:
     from onnx import TensorProto
 
@@ -121,7 +129,7 @@ def _cross_entropy(
             f"has {shape}. Use bce_with_logits for a single logit."
         )
     scores, labels = output.name, target
-    if classes_last or (classes_last is None and len(shape) == 3):
+    if _classes_last(shape, row_shape):
         graph.input(target, TensorProto.INT64, shape[:-1])
         if not isinstance(shape[-1], int) or shape[-1] == 0:
             raise UntrainableError(
@@ -140,6 +148,16 @@ def _cross_entropy(
         also="log_prob",  # read by the gradient
         reduction="mean",
         ignore_index=IGNORE_INDEX,
+    )
+
+
+def _classes_last(shape: list[int | str], row_shape: Sequence[int] | None) -> bool:
+    if row_shape is None:
+        return len(shape) == 3
+    places = shape[1:-1]
+    return len(places) == len(row_shape) >= 1 and all(
+        isinstance(place, str) or place in (0, size)  # an axis of unknown size is named or 0
+        for place, size in zip(places, row_shape, strict=True)
     )
 
 

@@ -7,6 +7,14 @@ states its precondition; `registry` lists them; `make` applies them and refuses 
 from __future__ import annotations
 
 from workbench.trainable.make import find, leading_to_outputs, make_trainable
-from workbench.trainable.report import Finding, Report, StateUpdate
+from workbench.trainable.report import Finding, Report, State, StateUpdate
 
-__all__ = ["Finding", "Report", "StateUpdate", "find", "leading_to_outputs", "make_trainable"]
+__all__ = [
+    "Finding",
+    "Report",
+    "State",
+    "StateUpdate",
+    "find",
+    "leading_to_outputs",
+    "make_trainable",
+]

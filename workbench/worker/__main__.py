@@ -84,6 +84,7 @@ def train_run(folder: RunFolder, spec: dict[str, Any], control: Control) -> dict
             artifacts_path=folder.artifacts_path,
             config=config,
             report=lambda text: events.write("phase", text=text),
+            target_shape=dataset.train.target.shape[1:],
         )
     )
     events.write("built", rss_before_bytes=rss_before_bytes)
