@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli import options as opt
-from workbench.cli.output import frame_rows, print_facts, print_json, print_rows, stderr
+from workbench.cli.output import print_facts, print_json, print_rows, stderr
 
 
 def models(
@@ -66,11 +66,10 @@ def check(model: opt.ModelArgument, json: opt.JsonOption = False) -> None:
 
     with stderr.status("Exporting and checking the model"):
         result = wb.check(wb.load_model(model))
-    rows = frame_rows(result.frame)
     if json:
-        print_json({"model": model, "ok": result.ok, "operators": rows})
+        print_json(result.to_dict())
     else:
-        print_rows(rows, "The graph holds no operators.")
+        print(result)
     if not result.ok:
         raise typer.Exit(1)
 
@@ -99,15 +98,14 @@ def artifacts(
     with stderr.status("Loading the model") as status:
         made = wb.generate_artifacts(wb.load_model(model), **options, report=status.update)
     paths = {
-        name: str(getattr(made, name))
-        for name in (
-            "directory",
-            "manifest",
-            "training_model",
-            "eval_model",
-            "optimizer_model",
-            "checkpoint",
-            "inference_model",
-        )
+        "directory": made.directory,
+        "training_model": made.training_model,
+        "eval_model": made.eval_model,
+        "optimizer_model": made.optimizer_model,
+        "checkpoint": made.checkpoint,
+        "inference_model": made.inference_model,
     }
-    (print_json if json else print_facts)(paths)
+    if json:
+        print_json({**paths, "manifest": made.manifest})
+    else:
+        print_facts(paths)
