@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 from typing import TYPE_CHECKING, ClassVar
 
 from typing_extensions import override
@@ -10,11 +9,10 @@ from typing_extensions import override
 from workbench.engines.base import Availability, EngineSetup
 from workbench.engines.torch_engine import TorchEngine, as_tensor
 from workbench.engines.torch_losses import first_output
+from workbench.engines.training_build import training_build
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-TRAINING_DISTRIBUTIONS = ("onnxruntime-training-cpu", "onnxruntime-training")
 
 
 class ORTModuleEngine(TorchEngine):
@@ -30,15 +28,7 @@ class ORTModuleEngine(TorchEngine):
     @override
     def availability(cls) -> Availability:
         available = super().availability()
-        if not available.ok:
-            return available
-        if not any(_installed(name) for name in TRAINING_DISTRIBUTIONS):
-            return Availability(
-                False,
-                "onnxruntime-training is not installed.",
-                "pip install onnxruntime-training-cpu==1.19.2",
-            )
-        return available
+        return training_build() if available.ok else available
 
     @override
     def prepare(self, setup: EngineSetup) -> None:
@@ -52,11 +42,3 @@ class ORTModuleEngine(TorchEngine):
     @override
     def batch_loss(self, inputs: tuple[Tensor, ...], target: Tensor) -> Tensor:
         return self.loss(first_output(self.wrapped(*inputs)), target)
-
-
-def _installed(distribution: str) -> bool:
-    try:
-        importlib.metadata.version(distribution)
-    except importlib.metadata.PackageNotFoundError:
-        return False
-    return True

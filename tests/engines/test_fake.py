@@ -1,0 +1,126 @@
+"""The fake engine: four losses like torch's, and misbehaviour on request."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workbench.config import TrainingConfig
+from workbench.data import Batch
+from workbench.engines.base import EngineSetup
+from workbench.engines.fake import BEHAVIOUR_VARIABLE, FakeEngine
+from workbench.engines.fake_losses import loss_and_gradient
+from workbench.errors import EngineError
+from workbench.models import load_model
+
+BATCH = Batch((np.ones((4, 1, 8, 8), np.float32),), np.array([0, 1, 2, 3]))
+
+
+@pytest.fixture(scope="module")
+def model_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("model") / "saved"
+    load_model("digits-mlp").save(path)
+    return path
+
+
+def build(model_path: Path) -> FakeEngine:
+    config = TrainingConfig(engine="fake", batch_size=4)
+    return FakeEngine(EngineSetup(model_path, model_path, config, lambda text: None))
+
+
+def test_it_raises_at_its_step(model_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(BEHAVIOUR_VARIABLE, '{"raise_at": 2}')
+    engine = build(model_path)
+    assert np.isfinite(engine.train_step(BATCH))
+    with pytest.raises(EngineError, match="step 2"):
+        engine.train_step(BATCH)
+
+
+def test_it_raises_while_building(model_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(BEHAVIOUR_VARIABLE, '{"raise_while_building": true, "build_ms": 1}')
+    with pytest.raises(EngineError, match="while building"):
+        build(model_path)
+
+
+def test_its_loss_becomes_nan(model_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(BEHAVIOUR_VARIABLE, '{"nan_at": 2, "step_ms": 0.1}')
+    engine = build(model_path)
+    losses = [engine.train_step(BATCH) for _ in range(3)]
+    assert list(np.isnan(losses)) == [False, True, True]
+
+
+def test_it_keeps_what_it_allocates(model_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(BEHAVIOUR_VARIABLE, '{"allocate_bytes": 1000, "allocate_from": 2}')
+    engine = build(model_path)
+    for _ in range(3):
+        engine.train_step(BATCH)
+    assert sum(array.nbytes for array in engine.kept) == 2000
+
+
+@pytest.mark.parametrize("name", ["SIGSEGV", "SIGFPE", "SIGKILL"])
+def test_it_dies_of_a_signal(name: str, tmp_path: Path, model_path: Path) -> None:
+    source = f"""
+        import os
+        os.environ["{BEHAVIOUR_VARIABLE}"] = '{{"signal_at": [2, "{name}"]}}'
+        from pathlib import Path
+        from tests.engines.test_fake import BATCH, build
+        engine = build(Path({str(model_path)!r}))
+        engine.train_step(BATCH)
+        print("one", flush=True)
+        engine.train_step(BATCH)
+        print("two", flush=True)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(source)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path(__file__).parents[2],
+    )
+    assert done.stdout == "one\n", done.stderr
+    assert done.returncode == -signal.Signals[name]
+
+
+def test_an_unknown_misbehaviour_is_refused(
+    model_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(BEHAVIOUR_VARIABLE, '{"raise_on": 2}')
+    with pytest.raises(EngineError, match="raise_on"):
+        build(model_path)
+
+
+@pytest.mark.parametrize(
+    ("name", "output_shape", "target_shape"),
+    [
+        ("cross_entropy", (6, 5), (6,)),
+        ("cross_entropy", (6, 4, 5), (6, 4)),
+        ("cross_entropy", (6, 5, 4), (6, 4)),
+        ("mse", (6, 5), (6, 5)),
+        ("l1", (6, 5), (6, 5)),
+        ("bce_with_logits", (6, 1), (6, 1)),
+    ],
+)
+def test_its_losses_are_those_of_the_torch_engines(
+    name: str, output_shape: tuple[int, ...], target_shape: tuple[int, ...]
+) -> None:
+    import torch
+
+    from workbench.engines.torch_losses import loss_function
+
+    random = np.random.default_rng(0)
+    output = (random.standard_normal(output_shape) * 50).astype(np.float32)
+    classes = random.integers(0, 4, target_shape)
+    target = classes if name == "cross_entropy" else (classes % 2).astype(np.float32)
+    loss, gradient = loss_and_gradient(name, output.copy(), target)
+    reference = torch.tensor(output, requires_grad=True)
+    expected = loss_function(name)(reference, torch.from_numpy(target))
+    (expected_gradient,) = torch.autograd.grad(expected, reference)
+    worst = float(np.abs(gradient - expected_gradient.numpy()).max())
+    assert loss == pytest.approx(expected.item(), rel=1e-5)
+    assert worst <= 1e-6, f"gradients differ by {worst}"
