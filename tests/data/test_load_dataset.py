@@ -1,10 +1,9 @@
-"""Every source of rows, and what is refused of each."""
+"""Rows from samples, arrays and torch datasets, and what is refused of each."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,22 +12,10 @@ from PIL import Image
 from torch.utils.data import Dataset as TorchDataset
 from torch.utils.data import IterableDataset, TensorDataset
 
-from workbench.data import Dataset, load_dataset
+from tests.data.rows import X, Y, every_row
+from workbench.data import load_dataset
 from workbench.errors import DataError
 from workbench.models import load_model
-
-X = np.arange(40, dtype=np.float64).reshape(20, 2)
-Y = np.arange(20) % 3
-
-
-def every_row(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
-    """First input and target of both splits, in the order of the first column."""
-    assert data.test is not None
-    inputs = np.concatenate([data.train.inputs[0], data.test.inputs[0]])
-    target = np.concatenate([data.train.target, data.test.target])
-    order = inputs.reshape(len(inputs), -1)[:, 0].argsort()
-    return inputs[order], target[order]
-
 
 # Samples
 
@@ -146,149 +133,6 @@ def test_a_bad_row_is_found_in_any_piece(monkeypatch) -> None:
         load_dataset(with_value(19, np.nan), Y)
 
 
-# .npz
-
-
-def test_npz_by_the_usual_names(tmp_path) -> None:
-    np.savez(tmp_path / "a.npz", x=X, y=Y)
-    np.savez(tmp_path / "b.npz", target=Y, one=X, two=X[:, :1])
-    a, b = load_dataset(str(tmp_path / "a.npz")), load_dataset(tmp_path / "b.npz")
-    assert a.name == "a"
-    assert np.array_equal(every_row(a)[1], Y)
-    assert [array.shape[1] for array in b.train.inputs] == [2, 1]
-
-
-def test_npz_with_a_named_target(tmp_path) -> None:
-    np.savez(tmp_path / "a.npz", x=X, answer=Y)
-    data = load_dataset(tmp_path / "a.npz", "answer")
-    assert np.array_equal(every_row(data)[1], Y)
-    with pytest.raises(DataError, match=r"no member 'answr'.*'answer'"):
-        load_dataset(tmp_path / "a.npz", "answr")
-    with pytest.raises(DataError, match="there is none"):
-        load_dataset(tmp_path / "a.npz")
-
-
-@pytest.mark.parametrize(
-    ("members", "message"),
-    [
-        ({"y": Y}, "no member besides the target"),
-        ({"x": X, "y": Y, "label": Y}, "more than one of them"),
-        ({"x": np.array([{"a": 1}], object), "y": Y}, "Python objects"),
-        ({}, "there is none"),
-    ],
-)
-def test_bad_npz(tmp_path, members, message: str) -> None:
-    np.savez(tmp_path / "bad.npz", **members)
-    with pytest.raises(DataError, match=message):
-        load_dataset(tmp_path / "bad.npz")
-
-
-def broken_member(folder: Path) -> bytes:
-    """A zip whose member is no array."""
-    np.savez(folder / "whole.npz", y=Y, x=X)
-    whole = (folder / "whole.npz").read_bytes()
-    return whole.replace(b"NUMPY", b"GRUMP", 1)
-
-
-@pytest.mark.parametrize("content", [b"", b"no zip at all", b"PK\x03\x04 cut short", None])
-def test_a_damaged_npz(tmp_path, content: bytes | None) -> None:
-    content = broken_member(tmp_path) if content is None else content
-    (tmp_path / "bad.npz").write_bytes(content)
-    with pytest.raises(DataError, match=r"bad\.npz is not"):
-        load_dataset(tmp_path / "bad.npz")
-
-
-# .csv
-
-
-def csv(folder: Path, text: str) -> Path:
-    path = folder / "table.csv"
-    path.write_text(text)
-    return path
-
-
-def test_csv_with_text_whole_and_real_targets(tmp_path) -> None:
-    path = csv(tmp_path, "a,kind,b,price,room\n" + "1,tree,2,1.5,3\n2,bush,3,2.5,1\n" * 5)
-    with pytest.raises(DataError, match=r"column 'kind' holds text"):
-        load_dataset(path, "price")
-    kinds = load_dataset(path, "kind")
-    assert kinds.classes == ("bush", "tree")
-    assert kinds.train.inputs[0].shape == (8, 4)
-    path = csv(tmp_path, "a,price,room\n" + "1,1.5,3\n2,2.5,1\n" * 5)
-    assert load_dataset(path, "room").train.target.dtype == np.int64
-    prices = load_dataset(path, "price")
-    assert (prices.train.target.shape, prices.train.target.dtype) == ((8, 1), np.float32)
-    rooms = load_dataset(path, "room", target_dtype="float32")
-    assert (rooms.train.target.shape, rooms.train.target.dtype) == ((8, 1), np.float32)
-
-
-@pytest.mark.parametrize(
-    ("text", "target", "message"),
-    [
-        ("a,b\n1,2\n", None, "Give target=, one of: a, b"),
-        ("a,b\n1,2\n", "c", "no column 'c'"),
-        ("a,b\n1,2\n,4\n", "b", r"empty or NaN cell in line 3, column 'a'"),
-        ("a,b\n1,2\n3,\n", "b", r"empty or NaN cell in line 3, column 'b'"),
-        ("a,b\n1,2\ninf,4\n", "b", "infinity in row 1"),
-        ("b\n1\n", "b", "no column besides the target"),
-        ("a,b\n", "b", "empty"),
-        ("", "b", "not a readable .csv"),
-        ("a,b\n1,2\n1,2,3,4\n", "b", "not a readable .csv"),
-    ],
-)
-def test_bad_csv(tmp_path, text: str, target: str | None, message: str) -> None:
-    with pytest.raises(DataError, match=message):
-        load_dataset(csv(tmp_path, text), target)
-
-
-# Images
-
-
-def picture(path: Path, colour: int | tuple[int, int, int], size: tuple[int, int] = (4, 6)) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    mode = "L" if isinstance(colour, int) else "RGB"
-    Image.new(mode, (size[1], size[0]), colour).save(path)
-
-
-def test_images_in_colour_and_grey(tmp_path) -> None:
-    for index in range(5):
-        picture(tmp_path / "red" / f"{index}.png", (255, 0, 51))
-        picture(tmp_path / "black" / f"{index}.PNG", (0, 0, 0))
-    (tmp_path / "black" / "notes.txt").write_text("no image")
-    data = load_dataset(tmp_path)
-    assert data.classes == ("black", "red")
-    inputs, target = every_row(data)
-    assert (inputs.shape, inputs.dtype) == ((10, 3, 4, 6), np.float32)
-    assert target.tolist() == [0] * 5 + [1] * 5
-    assert np.allclose(inputs[-1][:, 0, 0], [1, 0, 0.2])
-    for index in range(5):
-        picture(tmp_path / "red" / f"{index}.png", 51)
-        picture(tmp_path / "black" / f"{index}.PNG", 0)
-    grey, _ = every_row(load_dataset(str(tmp_path)))
-    assert grey.shape == (10, 1, 4, 6)
-    assert np.allclose(grey[-1], 0.2)
-
-
-def test_images_of_several_sizes(tmp_path) -> None:
-    picture(tmp_path / "a" / "1.png", 9)
-    picture(tmp_path / "a" / "2.png", 9, size=(5, 5))
-    with pytest.raises(DataError, match=r"2\.png is 5x5 pixels.*is 4x6; give image_size="):
-        load_dataset(tmp_path)
-    data = load_dataset(tmp_path, image_size=(3, 2), test_fraction=0)
-    assert data.train.inputs[0].shape == (2, 1, 3, 2)
-
-
-def test_bad_image_folders(tmp_path) -> None:
-    with pytest.raises(DataError, match="no subfolders"):
-        load_dataset(tmp_path)
-    (tmp_path / "a").mkdir()
-    with pytest.raises(DataError, match="holds no images"):
-        load_dataset(tmp_path)
-    (tmp_path / "a" / "1.png").write_bytes(b"\x89PNG cut short")
-    with pytest.raises(DataError, match=r"1\.png is not a readable image"):
-        load_dataset(tmp_path)
-
-
 # torch
 
 
@@ -341,21 +185,6 @@ def test_torch_datasets() -> None:
 def test_bad_torch_datasets(source, message: str) -> None:
     with pytest.raises(DataError, match=message):
         load_dataset(source)
-
-
-# Paths
-
-
-def test_bad_paths(tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(DataError, match=r"missing\.npz does not exist"):
-        load_dataset("missing.npz")
-    (tmp_path / "data.txt").write_text("1 2 3")
-    with pytest.raises(DataError, match=r"neither \.npz nor \.csv"):
-        load_dataset("data.txt")
-    np.savez("a.npz", x=X, y=Y)
-    with pytest.raises(DataError, match="give the name of the target"):
-        load_dataset("a.npz", Y)
 
 
 def test_reading_one_kind_loads_no_other() -> None:
