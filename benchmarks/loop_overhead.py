@@ -24,6 +24,7 @@ from benchmarks.result import Result
 from benchmarks.watcher import Watcher
 from workbench.compare.statistics import ratio
 from workbench.config import make_config
+from workbench.control import grant
 from workbench.events import Event, EventReader
 from workbench.runs import Run
 from workbench.runs.launch import launch
@@ -152,7 +153,7 @@ class Worker:
         time.sleep(REST_S)
         self._events.poll()
         self._granted += steps
-        self.run.folder.write_control(granted_steps=self._granted)
+        grant(self.run.folder.control_path, self._granted)
         records: list[Event] = []
         while not records or last_step(records[-1]) < self._granted:
             time.sleep(POLL_S)

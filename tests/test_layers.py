@@ -20,7 +20,7 @@ PACKAGE = ROOT / "workbench"
 
 LAYERS: tuple[tuple[str, ...], ...] = (
     ("errors",),
-    ("config", "run_folder", "events", "checkpoint", "machine", "requires_grad"),
+    ("config", "control", "run_folder", "events", "checkpoint", "machine", "requires_grad"),
     ("models", "data"),
     ("trainable",),
     ("ort",),

@@ -36,13 +36,6 @@ def test_json_that_cannot_be_written_leaves_the_old_file(tmp_path: Path) -> None
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_a_wish_changes_only_what_it_names(tmp_path: Path) -> None:
-    folder = RunFolder(tmp_path)
-    folder.write_control(state="run", granted_steps=4)
-    folder.write_control(state="pause")
-    assert json.loads(folder.control_path.read_text()) == {"state": "pause", "granted_steps": 4}
-
-
 def test_ids_sort_by_time_and_never_collide(tmp_path: Path) -> None:
     folders = [RunFolder.create("x", tmp_path) for _ in range(20)]
     assert len({folder.id for folder in folders}) == 20

@@ -25,7 +25,7 @@ class ProgressBar:
         self._bar = ipywidgets.FloatProgress(min=0.0, max=1.0, bar_style="info")
         self._text = ipywidgets.Label("starting")
         self._box = ipywidgets.HBox([self._bar, self._text])
-        display(self._box)
+        display(self._box)  # type: ignore[no-untyped-call]
 
     def __enter__(self) -> ProgressBar:
         return self

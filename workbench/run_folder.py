@@ -5,7 +5,7 @@
     model/           the model as handed to the worker
     data/            the dataset, one .npy an array
     artifacts/       training artifacts (engine `ondevice`)
-    control.json     what the watchers want: run, pause or stop, and how many steps are granted
+    control.bin      what the watchers want: run, pause or stop, and how many steps are granted
     events.jsonl     what happened, one JSON object a line, append-only
     checkpoints/     step-<n>/weights.safetensors, whole or absent
     worker.log       what the worker and its libraries print
@@ -44,9 +44,14 @@ class RunFolder:
     def create(cls, label: str, runs: Path | None = None) -> RunFolder:
         """Make a new, empty run folder whose id begins with the time and ends with `label`."""
         runs = runs or home() / "runs"
-        path = runs / f"{time_stamp()}-{label}"
-        path.mkdir(parents=True)
-        return cls(path)
+        runs.mkdir(parents=True, exist_ok=True)
+        while True:
+            path = runs / f"{time_stamp()}-{label}"
+            try:
+                path.mkdir()
+            except FileExistsError:  # another process picked the same name
+                continue
+            return cls(path)
 
     @property
     def id(self) -> str:
@@ -70,7 +75,7 @@ class RunFolder:
 
     @property
     def control_path(self) -> Path:
-        return self.path / "control.json"
+        return self.path / "control.bin"
 
     @property
     def events_path(self) -> Path:
@@ -117,19 +122,6 @@ class RunFolder:
             )
         return spec
 
-    def write_control(self, **wishes: Any) -> None:
-        """Change what the worker is to do; wishes that are not named stay.
-
-        Args:
-            **wishes: `state`, one of "run", "pause" and "stop"; `granted_steps`, how many steps the
-                worker may take in all, None for as many as it likes.
-        """
-        try:
-            current = json.loads(self.control_path.read_text(encoding="utf-8"))
-        except FileNotFoundError:
-            current = {"state": "run", "granted_steps": None}
-        write_json(self.control_path, {**current, **wishes})
-
     def write_summary(self, summary: dict[str, Any]) -> None:
         write_json(self.summary_path, summary)
 
@@ -156,7 +148,7 @@ class RunFolder:
 
 
 def time_stamp() -> str:
-    """A name that sorts by time, to the millisecond, and that no other process picks too."""
+    """A name that sorts by time, to the millisecond."""
     now = time.time()
     clock = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
     return f"{clock}-{int(now * 1000) % 1000:03d}{secrets.token_hex(1)}"

@@ -3,13 +3,15 @@
 import json
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
 from workbench.data import Dataset
-from workbench.errors import ConfigError, DataError, RunFolderError
+from workbench.errors import ConfigError, DataError, EngineError, RunFolderError
+from workbench.models import load_model
 from workbench.runs import Run, load_run, runs, train
 
 LONG = 1_000_000
@@ -161,4 +163,13 @@ def test_wrong_settings_start_nothing(digits: Dataset) -> None:
         train("digits-mlp", digits, engine="fakee", epochs=-1)
     with pytest.raises(DataError, match=r"batch_size=100000 is more than the \d+ training samples"):
         train("digits-mlp", digits, engine="fake", batch_size=100_000)
+    assert len(runs()) == 0
+
+
+def test_an_engine_for_modules_refuses_a_model_that_came_as_onnx(
+    digits: Dataset, tmp_path: Path
+) -> None:
+    path = load_model("digits-mlp").export(tmp_path / "m.onnx")
+    with pytest.raises(EngineError, match="'pytorch' trains an nn.Module.*engine='ondevice'"):
+        train(path, digits, engine="pytorch")
     assert len(runs()) == 0

@@ -10,7 +10,7 @@ from typing import Any
 
 from workbench.compare.comparison import COLUMNS, Comparison
 from workbench.compare.lockstep import Lockstep, Plan, make_plan
-from workbench.config import TrainingConfig, make_config
+from workbench.config import TrainingConfig
 from workbench.data import Dataset
 from workbench.errors import ConfigError, RunFolderError, nearest
 from workbench.models import Model
@@ -51,12 +51,11 @@ def compare(
     if not engines or problems:
         raise ConfigError(problems or ["engines=[]: name at least one engine."])
     settings = {"evaluate": False, **settings, "steps": steps}
-    loaded_model, dataset, _ = prepare(model, data, {**settings, "engine": engines[0]})
-    configs = {
-        engine: make_config({**loaded_model.defaults, **settings, "engine": engine})
-        for engine in engines
-    }
-    plan = make_plan(steps, configs[engines[0]].warmup_steps)
+    loaded_model, dataset, first = prepare(model, data, {**settings, "engine": engines[0]})
+    configs = {engines[0]: first}
+    for engine in engines[1:]:
+        configs[engine] = prepare(loaded_model, dataset, {**settings, "engine": engine})[2]
+    plan = make_plan(steps, first.warmup_steps)
     record = home() / "comparisons" / f"{time_stamp()}.json"
     record.parent.mkdir(parents=True, exist_ok=True)
 

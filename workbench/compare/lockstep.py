@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
+from workbench.control import grant
 from workbench.runs import Run
 
 POLL_S = 0.004
@@ -127,7 +128,7 @@ class Lockstep:
             return
         granted = self._done.get(engine, 0) + steps
         self._done[engine] = granted
-        run.folder.write_control(granted_steps=granted)
+        grant(run.folder.control_path, granted)
         while run.progress.done_steps < granted:
             if self._stopped.is_set() or run.ended:
                 return

@@ -95,5 +95,5 @@ class Engine(ABC):
     def load_weights(self, weights: dict[str, np.ndarray]) -> None:
         """Replace parameters and buffers by those given; the others keep their values."""
 
-    def save_state(self, folder: Path) -> None:
+    def save_state(self, folder: Path) -> None:  # noqa: B027 -- most engines keep nothing else
         """Write what this engine keeps beside the weights into a checkpoint's folder."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.config import TrainingConfig, make_config
 from workbench.data import Dataset, check_fit, load_dataset
-from workbench.errors import DataError, RunFolderError, nearest
+from workbench.errors import DataError, EngineError, RunFolderError, nearest
 from workbench.models import Model, load_model
 from workbench.run_folder import RunFolder, home
 from workbench.runs.launch import launch
@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Progress", "Run", "Status", "load_run", "prepare", "runs", "samples_per_s", "train"]
+
+
+MODULE_ENGINES = frozenset({"pytorch", "pytorch-compile", "ortmodule"})
+"""The engines that need the model's `nn.Module`."""
 
 
 def train(model: Model | str | Path, data: Dataset | str | None = None, **settings: Any) -> Run:
@@ -32,6 +36,7 @@ def train(model: Model | str | Path, data: Dataset | str | None = None, **settin
         ConfigError: wrong settings, all of them listed.
         ModelError: the model cannot be loaded.
         DataError: the dataset cannot be loaded or does not fit the model.
+        EngineError: the engine needs an `nn.Module` and the model came as ONNX alone.
     """
     loaded_model, dataset, config = prepare(model, data, settings)
     folder, worker = launch(loaded_model, dataset, config)
@@ -44,6 +49,11 @@ def prepare(
     """Load and check everything that a run needs, before anything starts."""
     loaded = model if isinstance(model, Model) else load_model(model)
     config = make_config({**loaded.defaults, **settings})
+    if config.engine in MODULE_ENGINES and not loaded.has_module:
+        raise EngineError(
+            f"Engine {config.engine!r} trains an nn.Module, and {loaded.name!r} came as ONNX alone. "
+            "Train it with engine='ondevice', or load the module it was exported from."
+        )
     if data is None:
         if loaded.dataset is None:
             raise DataError(

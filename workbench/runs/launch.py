@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.config import TrainingConfig
+from workbench.control import create_control
 from workbench.data import Dataset
 from workbench.machine import describe_machine, package_versions
 from workbench.models import Model
@@ -38,7 +39,7 @@ def launch(
     folder = RunFolder.create(f"{model.name}-{config.engine}")
     model.save(folder.model_path)
     dataset.save(folder.data_path)
-    folder.write_control(state="run", granted_steps=granted_steps)
+    create_control(folder.control_path, granted_steps)
     folder.write_spec(
         {
             "config": config.model_dump(),

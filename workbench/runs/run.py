@@ -10,6 +10,7 @@ from filelock import FileLock, Timeout
 
 from workbench.checkpoint import read_weights
 from workbench.config import TrainingConfig
+from workbench.control import Wish, want
 from workbench.errors import RunError
 from workbench.events import EventReader
 from workbench.models import Model, load_saved
@@ -202,9 +203,9 @@ class Run:
 
         return plot_run(self)
 
-    def _want(self, state: str) -> None:
+    def _want(self, state: Wish) -> None:
         if not self.ended:
-            self.folder.write_control(state=state)
+            want(self.folder.control_path, state)
 
     def _catch_up(self) -> None:
         for event in self._events.poll():

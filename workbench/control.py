@@ -1,0 +1,73 @@
+"""What the watchers of a run want of its worker: 16 bytes that both sides map or write.
+
+A worker reads its wishes before every step. That costs no system call, which would slow the
+shortest steps by a tenth for what it takes out of the processor's caches.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+Wish = Literal["run", "pause", "stop"]
+
+_WISHES: tuple[Wish, ...] = ("run", "pause", "stop")
+_STATE_OFFSET = 0
+_GRANT_OFFSET = 8
+_NO_LIMIT = 2**63 - 1
+_FIELD = struct.Struct("<q")
+_BOTH = struct.Struct("<qq")
+
+
+class Wishes(NamedTuple):
+    """What is wanted now."""
+
+    state: Wish
+    granted_steps: int
+    """How many steps the worker may take in all; a very large number where there is no limit."""
+
+
+def create_control(path: Path, granted_steps: int | None) -> None:
+    """Write a new control file that says: run, up to `granted_steps` (None: without limit)."""
+    path.write_bytes(_BOTH.pack(0, _NO_LIMIT if granted_steps is None else granted_steps))
+
+
+def want(path: Path, state: Wish) -> None:
+    """Say what the worker is to do from its next step on."""
+    _write(path, _STATE_OFFSET, _WISHES.index(state))
+
+
+def grant(path: Path, steps: int) -> None:
+    """Allow the worker `steps` steps in all."""
+    _write(path, _GRANT_OFFSET, steps)
+
+
+class ControlReader:
+    """The worker's view of the control file, mapped into its memory."""
+
+    def __init__(self, path: Path) -> None:
+        with path.open("rb") as file:
+            self._map = mmap.mmap(file.fileno(), _BOTH.size, access=mmap.ACCESS_READ)
+
+    def read(self) -> Wishes:
+        state, granted_steps = _BOTH.unpack_from(self._map)
+        return Wishes(_WISHES[state], granted_steps)
+
+    def may_step(self, done_steps: int) -> bool:
+        """Whether nothing stands against the step after `done_steps`."""
+        state: int
+        granted_steps: int
+        state, granted_steps = _BOTH.unpack_from(self._map)
+        return state == 0 and done_steps < granted_steps
+
+
+def _write(path: Path, offset: int, value: int) -> None:
+    # One aligned field in one write: a reader sees the old value or the new one.
+    file = os.open(path, os.O_WRONLY)
+    try:
+        os.pwrite(file, _FIELD.pack(value), offset)
+    finally:
+        os.close(file)
