@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,23 +42,22 @@ class StaticFigure(Figure):
 
 def plot_run(run: Run) -> Figure:
     """Loss, throughput and memory of one run, over its steps."""
-    figure, (loss, throughput, memory) = _figure(3, f"{run.spec['model']} on {run.engine}")
-    points = run.follow().poll()
-    _draw_loss(loss, run.engine, points)
-    evaluations = run.evaluations
-    if len(evaluations):
-        loss.plot(
-            evaluations["step"],
-            evaluations["loss"],
-            "o",
-            color="#171717",
-            markersize=4,
-            label="test split",
-        )
+    return plot_runs([run])
+
+
+def plot_runs(runs: Sequence[Run]) -> Figure:
+    """Loss, throughput and memory of runs of one model by different engines, over their steps."""
+    engines = ", ".join(run.engine for run in runs)
+    figure, (loss, throughput, memory) = _figure(3, f"{runs[0].spec['model']} on {engines}")
+    for run in runs:
+        points = run.follow().poll()
+        _draw_loss(loss, run.engine, points)
+        _draw_evaluations(loss, run)
+        _draw_throughput(throughput, run.engine, points, run.config.warmup_steps)
+        _draw_memory(memory, run.engine, points)
+    if len(loss.get_legend_handles_labels()[0]) > 1:
         loss.legend()
-    _draw_throughput(throughput, run.engine, points, run.config.warmup_steps)
-    _draw_memory(memory, run.engine, points)
-    _caption(figure, _run_caption(run))
+    _caption(figure, _run_caption(runs[0]))
     return figure
 
 
@@ -92,6 +92,22 @@ def _draw_loss(axes: Axes, engine: str, points: NewPoints) -> None:
     colour, dash = STYLES[engine]
     axes.plot(points.step, points.loss, color=colour, linestyle=dash, linewidth=1.2, label=engine)
     _label(axes, "Loss", "loss of the batch")
+
+
+def _draw_evaluations(axes: Axes, run: Run) -> None:
+    evaluations = run.evaluations
+    if not len(evaluations):
+        return
+    colour, _ = STYLES[run.engine]
+    axes.plot(
+        evaluations["step"],
+        evaluations["loss"],
+        "o",
+        color=colour,
+        markeredgecolor="#171717",
+        markersize=4,
+        label=f"{run.engine}, test split",
+    )
 
 
 def _draw_throughput(axes: Axes, engine: str, points: NewPoints, warmup_steps: int) -> None:

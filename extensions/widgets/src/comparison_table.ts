@@ -1,0 +1,117 @@
+// The table of a comparison. In a wide page engines are rows; in a narrow one they are columns.
+
+import type { RenderProps } from "@anywidget/types";
+import "./comparison_table.css";
+import { element } from "./element";
+import { formatDifference, formatLoss, formatMegabytes, formatWhole } from "./number_format";
+import { lineSample } from "./theme";
+
+type Cell = number | string | null;
+
+interface Row {
+  engine: string;
+  /** Values by the key of their column; null where there is none. */
+  cells: Record<string, Cell>;
+}
+
+interface Column {
+  key: string;
+  label: string;
+  unit: string;
+  /** What it is, in a sentence. */
+  description: string;
+}
+
+interface Traits {
+  columns: Column[];
+  rows: Row[];
+  /** The engine that ratios and loss differences are measured against. */
+  reference: string;
+  /** What the numbers came from. */
+  caption: string;
+  hint: string;
+}
+
+/** Width of the widget in CSS pixels under which engines become columns. */
+const NARROW = 640;
+
+const FORMATS: Record<string, (value: number) => string> = {
+  samples_per_s: formatWhole,
+  ratio: (value) => `${value.toFixed(2)}×`,
+  startup_s: (value) => value.toFixed(1),
+  final_loss: formatLoss,
+  max_loss_difference: formatDifference,
+};
+
+function cellOf(row: Row, column: Column, reference: string): HTMLTableCellElement {
+  const value = row.cells[column.key] ?? null;
+  const cell = element("td");
+  if (value === null) cell.append("–");
+  else if (typeof value === "string") cell.append(value);
+  else cell.append((FORMATS[column.key] ?? formatMegabytes)(value));
+  const { ratio_low: low, ratio_high: high } = row.cells;
+  if (column.key === "ratio" && row.engine === reference) {
+    cell.append(element("small", {}, "reference"));
+  } else if (column.key === "ratio" && typeof low === "number" && typeof high === "number") {
+    cell.append(element("small", {}, `${low.toFixed(2)} to ${high.toFixed(2)}`));
+  }
+  if (column.key === "status") cell.classList.add(`wb-status-${String(value)}`);
+  return cell;
+}
+
+function columnHead(column: Column, scope: string): HTMLTableCellElement {
+  const head = element("th", { scope, title: column.description }, column.label);
+  if (column.unit) head.append(element("small", {}, column.unit));
+  return head;
+}
+
+function engineHead(row: Row, scope: string): HTMLTableCellElement {
+  return element("th", { scope }, lineSample(row.engine), row.engine);
+}
+
+function render({ model, el, signal }: RenderProps<Traits>): void {
+  el.classList.add("wb", "wb-comparison");
+  const update = () => {
+    const { columns, rows, reference } = {
+      columns: model.get("columns"),
+      rows: model.get("rows"),
+      reference: model.get("reference"),
+    };
+    const heading = element("h2", {}, "Comparison");
+    if (rows.length === 0) {
+      el.replaceChildren(heading, element("p", { class: "wb-hint" }, model.get("hint")));
+      return;
+    }
+    const narrow = el.clientWidth < NARROW;
+    const head = narrow
+      ? rows.map((row) => engineHead(row, "col"))
+      : columns.map((column) => columnHead(column, "col"));
+    const body = narrow
+      ? columns.map((column) => [
+          columnHead(column, "row"),
+          ...rows.map((row) => cellOf(row, column, reference)),
+        ])
+      : rows.map((row) => [
+          engineHead(row, "row"),
+          ...columns.map((column) => cellOf(row, column, reference)),
+        ]);
+    const corner = element("th", { scope: "col" }, narrow ? "" : "Engine");
+    const lines = body.map((cells) => element("tr", {}, ...cells));
+    el.replaceChildren(
+      heading,
+      element(
+        "table",
+        { class: narrow ? "wb-table wb-narrow" : "wb-table" },
+        element("thead", {}, element("tr", {}, corner, ...head)),
+        element("tbody", {}, ...lines),
+      ),
+      element("p", { class: "wb-note" }, model.get("caption")),
+    );
+  };
+  const resized = new ResizeObserver(update);
+  resized.observe(el);
+  signal.addEventListener("abort", () => resized.disconnect());
+  model.on("change", update);
+}
+
+export default { render };

@@ -1,0 +1,38 @@
+// Numbers as people read them, in one width for all digits.
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const short = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+
+/** 12,345 */
+export function formatWhole(value: number): string {
+  return whole.format(value);
+}
+
+/** Megabytes: 331 · 51.7. */
+export function formatMegabytes(value: number): string {
+  return value >= 100 ? whole.format(value) : value.toFixed(1);
+}
+
+/** A difference: two significant digits, with an exponent once it is small: 1.9 · 4.8e-7. */
+export function formatDifference(value: number): string {
+  if (value === 0) return "0";
+  return Math.abs(value) < 0.01 ? value.toExponential(1) : value.toPrecision(2);
+}
+
+/** A loss: four digits after the point, or an exponent when that would show next to nothing. */
+export function formatLoss(value: number): string {
+  if (value === 0) return "0";
+  if (Math.abs(value) < 1e-3) return value.toExponential(2);
+  return Math.abs(value) >= 1000 ? whole.format(value) : value.toFixed(4);
+}
+
+/** Bytes in decimal units: 512 B · 34.2 kB · 1.07 MB. */
+export function formatBytes(bytes: number): string {
+  const units = ["B", "kB", "MB", "GB"];
+  let power = 0;
+  while (bytes >= 1000 && power < units.length - 1) {
+    bytes /= 1000;
+    power += 1;
+  }
+  return `${short.format(bytes)} ${units[power]}`;
+}

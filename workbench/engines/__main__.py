@@ -1,0 +1,20 @@
+"""Which engines can run here, as JSON: `python -m workbench.engines`.
+
+For watchers, which load no engine themselves.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+
+from workbench.engines import engines
+
+
+def main() -> int:
+    json.dump([row._asdict() for row in engines()], sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

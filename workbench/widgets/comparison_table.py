@@ -1,0 +1,72 @@
+"""The table of a comparison."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import anywidget
+import traitlets
+
+from workbench.compare import COLUMNS, Comparison
+from workbench.widgets.bundle import bundle
+
+HINT = "Choose two engines or more and press Compare; the figures appear when all have finished."
+
+SHOWN = {
+    "samples_per_s": ("Throughput", "samples/s"),
+    "ratio": ("Ratio", "95 % interval"),
+    "peak_memory_mb": ("Peak memory", "MB"),
+    "memory_growth_mb": ("Growth", "MB"),
+    "startup_s": ("Start-up", "s"),
+    "final_loss": ("Final loss", ""),
+    "max_loss_difference": ("Loss difference", "largest"),
+    "status": ("Status", ""),
+}
+"""Column of `Comparison.table` -> its heading and unit; the interval stands within the ratio."""
+
+
+class ComparisonTable(anywidget.AnyWidget):
+    """The figures of a comparison, one row an engine, or one column where the page is narrow."""
+
+    _esm = bundle("comparison_table.js")
+    _css = bundle("comparison_table.css")
+
+    columns = traitlets.List(traitlets.Dict()).tag(sync=True)
+    """What is shown: key, label, unit, description."""
+    rows = traitlets.List(traitlets.Dict()).tag(sync=True)
+    """One dict an engine: `engine`, and `cells` by column; None where there is no figure."""
+    reference = traitlets.Unicode().tag(sync=True)
+    """The engine that the others are measured against."""
+    caption = traitlets.Unicode().tag(sync=True)
+    """What the figures came from."""
+    hint = traitlets.Unicode(HINT).tag(sync=True)
+    """What to say while there are no figures."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        columns = [
+            {"key": key, "label": label, "unit": unit, "description": COLUMNS[key]}
+            for key, (label, unit) in SHOWN.items()
+        ]
+        super().__init__(columns=columns, **kwargs)
+
+    def clear(self, hint: str = HINT) -> None:
+        self.rows = []
+        self.hint = hint
+
+    def show(self, comparison: Comparison) -> None:
+        """Show the figures that `comparison` has now."""
+        frame = comparison.table()
+        self.reference = comparison.reference
+        self.caption = comparison.caption
+        self.rows = [
+            {"engine": engine, "cells": {key: _cell(row[key]) for key in COLUMNS}}
+            for engine, row in zip(frame.index, frame.to_dict("records"), strict=True)
+        ]
+
+
+def _cell(value: Any) -> float | str | None:
+    """JSON has no NaN: what is no number is None."""
+    if isinstance(value, str):
+        return value
+    return float(value) if math.isfinite(value) else None

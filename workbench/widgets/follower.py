@@ -1,0 +1,77 @@
+"""Follows a job and shows it: points on the charts, its state in the message region."""
+
+from __future__ import annotations
+
+import time
+
+from workbench.runs.reader import RunReader
+from workbench.widgets.charts import Charts
+from workbench.widgets.job import Job
+from workbench.widgets.status import Level, Status
+
+ENDED = ("completed", "stopped", "failed")
+LEVELS: dict[str, Level] = {
+    "paused": "paused",
+    "completed": "done",
+    "stopped": "done",
+    "failed": "error",
+}
+
+
+class Follower:
+    """Reads what is new in the runs of one job, a few times a second, and shows it."""
+
+    def __init__(self, job: Job, charts: Charts, status: Status) -> None:
+        self.job = job
+        self._charts = charts
+        self._status = status
+        self._readers: dict[str, RunReader] = {}
+        self._done_steps: dict[str, int] = {}
+        self._total_steps = 0
+        self._epoch = 0
+        self._started = time.monotonic()
+        charts.reset(job.engines)
+
+    def poll(self) -> str:
+        """Show what is new; returns the status of the job."""
+        self.job.advance()
+        # The status first: what is written before the end is then read before the end is shown.
+        status = self.job.status
+        for engine, run in self.job.runs.items():
+            if engine not in self._readers:
+                self._readers[engine] = run.follow()
+                self._total_steps = run.progress.total_steps
+                self._charts.total_steps = self._total_steps
+            points = self._readers[engine].poll()
+            if len(points.step):
+                self._done_steps[engine] = int(points.step[-1])
+                self._epoch = int(points.epoch[-1])
+            self._charts.add(engine, points)
+        self._charts.flush()
+        if status in ENDED:
+            self._charts.total_steps = max(self._done_steps.values(), default=0)
+            level: Level = "error" if self._failed else LEVELS[status]
+            self._status.show(level, self.job.outcome, self._elapsed, self._share)
+        else:
+            self._status.show(LEVELS.get(status, "busy"), self.job.doing, self._where, self._share)
+        return status
+
+    @property
+    def _failed(self) -> bool:
+        return any(run.status == "failed" for run in self.job.runs.values())
+
+    @property
+    def _share(self) -> float:
+        total = self._total_steps * len(self.job.engines)
+        return sum(self._done_steps.values()) / total if total else 0.0
+
+    @property
+    def _where(self) -> str:
+        if not self._done_steps:
+            return self._elapsed
+        done = list(self._done_steps.values())[-1]
+        return f"step {done:,} of {self._total_steps:,}, epoch {self._epoch}"
+
+    @property
+    def _elapsed(self) -> str:
+        return f"{time.monotonic() - self._started:.0f} s"

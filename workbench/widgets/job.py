@@ -1,0 +1,179 @@
+"""What the page can have under way: a training of one or more engines, or a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from workbench.compare import Comparison
+from workbench.figures import plot_runs
+from workbench.runs import Run
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Job(Protocol):
+    """Something that trains. Every member returns at once."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def engines(self) -> Sequence[str]: ...
+    @property
+    def runs(self) -> dict[str, Run]:
+        """The runs started so far, by engine."""
+        ...
+
+    @property
+    def status(self) -> str:
+        """One of `Run.status`."""
+        ...
+
+    @property
+    def doing(self) -> str:
+        """What is going on, as the beginning of a sentence."""
+        ...
+
+    @property
+    def outcome(self) -> str:
+        """What it came to, in sentences."""
+        ...
+
+    def advance(self) -> None:
+        """Start what is next to be started, if anything is."""
+        ...
+
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+    def stop(self) -> None: ...
+    def plot(self) -> Figure: ...
+
+
+class Training:
+    """Trains with one engine after another; at once they would only slow each other down."""
+
+    def __init__(self, start: Callable[[str], Run], engines: Sequence[str]) -> None:
+        """Start the first engine.
+
+        Args:
+            start: starts the run of an engine.
+            engines: in the order in which they train; one at least.
+        """
+        self._start = start
+        self._stopped = False
+        self.engines = list(engines)
+        self.runs = {self.engines[0]: start(self.engines[0])}
+
+    @classmethod
+    def of(cls, run: Run) -> Training:
+        """A training that is the one `run`, wherever that was started."""
+        return cls(lambda _: run, [run.engine])
+
+    @property
+    def id(self) -> str:
+        return self._current.id
+
+    @property
+    def status(self) -> str:
+        """That of the run under way; between two runs, `starting`."""
+        status = self._current.status
+        waiting = len(self.runs) < len(self.engines) and not self._stopped
+        return "starting" if waiting and status in ("completed", "failed") else status
+
+    @property
+    def doing(self) -> str:
+        run = self._current
+        place = f" ({len(self.runs)} of {len(self.engines)})" if len(self.engines) > 1 else ""
+        if self.status == "paused":
+            return f"Paused {run.spec['model']} on {run.engine}{place}."
+        phase = f": {run.phase}" if run.status == "starting" else ""
+        return f"Training {run.spec['model']} on {run.engine}{place}{phase}."
+
+    @property
+    def outcome(self) -> str:
+        return "\n".join(outcome_of(run) for run in self.runs.values())
+
+    def advance(self) -> None:
+        """Start the next engine when the one before has ended, even if it failed."""
+        if self.status != "starting" or not self._current.ended:
+            return
+        engine = self.engines[len(self.runs)]
+        self.runs = {**self.runs, engine: self._start(engine)}
+
+    def pause(self) -> None:
+        self._current.pause()
+
+    def resume(self) -> None:
+        self._current.resume()
+
+    def stop(self) -> None:
+        """Stop the run under way; engines that have not started never do."""
+        self._stopped = True
+        self._current.stop()
+
+    def plot(self) -> Figure:
+        return plot_runs(list(self.runs.values()))
+
+    @property
+    def _current(self) -> Run:
+        return list(self.runs.values())[-1]
+
+
+class ComparisonJob:
+    """A comparison, as the page sees it."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+        self.id = comparison.id
+        self.engines = comparison.engines
+        self.pause = comparison.pause
+        self.resume = comparison.resume
+        self.stop = comparison.stop
+        self.plot = comparison.plot
+
+    @property
+    def runs(self) -> dict[str, Run]:
+        return self.comparison.runs
+
+    @property
+    def status(self) -> str:
+        return self.comparison.status
+
+    @property
+    def doing(self) -> str:
+        engines = ", ".join(self.engines)
+        status = self.status
+        if status == "paused":
+            return f"Paused the comparison of {engines}."
+        phase = f": {self.comparison.phase}" if status == "starting" else ""
+        return f"Comparing {engines}{phase}."
+
+    @property
+    def outcome(self) -> str:
+        failed = {engine for engine, run in self.runs.items() if run.status == "failed"}
+        ended = [engine for engine in self.runs if engine not in failed]
+        verb = "Stopped the comparison of" if self.status == "stopped" else "Compared"
+        lines = [f"{verb} {', '.join(ended)}."] if ended else []
+        lines += [outcome_of(self.runs[engine]) for engine in self.runs if engine in failed]
+        return "\n".join(lines) or "The comparison ended before any engine had started."
+
+    def advance(self) -> None:
+        """Nothing to do: a comparison starts its engines itself."""
+
+
+def outcome_of(run: Run) -> str:
+    """What `run` came to, in sentences."""
+    done, total = run.progress
+    name = f"{run.spec['model']} on {run.engine}"
+    if run.status == "failed":
+        return f"{name} failed after step {done}: {run.error}\nLog: {run.folder.log_path}"
+    if run.status == "stopped":
+        return f"Stopped {name} at step {done} of {total}; its checkpoint is kept."
+    evaluation = (run.summary or {}).get("evaluation")
+    reached = ""
+    if evaluation:
+        reached = f", test loss {evaluation['loss']:.4g}"
+        if evaluation["accuracy"] is not None:
+            reached += f", test accuracy {100 * evaluation['accuracy']:.1f} %"
+    return f"Trained {name}: {done:,} steps{reached}."

@@ -1,0 +1,46 @@
+"""What the chosen model is: its card, its inputs and outputs, and its size."""
+
+from __future__ import annotations
+
+import anywidget
+import traitlets
+
+from workbench.models import Model, TensorSpec
+from workbench.widgets.bundle import bundle
+
+
+class ModelCard(anywidget.AnyWidget):
+    """A paragraph on a model and the facts about it."""
+
+    _esm = bundle("model_card.js")
+    _css = bundle("model_card.css")
+
+    hint = traitlets.Unicode().tag(sync=True)
+    """What to say while there is no card."""
+    card = traitlets.Unicode().tag(sync=True)
+    facts = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
+    """Pairs of a name and what there is to say of it."""
+
+    def clear(self, hint: str) -> None:
+        self.card = ""
+        self.facts = []
+        self.hint = hint
+
+    def show(self, model: Model) -> None:
+        """Show what is known of `model` without building it."""
+        self.hint = f"{model.name} has no card."
+        self.card = model.card
+        facts = [["Inputs", describe(model.inputs)], ["Outputs", describe(model.outputs)]]
+        if model.dataset:
+            facts.append(["Dataset", model.dataset])
+        self.facts = facts
+
+
+def describe(specs: tuple[TensorSpec, ...]) -> str:
+    """Names, shapes and dtypes, such as "image: batch x 1 x 8 x 8, float32"."""
+    return "; ".join(f"{spec.name}: {shape_text(spec.shape)}, {spec.dtype}" for spec in specs)
+
+
+def shape_text(shape: tuple[int | str, ...] | None) -> str:
+    """A shape as people read it; empty when it is not known."""
+    return " × ".join(str(size) for size in shape or ())  # noqa: RUF001
