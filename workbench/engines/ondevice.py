@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from typing import ClassVar
 
@@ -13,6 +12,7 @@ from workbench.artifacts import TARGET, Artifacts, generate_from_saved
 from workbench.config import TrainingConfig
 from workbench.data import Batch
 from workbench.engines.base import Availability, Engine, EngineSetup, Evaluation
+from workbench.engines.training_build import training_build
 from workbench.errors import EngineError
 from workbench.ort.ondevice import TrainingSession
 
@@ -26,23 +26,7 @@ class OnDeviceEngine(Engine):
     @classmethod
     @override
     def availability(cls) -> Availability:
-        spec = importlib.util.find_spec("onnxruntime")
-        if spec is None:
-            return Availability(
-                False,
-                "ONNX Runtime is not installed.",
-                "pip install onnxruntime-training-cpu==1.19.2",
-            )
-        # Asking for the spec of a subpackage would import the package, and torch with it.
-        folders = [Path(path) for path in spec.submodule_search_locations or ()]
-        if not any((folder / "training").is_dir() for folder in folders):
-            return Availability(
-                False,
-                "The installed onnxruntime is a build without training.",
-                "pip uninstall onnxruntime && "
-                "pip install --force-reinstall onnxruntime-training-cpu==1.19.2",
-            )
-        return Availability(True)
+        return training_build()
 
     def __init__(self, setup: EngineSetup) -> None:
         available = self.availability()
@@ -167,13 +151,12 @@ def _refuse_other_target(artifacts: Artifacts, row_shape: tuple[int, ...] | None
     """Raise an EngineError if a row's target does not fit the loss in the artifacts."""
     fed = artifacts.manifest["graphs"]["training"]["inputs"]
     expected = next(value["shape"][1:] for value in fed if value["name"] == TARGET)
-    if (
-        row_shape is None
-        or len(row_shape) == len(expected)
-        and all(
-            isinstance(size, str) or size in (0, given)  # an axis of unknown size is named or 0
-            for size, given in zip(expected, row_shape, strict=True)
-        )
+    if row_shape is None:
+        return
+    # An axis of unknown size is named, or 0.
+    if len(expected) == len(row_shape) and all(
+        isinstance(size, str) or size in (0, given)
+        for size, given in zip(expected, row_shape, strict=True)
     ):
         return
     raise EngineError(

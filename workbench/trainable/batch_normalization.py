@@ -9,7 +9,8 @@ import onnx_ir as ir
 
 from workbench.trainable.rewrite import GraphEdit, Rewrite
 
-_FIRST_OPSET_WITH_TRAINING_MODE = 14
+_FIRST_WITH_TRAINING_MODE = 14
+"""Opset."""
 
 
 class TrainBatchNormalization(Rewrite):
@@ -39,7 +40,7 @@ class TrainBatchNormalization(Rewrite):
         training = node.attributes.get("training_mode")
         if training is not None and training.as_int() == 1:
             return False
-        if (node.version or _FIRST_OPSET_WITH_TRAINING_MODE) < _FIRST_OPSET_WITH_TRAINING_MODE:
+        if node.graph is None or node.graph.opset_imports.get("", 0) < _FIRST_WITH_TRAINING_MODE:
             return False
         return _keeps_statistics(node) or _computes_statistics(node)
 

@@ -1,0 +1,163 @@
+"""A module trained by ONNX Runtime and by PyTorch on the same batches, and how they differ."""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import torch
+from torch import nn
+
+from workbench.engines.torch_losses import first_output, loss_function
+from workbench.models.export import export_onnx
+from workbench.ort.checkpoint import write_checkpoint
+from workbench.ort.gradient import build_training_model, parameters_as_inputs
+from workbench.ort.losses import append_loss
+from workbench.ort.ondevice import TrainingSession
+from workbench.ort.optimizers import gradient_weight_decay, make_optimizer_model
+from workbench.trainable import make_trainable
+
+Arrays = tuple[np.ndarray, np.ndarray]
+"""Input and target of one batch."""
+
+OPTIMIZERS = {"adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}
+
+
+def session(
+    module: nn.Module,
+    batch: Arrays,
+    folder: Path,
+    *,
+    loss: str,
+    optimizer: str,
+    weight_decay: float,
+    trainable: Collection[str],
+) -> TrainingSession:
+    """An on-device session that trains `module`, which has no Dropout, from its weights of now."""
+    graph = export_onnx(module, batch[:1], input_names=["x"], output_names=["y"], training=True)
+    held = [value.name for value in graph.graph.initializer]
+    state = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+    frozen = [name for name in held if name in state and name not in trainable]
+    row_shape = batch[1].shape[1:]
+    made, report = make_trainable(graph, trainable)
+    training_model = build_training_model(
+        append_loss(made, loss, row_shape=row_shape),
+        trainable=[name for name in held if name in trainable],
+        frozen=frozen,
+        state_updates=report.state_updates,
+        weight_decay=gradient_weight_decay(optimizer, weight_decay),
+    )
+    eval_model = append_loss(graph, loss, row_shape=row_shape)
+    onnx.save(training_model, folder / "training.onnx")
+    onnx.save(parameters_as_inputs(eval_model, [*trainable, *frozen]), folder / "eval.onnx")
+    onnx.save(make_optimizer_model(optimizer, weight_decay), folder / "optimizer.onnx")
+    write_checkpoint(graph, list(trainable), frozen, folder / "checkpoint")
+    return TrainingSession(
+        checkpoint=folder / "checkpoint",
+        training_model=folder / "training.onnx",
+        eval_model=folder / "eval.onnx",
+        optimizer_model=folder / "optimizer.onnx",
+        threads=1,
+        seed=0,
+    )
+
+
+def train_both(
+    build: Callable[[], nn.Module],
+    batches: Sequence[Arrays],
+    *,
+    loss: str = "cross_entropy",
+    optimizer: str = "sgd",
+    optimizer_settings: dict[str, Any] | None = None,
+    trained: Callable[[str], bool] = lambda name: True,
+) -> dict[str, float]:
+    """Train on `batches` with both.
+
+    Returns:
+        The largest differences: "loss" of any step, "gradient" of the first step relative to the
+        largest, "weights" after the last, "buffers" after the last, "eval" of the outputs in
+        evaluation mode on the last batch.
+    """
+    torch.manual_seed(0)
+    torch.set_num_threads(1)
+    module = build().train()
+    settings = optimizer_settings or {}
+    reference = copy.deepcopy(module)
+    names = [name for name, _ in module.named_parameters() if trained(name)]
+    for name, parameter in reference.named_parameters():
+        parameter.requires_grad_(name in names)
+    stepper = OPTIMIZERS[optimizer](
+        [p for p in reference.parameters() if p.requires_grad], **settings
+    )
+    group = stepper.param_groups[0]
+    loss_of = loss_function(loss)
+    with tempfile.TemporaryDirectory() as folder:
+        native = session(
+            module,
+            batches[0],
+            Path(folder),
+            loss=loss,
+            optimizer=optimizer,
+            weight_decay=group["weight_decay"],
+            trainable=names,
+        )
+        native.set_learning_rate(group["lr"])
+        worst: dict[str, float] = {"loss": 0.0}
+        for index, (x, target) in enumerate(batches):
+            got = native.train_step([x, target])
+            value = loss_of(first_output(reference(torch.from_numpy(x))), torch.from_numpy(target))
+            stepper.zero_grad()
+            value.backward()
+            if index == 0:
+                worst["gradient"] = _gradient_difference(native, reference, names, group)
+            stepper.step()
+            worst["loss"] = max(worst["loss"], abs(got - value.item()))
+        worst["weights"] = _difference(native, dict(reference.named_parameters()), names)
+        buffers = dict(reference.named_buffers())
+        kept = [name for name in native.parameter_names() if name in buffers]
+        worst["buffers"] = _difference(native, buffers, kept)
+        _, output = native.eval_step(list(batches[-1]))
+        with torch.no_grad():
+            expected = first_output(reference.eval()(torch.from_numpy(batches[-1][0]))).numpy()
+        worst["eval"] = float(np.abs(output - expected).max())
+        return worst
+
+
+def _difference(
+    native: TrainingSession, values: dict[str, torch.Tensor], names: Sequence[str]
+) -> float:
+    differences = [
+        np.abs(native.parameter(name) - values[name].detach().numpy()).max() for name in names
+    ]
+    return float(max(differences, default=0.0))
+
+
+def _gradient_difference(
+    native: TrainingSession, reference: nn.Module, names: Sequence[str], group: dict[str, Any]
+) -> float:
+    """Of the gradients as ONNX Runtime keeps them: with sgd's weight decay already added."""
+    values = dict(reference.named_parameters())
+    scale, worst = 0.0, 0.0
+    for name in names:
+        gradient = values[name].grad
+        assert gradient is not None
+        expected = gradient.numpy()
+        if "momentum" in group:
+            # The native step has moved the weights already; its decay is of those before.
+            before = native.parameter(name) + group["lr"] * native.gradient(name)
+            expected = expected + group["weight_decay"] * before
+        scale = max(scale, float(np.abs(expected).max()))
+        worst = max(worst, float(np.abs(native.gradient(name) - expected).max()))
+    return worst / scale
+
+
+def warm_up() -> None:
+    """Export once, so that forks of this process need not load the exporter again."""
+    torch.set_num_threads(1)
+    x = np.zeros((2, 3), np.float32)
+    export_onnx(nn.Linear(3, 1), (x,), input_names=["x"], output_names=["y"], training=False)
