@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from workbench.trainable.batch_normalization import TrainBatchNormalization
 from workbench.trainable.cast_like import CastLikeToCast
+from workbench.trainable.dropout import CompleteDropout
 from workbench.trainable.gelu import TanhGeluToFastGelu
 from workbench.trainable.layer_normalization import CompleteLayerNormalization
 from workbench.trainable.rewrite import Rewrite
@@ -14,6 +15,7 @@ REWRITES: tuple[Rewrite, ...] = (
     SequenceToSplit(),
     CastLikeToCast(),
     CompleteLayerNormalization(),
+    CompleteDropout(),
     TanhGeluToFastGelu(),
     TrainBatchNormalization(),
     UnusedSplitToSlices(),

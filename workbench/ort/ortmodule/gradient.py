@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.errors import UntrainableError
@@ -97,7 +97,7 @@ def build_gradient(
         zip(info.initializer_names_to_train, info.initializer_grad_names_to_train, strict=True)
     )
     return GradientGraph(
-        model=_yield_also(builder.get_gradient_model(), updates),
+        model=_complete(builder.get_gradient_model(), model.graph.output, updates),
         inputs=tuple(info.user_input_names),
         state=tuple(info.initializer_names),
         outputs=outputs,
@@ -121,30 +121,35 @@ def _move_to_inputs(graph: onnx.GraphProto, names: Collection[str]) -> list[str]
     return [tensor.name for tensor in moved]
 
 
-def _yield_also(model: bytes, values: Sequence[str]) -> bytes:
-    """Let the forward pass end with `values` too, of which no gradient is taken.
+def _complete(
+    model: bytes, results: Iterable[onnx.ValueInfoProto], updates: Iterable[str]
+) -> bytes:
+    """Let results outlive the backward pass, and buffers' new values leave the forward pass.
 
-    What the YieldOp reads is what the forward pass gives out.
+    The forward pass gives out what the YieldOp reads. Afterwards the builder's graph has no more
+    use for a result than the backward pass has, so its memory would be given to other values while
+    the caller still holds it; what is an output of the graph keeps its memory to itself.
     """
     import onnx
+    from onnx.helper import make_attribute
 
-    if not values:
-        return model
     proto = onnx.load_from_string(model)
-    yield_op = next(node for node in proto.graph.node if node.op_type == "YieldOp")
+    graph = proto.graph
+    present = {value.name for value in graph.output}
+    graph.output.extend([value for value in results if value.name not in present])
+
+    yield_op = next(node for node in graph.node if node.op_type == "YieldOp")
     first = len(yield_op.input)
-    yield_op.input.extend(values)
-    indices = range(first, len(yield_op.input))
-    for attribute in yield_op.attribute:
-        if attribute.name == "non_differentiable_outputs":
-            attribute.ints.extend(indices)
-            break
-    else:
-        yield_op.attribute.append(
-            onnx.helper.make_attribute("non_differentiable_outputs", list(indices))
-        )
-    merged: bytes = proto.SerializeToString()
-    return merged
+    yield_op.input.extend(updates)
+    others = [attr for attr in yield_op.attribute if attr.name != "non_differentiable_outputs"]
+    given = [i for attr in yield_op.attribute if attr not in others for i in attr.ints]
+    given += range(first, len(yield_op.input))
+    del yield_op.attribute[:]
+    yield_op.attribute.extend(others)
+    if given:
+        yield_op.attribute.append(make_attribute("non_differentiable_outputs", given))
+    completed: bytes = proto.SerializeToString()
+    return completed
 
 
 def _give_outputs_names_of_their_own(graph: onnx.GraphProto) -> None:

@@ -91,11 +91,13 @@ class ORTModule(nn.Module):
             self._layout = Layout(self.wrapped)
             self._built.clear()
         arguments = flatten((args, kwargs), tensors)
-        kinds = tuple([(each.dtype, each.shape[1:], each.requires_grad) for each in tensors])
+        kinds = tuple(
+            [(each.requires_grad, each.dtype, each.device, each.shape[1:]) for each in tensors]
+        )
         key = (arguments, kinds, self._layout.trained())
         self._refuse_mixed_modes()
         built = self._built.get(key)
-        if built is None and (any(key[2]) or any(kind[2] for kind in kinds)):
+        if built is None and (any(key[2]) or any(kind[0] for kind in kinds)):
             built = self._built[key] = build(self.wrapped, self._layout, arguments, tensors)
         return built
 
