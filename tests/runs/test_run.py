@@ -170,6 +170,6 @@ def test_an_engine_for_modules_refuses_a_model_that_came_as_onnx(
     digits: Dataset, tmp_path: Path
 ) -> None:
     path = load_model("digits-mlp").export(tmp_path / "m.onnx")
-    with pytest.raises(EngineError, match="'pytorch' trains an nn.Module.*engine='ondevice'"):
+    with pytest.raises(EngineError, match=r"'pytorch' trains an nn.Module.*engine='ondevice'"):
         train(path, digits, engine="pytorch")
     assert len(runs()) == 0

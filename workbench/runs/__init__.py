@@ -51,8 +51,8 @@ def prepare(
     config = make_config({**loaded.defaults, **settings})
     if config.engine in MODULE_ENGINES and not loaded.has_module:
         raise EngineError(
-            f"Engine {config.engine!r} trains an nn.Module, and {loaded.name!r} came as ONNX alone. "
-            "Train it with engine='ondevice', or load the module it was exported from."
+            f"Engine {config.engine!r} trains an nn.Module, and {loaded.name!r} came as ONNX "
+            "alone. Train it with engine='ondevice', or load the module it was exported from."
         )
     if data is None:
         if loaded.dataset is None:
