@@ -39,6 +39,10 @@ class ProgressBar:
         if self._box is not None:
             self._box.close()
 
+    def say(self, text: str) -> None:
+        """Show what is going on, in a few words, where nothing can be counted."""
+        self.show(0, 0, text)
+
     def show(self, done: int, total: int, text: str) -> None:
         """Show `done` of `total` steps and what is going on, in a few words."""
         if self._box is None:

@@ -14,6 +14,7 @@ from workbench.artifacts.child import run_child
 from workbench.artifacts.request import Request
 from workbench.config import TrainingConfig, make_config
 from workbench.errors import ArtifactsError
+from workbench.progress import ProgressBar
 from workbench.run_folder import home
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def generate_artifacts(
             or on the last; None: last for an output of rank 3 (batch, position, class).
         directory: where they go; made if missing, replaced whole if it holds artifacts. None: a
             folder named after the model in the workbench's home.
-        report: is told, in a few words, what is being done.
+        report: is told, in a few words, what is being done; None: a bar, in a notebook.
 
     Raises:
         ConfigError: a setting is wrong, or a pattern matches no parameter.
@@ -64,7 +65,7 @@ def generate_artifacts(
     config = make_config({name: value for name, value in settings.items() if value is not None})
     target = Path(directory) if directory is not None else home() / "artifacts" / model.name
     refuse_foreign(target)
-    with tempfile.TemporaryDirectory(prefix="workbench-model-") as folder:
+    with tempfile.TemporaryDirectory(prefix="workbench-model-") as folder, ProgressBar() as bar:
         saved = Path(folder) / "model"
         model.save(saved)
         environment = dict(os.environ)
@@ -75,7 +76,7 @@ def generate_artifacts(
             config,
             target,
             target_shape=target_shape,
-            report=report,
+            report=report or bar.say,
             environment=environment,
         )
 
