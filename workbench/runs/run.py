@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -12,7 +13,7 @@ from workbench.checkpoint import read_weights
 from workbench.config import TrainingConfig
 from workbench.control import Wish, want
 from workbench.errors import RunError
-from workbench.events import EventReader
+from workbench.events import Event, EventReader
 from workbench.models import Model, load_saved
 from workbench.progress import ProgressBar
 from workbench.run_folder import RunFolder
@@ -50,6 +51,7 @@ class Run:
         self._worker = worker
         self._model = model
         self._events = EventReader(folder.events_path)
+        self._reading = threading.Lock()
         self._state: Status = "starting"
         self._phase = "starting the worker"
         self._done_steps = 0
@@ -208,18 +210,23 @@ class Run:
             want(self.folder.control_path, state)
 
     def _catch_up(self) -> None:
-        for event in self._events.poll():
-            match event["event"]:
-                case "phase":
-                    self._phase = event["text"]
-                case "built" | "resumed":
-                    self._state = "running"
-                case "paused":
-                    self._state = "paused"
-                case "steps":
-                    self._done_steps = event["first_step"] + len(event["losses"]) - 1
-                    # The first step is written as soon as it is done.
-                    self._first_step_time = self._first_step_time or event["time"]
+        # Several threads may look at one run: that of a cell that waits, of a lock step, of a page.
+        with self._reading:
+            for event in self._events.poll():
+                self._take_in(event)
+
+    def _take_in(self, event: Event) -> None:
+        match event["event"]:
+            case "phase":
+                self._phase = event["text"]
+            case "built" | "resumed":
+                self._state = "running"
+            case "paused":
+                self._state = "paused"
+            case "steps":
+                self._done_steps = event["first_step"] + len(event["losses"]) - 1
+                # The first step is written as soon as it is done.
+                self._first_step_time = self._first_step_time or event["time"]
 
     def _cause(self) -> dict[str, str] | None:
         summary = self.summary
