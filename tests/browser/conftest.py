@@ -1,0 +1,177 @@
+"""One JupyterLab server and one Chromium for all browser tests; a notebook and kernel for each."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.browser.notebook import Notebook
+
+TOKEN = "browser-tests"
+ROOT = Path(__file__).resolve().parents[2]
+START_S = 60
+CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM_FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
+SETTINGS: dict[str, dict[str, Any]] = {
+    "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+    "@jupyterlab/apputils-extension/themes": {"theme": "JupyterLab Light"},
+    # A notebook that saves itself would hide what the page does about saving.
+    "@jupyterlab/docmanager-extension/plugin": {"autosave": False},
+}
+
+MakeNotebook = Callable[..., Notebook]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    here = Path(__file__).parent
+    for item in items:
+        if here in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    """The browser: `CHROMIUM`, or one on the path. Without one CI fails; elsewhere tests skip."""
+    installed = [path for name in CHROMIUM_NAMES if (path := shutil.which(name))]
+    found = os.environ.get("CHROMIUM") or next(iter(installed), None)
+    if found is None:
+        message = (
+            "No Chromium: install the package `chromium`, or set CHROMIUM to the browser's path."
+        )
+        if os.environ.get("CI"):
+            pytest.fail(message)
+        pytest.skip(message)
+    return found
+
+
+@pytest.fixture(scope="session")
+def lab_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where JupyterLab's notebooks, settings and runs of these tests lie."""
+    folder = tmp_path_factory.mktemp("lab")
+    for name, settings in SETTINGS.items():
+        path = folder / "config" / "settings" / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(settings), encoding="utf-8")
+    (folder / "notebooks").mkdir()
+    return folder
+
+
+@pytest.fixture(scope="session")
+def lab_url(lab_folder: Path, chromium_path: str) -> Iterator[str]:
+    """Address of a running JupyterLab that knows nothing of this account's own settings."""
+    config = lab_folder / "config"
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT),
+        "JUPYTER_CONFIG_DIR": str(config),
+        "JUPYTER_DATA_DIR": str(config / "data"),
+        "JUPYTERLAB_SETTINGS_DIR": str(config / "settings"),
+        "JUPYTERLAB_WORKSPACES_DIR": str(config / "workspaces"),
+        "IPYTHONDIR": str(config / "ipython"),
+        "WORKBENCH_HOME": str(lab_folder / "home"),
+    }
+    command = [
+        *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"),
+        *("--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}"),
+        f"--ServerApp.root_dir={lab_folder / 'notebooks'}",
+    ]
+    log = lab_folder / "lab.log"
+    with log.open("wb") as output:
+        server = subprocess.Popen(command, stdout=output, stderr=output, env=environment)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        wait_until_up(url, server, log)
+        yield url
+    finally:
+        server.terminate()
+        server.wait(timeout=30)
+
+
+def wait_until_up(url: str, server: subprocess.Popen[bytes], log: Path) -> None:
+    deadline = time.monotonic() + START_S
+    while time.monotonic() < deadline and server.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{url}/api?token={TOKEN}", timeout=2):
+                return
+        except (urllib.error.URLError, TimeoutError):
+            time.sleep(0.2)
+    tail = "\n".join(log.read_text(encoding="utf-8", errors="replace").splitlines()[-20:])
+    pytest.fail(f"JupyterLab did not start within {START_S} s:\n{tail}")
+
+
+@pytest.fixture(scope="session")
+def chromium(chromium_path: str) -> Iterator[Browser]:
+    expect.set_options(timeout=20_000)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=chromium_path, args=list(CHROMIUM_FLAGS)
+        )
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(chromium: Browser, lab_url: str) -> Iterator[Page]:
+    """A page with a profile of its own; an error in its scripts fails the test."""
+    context = chromium.new_context(viewport={"width": 1400, "height": 1300})
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    yield page
+    end_kernels(page, lab_url)
+    context.close()
+    assert not problems, "\n".join(problems)
+
+
+def end_kernels(page: Page, lab_url: str) -> None:
+    """End every kernel, as a server does that is started anew."""
+    headers = {"Authorization": f"token {TOKEN}"}
+    for session in page.request.get(f"{lab_url}/api/sessions", headers=headers).json():
+        page.request.delete(f"{lab_url}/api/sessions/{session['id']}", headers=headers)
+
+
+@pytest.fixture
+def open_notebook(
+    page: Page, lab_url: str, lab_folder: Path, request: pytest.FixtureRequest
+) -> MakeNotebook:
+    """Write a notebook of those cells and open it with a fresh kernel."""
+
+    def open_one(*cells: str) -> Notebook:
+        name = f"{request.node.name.replace('[', '-').rstrip(']')}.ipynb"
+        path = lab_folder / "notebooks" / name
+        content = nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(cell) for cell in cells],
+            metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+        )
+        nbformat.write(content, path)
+        notebook = Notebook(page, f"{lab_url}/lab/tree/{name}?token={TOKEN}&reset", path)
+        notebook.open()
+        return notebook
+
+    return open_one

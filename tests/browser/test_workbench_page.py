@@ -1,0 +1,261 @@
+"""The workbench page in JupyterLab, used as a person uses it."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import MakeNotebook, end_kernels
+from tests.browser.notebook import SLOW_MS, Notebook
+
+FAKE_CELL = """
+import json, os
+os.environ["WORKBENCH_FAKE"] = json.dumps({behaviour})
+import workbench as wb
+page = wb.Workbench({model}engines={engines})
+page.engines.value = {engines}
+page
+"""
+
+
+def fake_cell(model: str | None = "digits-mlp", **behaviour: Any) -> str:
+    """A cell that shows the page with the fake engine alone, behaving as asked."""
+    return FAKE_CELL.format(
+        behaviour=repr(behaviour), model=f"{model!r}, " if model else "", engines=["fake"]
+    )
+
+
+def open_fake(open_notebook: MakeNotebook, *more_cells: str, **behaviour: Any) -> Notebook:
+    notebook = open_notebook(fake_cell(**behaviour), *more_cells)
+    notebook.run(0)
+    expect(notebook.status).to_contain_text("digits-mlp is ready", timeout=SLOW_MS)
+    return notebook
+
+
+def test_everything_is_found_by_its_role_and_name(open_notebook: MakeNotebook) -> None:
+    notebook = open_notebook("import workbench as wb\nwb.Workbench()")
+    notebook.run(0)
+    page = notebook.page
+    expect(page.get_by_role("combobox", name="Model")).to_be_visible(timeout=SLOW_MS)
+    for label in ("Model", "Engines", "Epochs", "Batch size", "Learning rate"):
+        # Not exact: no other label may hold one of these words.
+        expect(page.get_by_label(label)).to_have_count(1)
+        expect(page.get_by_label(label)).to_be_visible()
+    for name in ("Train", "Pause", "Resume", "Stop", "Compare"):
+        expect(notebook.button(name)).to_have_count(1)
+        expect(notebook.button(name)).to_be_visible()
+    for name in ("Loss", "Throughput", "Memory"):
+        expect(notebook.chart(name)).to_have_count(1)
+        expect(notebook.chart(name)).to_be_visible()
+    expect(notebook.status).to_have_count(1)
+    expect(notebook.status).to_have_text("Choose a model to begin.")
+    for name in ("pytorch", "ondevice", "ortmodule"):
+        expect(notebook.engine(name)).to_have_count(1)
+
+
+def test_by_mouse_alone_from_the_notebook_to_a_comparison(open_notebook: MakeNotebook) -> None:
+    notebook = open_notebook(fake_cell(model=None, step_ms=1))
+    notebook.run(0)
+    page = notebook.page
+    notebook.choose_model("digits-mlp")
+    # What the sample says suits it.
+    expect(notebook.field("Epochs")).not_to_have_value("1")
+    expect(page.get_by_role("cell", name="17,226")).to_be_visible()
+    notebook.set_number("Epochs", 2)
+    notebook.button("Train").click()
+    expect(notebook.status).to_contain_text("Trained digits-mlp on fake", timeout=SLOW_MS)
+    expect(notebook.chart("Loss")).to_have_accessible_name(re.compile(r"at step 88: fake \d"))
+    notebook.set_number("Steps to compare", 60)
+    notebook.button("Compare").click()
+    expect(notebook.status).to_contain_text("Compared fake", timeout=SLOW_MS)
+    table = page.get_by_role("table").filter(has_text="Peak memory")
+    expect(table.get_by_role("rowheader", name="fake")).to_be_visible()
+    expect(table.get_by_role("row").nth(1)).to_contain_text("completed")
+
+
+def test_stop_while_training_and_while_another_cell_is_busy(open_notebook: MakeNotebook) -> None:
+    notebook = open_fake(open_notebook, "import time; time.sleep(25)", "1 + 1", step_ms=20)
+    notebook.button("Train").click()
+    notebook.wait_for_step(3)
+    # Training leaves the kernel free for other cells,
+    notebook.run(2)
+    expect(notebook.output(2)).to_have_text("2")
+    # and a busy kernel leaves the page free.
+    notebook.start(1)
+    at_click = notebook.wait_for_step(6)
+    notebook.button("Stop").click()
+    expect(notebook.status).to_contain_text("Stopped digits-mlp on fake at step")
+    expect(notebook.cell(1).locator(".jp-InputPrompt")).to_have_text("[*]:")
+    stopped = re.search(r"at step (\d+) of", notebook.status.inner_text())
+    assert stopped is not None
+    assert int(stopped[1]) >= at_click
+    expect(notebook.button("Stop")).to_be_disabled()
+    expect(notebook.button("Train")).to_be_enabled()
+
+
+def test_pause_holds_the_run_and_resume_goes_on(open_notebook: MakeNotebook) -> None:
+    notebook = open_fake(open_notebook, step_ms=10)
+    expect(notebook.button("Pause")).to_be_disabled()
+    notebook.button("Train").click()
+    notebook.wait_for_step(3)
+    notebook.button("Pause").click()
+    expect(notebook.status).to_contain_text("Paused")
+    held = notebook.step.inner_text()
+    notebook.page.wait_for_timeout(1000)
+    assert notebook.step.inner_text() == held
+    notebook.button("Resume").click()
+    expect(notebook.status).to_contain_text("Training digits-mlp on fake.")
+    notebook.wait_for_step(int(held.split()[1]) + 5)
+    notebook.button("Stop").click()
+    notebook.wait_for_end()
+
+
+def test_a_reload_shows_the_run_again_still_going(open_notebook: MakeNotebook) -> None:
+    notebook = open_fake(open_notebook, step_ms=10)
+    notebook.set_number("Epochs", 12)
+    notebook.button("Train").click()
+    before = notebook.wait_for_step(20)
+    notebook.page.reload()
+    expect(notebook.button("Stop")).to_be_enabled(timeout=SLOW_MS)
+    after = notebook.wait_for_step(before)
+    notebook.wait_for_step(after + 20)
+    # The points from before the reload are there too.
+    notebook.chart("Loss").focus()
+    notebook.page.keyboard.press("Home")
+    expect(notebook.chart("Loss")).to_have_accessible_name(re.compile("at step 1: fake 2"))
+    expect(notebook.status).to_contain_text("Trained", timeout=SLOW_MS)
+    # JupyterLab has forgotten where the figure belongs, and yet it gets there.
+    picture = notebook.output(0).locator("img")
+    expect(picture).to_be_visible()
+    expect(notebook.page.get_by_text("Saving completed")).to_be_visible()
+    assert "image/png" in notebook.saved_outputs(0)[1]["data"]
+
+
+def test_a_reader_without_a_kernel_sees_the_figure(
+    open_notebook: MakeNotebook, page: Page, lab_url: str
+) -> None:
+    notebook = open_fake(open_notebook)
+    notebook.set_number("Epochs", 1)
+    notebook.button("Train").click()
+    picture = notebook.output(0).locator("img")
+    expect(picture).to_be_visible(timeout=SLOW_MS)
+    expect(page.get_by_text("Saving completed")).to_be_visible()
+    end_kernels(page, lab_url)
+    notebook.open()
+    expect(picture).to_be_visible(timeout=SLOW_MS)
+
+
+@pytest.mark.parametrize(
+    ("model", "sentence"),
+    [("digits-mpl", "Did you mean 'digits-mlp'"), ("nowhere.onnx", "nowhere.onnx")],
+)
+def test_a_model_that_cannot_be_loaded_is_a_sentence(
+    open_notebook: MakeNotebook, model: str, sentence: str
+) -> None:
+    notebook = open_notebook(fake_cell(model=None))
+    notebook.run(0)
+    notebook.field("Model").fill(model)
+    notebook.field("Model").press("Enter")
+    expect(notebook.status).to_contain_text(sentence)
+    expect(notebook.status).not_to_contain_text("Traceback")
+
+
+def test_wrong_settings_and_failed_runs_are_sentences(open_notebook: MakeNotebook) -> None:
+    notebook = open_fake(open_notebook, raise_at=4)
+    notebook.set_number("Epochs", -1)
+    notebook.set_number("Batch size", 0)
+    notebook.button("Train").click()
+    expect(notebook.status).to_contain_text("2 settings are wrong")
+    expect(notebook.status).to_contain_text("epochs=-1")
+    expect(notebook.status).to_contain_text("batch_size=0")
+    expect(notebook.button("Train")).to_be_enabled()
+    notebook.set_number("Epochs", 1)
+    notebook.set_number("Batch size", 32)
+    notebook.button("Train").click()
+    expect(notebook.status).to_contain_text("asked to raise at step 4", timeout=SLOW_MS)
+    expect(notebook.status).to_contain_text("worker.log")
+    expect(notebook.status).not_to_contain_text("Traceback")
+    notebook.wait_for_end()
+
+
+def test_charts_work_from_the_keyboard_and_as_tables(open_notebook: MakeNotebook) -> None:
+    notebook = open_fake(open_notebook)
+    notebook.set_number("Epochs", 1)
+    notebook.button("Train").click()
+    expect(notebook.status).to_contain_text("Trained", timeout=SLOW_MS)
+    page = notebook.page
+    notebook.chart("Throughput").focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Shift+ArrowRight")
+    spoken = page.locator(".wb-charts [aria-live=polite]")
+    expect(spoken).to_have_text(re.compile(r"Throughput in samples per second at step 12: fake \d"))
+    # One cursor for all charts.
+    expect(notebook.chart("Memory")).to_have_accessible_name(re.compile("at step 12:"))
+    page.keyboard.press("Escape")
+    expect(notebook.chart("Memory")).to_have_accessible_name(re.compile("at step 44:"))
+    page.get_by_role("button", name="Show as table").click()
+    table = page.get_by_role("table", name=re.compile("^Loss per batch"))
+    expect(table.get_by_role("row")).to_have_count(13)
+    expect(table.get_by_role("rowheader", name="44", exact=True)).to_be_visible()
+    expect(notebook.chart("Loss")).to_be_hidden()
+
+
+def lightness(page: Page, script: str) -> float:
+    """Mean of red, green and blue, 0 to 255, of the colour that `script` gives."""
+    colour = page.evaluate(script)
+    parts = [float(part) for part in re.findall(r"[\d.]+", colour)[:3]]
+    return sum(parts) / 3
+
+
+def test_the_theme_is_followed_live(open_notebook: MakeNotebook) -> None:
+    notebook = open_fake(open_notebook)
+    notebook.set_number("Epochs", 1)
+    notebook.button("Train").click()
+    expect(notebook.status).to_contain_text("Trained", timeout=SLOW_MS)
+    page = notebook.page
+    text = "getComputedStyle(document.querySelector('.wb-status-message')).color"
+    ink = """(() => {
+        const canvas = document.querySelector('.wb-panel-loss canvas');
+        const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+        // The brightest and the darkest opaque pixel: text and lines against nothing.
+        let sum = 0, count = 0;
+        for (let at = 0; at < data.length; at += 4) {
+            if (data[at + 3] < 200) continue;
+            sum += data[at] + data[at + 1] + data[at + 2];
+            count += 3;
+        }
+        const mean = sum / count;
+        return `rgb(${mean}, ${mean}, ${mean})`;
+    })()"""
+    light = (lightness(page, text), lightness(page, ink))
+    notebook.use_theme("JupyterLab Dark")
+    dark = (lightness(page, text), lightness(page, ink))
+    notebook.use_theme("JupyterLab Light")
+    assert light[0] < 100 < dark[0], f"text: light theme {light[0]}, dark theme {dark[0]}"
+    assert light[1] < dark[1], f"canvas: light theme {light[1]}, dark theme {dark[1]}"
+
+
+@pytest.mark.parametrize("width", [600, 1000, 1600])
+def test_nothing_overflows(open_notebook: MakeNotebook, page: Page, width: int) -> None:
+    page.set_viewport_size({"width": width, "height": 1200})
+    notebook = open_fake(open_notebook)
+    overflowing = page.evaluate(
+        """() => {
+            const page = document.querySelector(".wb-page");
+            const right = page.getBoundingClientRect().right + 1;
+            return [...page.querySelectorAll("*")]
+                .filter((one) => one.getClientRects().length > 0)
+                .filter((one) => getComputedStyle(one.parentElement).overflowX === "visible")
+                .filter((one) => one.getBoundingClientRect().right > right
+                    || (getComputedStyle(one).overflowY === "auto"
+                        && one.scrollHeight > one.clientHeight + 1))
+                .map((one) => `${one.tagName}.${one.className}`);
+        }"""
+    )
+    assert not overflowing, json.dumps(overflowing)
+    del notebook
