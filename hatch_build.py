@@ -24,6 +24,9 @@ class FrontEndBuildHook(BuildHookInterface):  # type: ignore[type-arg]
             self.app.abort(f"The front end of the widgets could not be built.\n{error}")
         # Git ignores what is built, and the wheel would too.
         build_data["artifacts"].append("workbench/widgets/static/")
+        if version == "standard":
+            # For `workbench doctor`; an editable install finds it in the source tree.
+            build_data["force_include"]["constraints.txt"] = "workbench/constraints.txt"
 
 
 def load(path: Path) -> ModuleType:
