@@ -1,0 +1,21 @@
+"""Artifacts that several tests only read, generated once."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench as wb
+from workbench.artifacts import Artifacts
+
+
+@pytest.fixture(scope="session")
+def cnn_artifacts(tmp_path_factory: pytest.TempPathFactory) -> Artifacts:
+    """Of digits-cnn with its defaults, in a folder whose parent was missing."""
+    directory = tmp_path_factory.mktemp("artifacts") / "missing" / "cnn"
+    phases: list[str] = []
+    made = wb.generate_artifacts(
+        wb.load_model("digits-cnn"), directory=directory, report=phases.append
+    )
+    assert phases[0] == "loading the model"
+    assert phases[-1] == "writing the artifacts"
+    return made
