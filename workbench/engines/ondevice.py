@@ -97,7 +97,7 @@ class OnDeviceEngine(Engine):
     def _count_steps(self) -> None:
         """Bring the counters of PyTorch's BatchNorm layers up to the step of now."""
         for name in self._counters:
-            self._constants[name] = self._constants[name] + self._uncounted_steps
+            self._constants[name] = np.asarray(self._constants[name] + self._uncounted_steps)
         self._uncounted_steps = 0
 
 

@@ -51,7 +51,8 @@ class TrainingSession:
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         device = ort.OrtDevice(_CPU, ort.OrtDevice.default_memory(), 0)
         ort.set_default_logger_severity(_ERROR)
-        ort.set_seed(seed)
+        # Each Dropout of each step takes the next seed, and 0 and 1 give one and the same mask.
+        ort.set_seed(int(np.random.default_rng(seed).integers(2, 2**31)))
         self._values = ort.OrtValueVector
         self._value = ort.OrtValue
         self._device = device
