@@ -16,6 +16,8 @@ INSTALLED := $(VENV)/.installed
 EXTRAS ?= cpu,test
 LAB_ARGS ?=
 PYTEST_ARGS ?=
+# In a container people are root, and Jupyter wants to hear that this is meant.
+AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 BUNDLED := $(VENV)/.bundled
 FRONT_END := extensions/widgets/build.py
@@ -28,7 +30,7 @@ help: ## list what make can do here
 
 lab: $(BUNDLED) ## set up, check the machine, open JupyterLab on the tour
 	@$(BIN)/workbench doctor
-	@exec $(BIN)/jupyter lab $(LAB_ARGS) notebooks/00_tour.ipynb
+	@exec $(BIN)/jupyter lab $(AS_ROOT) $(LAB_ARGS) notebooks/00_tour.ipynb
 
 test: TESTS := -m "not sweep"
 test: check browser pytest ## set up and pass every test but the sweeps
@@ -91,7 +93,7 @@ $(VENV)/pyvenv.cfg:
 
 $(INSTALLED): $(VENV)/pyvenv.cfg pyproject.toml constraints.txt hatch_build.py
 	@echo "== Installing the workbench and what it needs (minutes the first time)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check \
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check \
 	  --constraint constraints.txt --editable '.[$(EXTRAS)]'
 	@touch $@
 
