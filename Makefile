@@ -3,6 +3,7 @@
 #   PYTHON=/path/to/python3.11   the Python to make .venv with
 #   EXTRAS=cuda,test             the engines' package; default cpu,test
 #   LAB_ARGS=--no-browser        handed to JupyterLab by `make lab`
+#   CHROMIUM=/path/to/chromium   the browser of the browser tests
 #   PYTEST_ARGS="-k digits"      handed to pytest by `make test` and `make test-all`
 
 SHELL := /bin/bash
@@ -56,7 +57,8 @@ front-end-check: $(BUNDLED)
 	@$(BIN)/python $(FRONT_END) --check
 
 browser: ## Chromium for the browser tests; Debian's package where none is found and we may
-	@if command -v chromium chromium-browser google-chrome google-chrome-stable >/dev/null; then \
+	@if [ -n "$${CHROMIUM:-}" ] || command -v chromium chromium-browser google-chrome google-chrome-stable \
+	  >/dev/null; then \
 	  exit 0; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
 	  echo "== Installing Chromium for the browser tests"; \

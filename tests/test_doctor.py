@@ -139,7 +139,7 @@ def test_a_workbench_that_is_not_installed(
 def test_a_machine_without_tools(
     doctor_module: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    for name in ("CXX", "WORKBENCH_BROWSER"):
+    for name in ("CXX", "CHROMIUM"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     diagnosis = doctor_module.doctor()

@@ -67,8 +67,8 @@ def doctor() -> Diagnosis:
 
 
 def find_browser() -> str | None:
-    """Path of a Chromium for the browser tests: WORKBENCH_BROWSER, or the first on the PATH."""
-    chosen = os.environ.get("WORKBENCH_BROWSER")
+    """Path of a Chromium for the browser tests: CHROMIUM, or the first on the PATH."""
+    chosen = os.environ.get("CHROMIUM")
     return shutil.which(chosen) if chosen else next(filter(None, map(shutil.which, BROWSERS)), None)
 
 
