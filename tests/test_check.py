@@ -27,7 +27,7 @@ def test_a_sample_trains(cnn: Check) -> None:
 
 
 def test_as_a_frame_as_text_and_as_json(cnn: Check) -> None:
-    assert list(cnn.frame.columns) == ["op", "count", "state", "note", "remedy"]
+    assert list(cnn.frame.columns) == ["op", "count", "state", "note", "remedy", "layers"]
     assert len(cnn.frame) == len(cnn.ops)
     assert str(cnn).startswith("digits-cnn trains with ONNX Runtime.\n")
     assert json.loads(json.dumps(cnn.to_dict()))["ok"] is True
@@ -44,6 +44,7 @@ def test_what_cannot_train_says_why_and_what_to_do() -> None:
     assert pool.state == "cannot"
     assert "SIGFPE" in pool.note
     assert "Use MaxPool" in pool.remedy
+    assert pool.layers == "1"
     assert "cannot be trained" in str(found)
     assert wb.check(model, requires_grad=["3.*"]).ok
 

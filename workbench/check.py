@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workbench.artifacts.forward import first_output_only, forward_graphs
 from workbench.artifacts.parameters import choose_parameters
 from workbench.models import Model
-from workbench.trainable import State, find
+from workbench.trainable import Finding, State, find
 
 if TYPE_CHECKING:
     import onnx
@@ -22,13 +21,15 @@ class CheckedOp:
     """One kind of operator and its fate."""
 
     op: str
-    count: int
-    """Nodes of this kind with this fate."""
     state: State
     note: str
     """How it is rewritten, or why it cannot be trained through."""
     remedy: str
     """What to do about one that cannot."""
+    count: int
+    """Nodes of this kind with this fate."""
+    layers: str
+    """Names of the layers of those that cannot, where the graph tells, separated by commas."""
 
 
 class Check(NamedTuple):
@@ -44,10 +45,10 @@ class Check(NamedTuple):
 
     @property
     def frame(self) -> pd.DataFrame:
-        """Columns op, count, state, note, remedy, in the order of the graph."""
+        """Columns op, count, state, note, remedy, layers, in the order of the graph."""
         import pandas as pd
 
-        columns = ["op", "count", "state", "note", "remedy"]
+        columns = ["op", "count", "state", "note", "remedy", "layers"]
         return pd.DataFrame([asdict(row) for row in self.ops], columns=columns)
 
     def to_dict(self) -> dict[str, Any]:
@@ -61,7 +62,8 @@ class Check(NamedTuple):
         lines = [f"{self.model} {verdict} with ONNX Runtime."]
         for row in self.ops:
             text = f"  {row.op:<{width}}  {row.count:>4}  {row.state}"
-            details = " ".join(part for part in (row.note, row.remedy) if part)
+            where = f"In {row.layers}." if row.layers else ""
+            details = " ".join(part for part in (row.note, where, row.remedy) if part)
             lines.append(f"{text}: {details}" if details else text)
         return "\n".join(lines)
 
@@ -93,13 +95,17 @@ def check(model: Model | onnx.ModelProto, *, requires_grad: Sequence[str] | None
 
 
 def _rows(graph: onnx.ModelProto, names: Sequence[str]) -> tuple[CheckedOp, ...]:
-    counts = Counter(
-        (found.op, found.state, found.note, found.remedy) for found in find(graph, names)
-    )
+    kinds: dict[tuple[str, State, str, str], list[Finding]] = {}
+    for found in find(graph, names):
+        kinds.setdefault((found.op, found.state, found.note, found.remedy), []).append(found)
     return tuple(
-        CheckedOp(op, count, state, note, remedy)
-        for (op, state, note, remedy), count in counts.items()
+        CheckedOp(*kind, count=len(group), layers=_layers(group)) for kind, group in kinds.items()
     )
+
+
+def _layers(group: Sequence[Finding]) -> str:
+    named = dict.fromkeys(found.layer for found in group if found.state == "cannot" and found.layer)
+    return ", ".join(named)
 
 
 def _ignore(_: str) -> None:

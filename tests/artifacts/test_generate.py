@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import shutil
 import subprocess
 import sys
@@ -12,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import onnx
 import pytest
+from onnx import helper, numpy_helper
 
 import workbench as wb
 from workbench.artifacts import Artifacts
@@ -213,6 +215,39 @@ def test_an_interrupted_parent_ends_its_child(tmp_path: Path) -> None:
             wb.load_model("digits-mlp"), directory=tmp_path / "artifacts", report=interrupt
         )
     assert {path.name for path in tmp_path.iterdir()} <= {"home"}
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path) -> None:
+    """The limit on the size of a file stands for the end of the disk."""
+    limit = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, limit[1]))
+    try:
+        with pytest.raises(ArtifactsError, match="cannot be written: File too large"):
+            wb.generate_artifacts(wb.load_model("digits-mlp"), directory=tmp_path / "artifacts")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limit)
+    assert {path.name for path in tmp_path.iterdir()} <= {"home"}
+
+
+def test_an_onnx_file_of_an_old_opset_is_converted(tmp_path: Path) -> None:
+    nodes = [
+        helper.make_node("Gemm", ["x", "w", "b"], ["h"], transB=1),
+        helper.make_node("Relu", ["h"], ["y"]),
+    ]
+    weights = {"w": np.ones((3, 4), np.float32), "b": np.zeros(3, np.float32)}
+    graph = helper.make_graph(
+        nodes,
+        "old",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["batch", 4])],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["batch", 3])],
+        [numpy_helper.from_array(value, name) for name, value in weights.items()],
+    )
+    old = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 9)], ir_version=6)
+    onnx.save(old, tmp_path / "old.onnx")
+    made = wb.generate_artifacts(
+        wb.load_model(tmp_path / "old.onnx"), loss="mse", directory=tmp_path / "artifacts"
+    )
+    assert made.trainable == ("w", "b")
 
 
 def test_a_model_that_came_as_onnx(cnn_artifacts: Artifacts, tmp_path: Path) -> None:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
 import torch
 from onnx import numpy_helper
@@ -17,6 +16,7 @@ from torch.nn import functional
 from workbench.errors import ModelError, UntrainableError
 from workbench.models.export import MAX_IR_VERSION, export_onnx
 from workbench.models.inference_model import write_inference_model
+from workbench.ort.native import native
 
 
 class Attention(nn.Module):
@@ -96,12 +96,15 @@ def export(module: nn.Module, shape: tuple[int, ...], *, training: bool) -> onnx
 
 @pytest.mark.parametrize("name", CASES)
 def test_inference_graph_equals_module_on_any_batch(name: str) -> None:
+    native()  # first, so that onnxruntime leaves its own front end and torch alone
+    from onnxruntime import InferenceSession
+
     build, shape = CASES[name]
     torch.manual_seed(0)
     module = build().train()
     proto = export(module, shape, training=False)
     onnx.checker.check_model(proto, full_check=True)
-    session = onnxruntime.InferenceSession(proto.SerializeToString())
+    session = InferenceSession(proto.SerializeToString())
     for batch in (1, 2, 7):
         x = example(shape, batch)
         got = session.run(None, {"x": x})[0]
@@ -192,12 +195,18 @@ def test_what_torch_cannot_export_is_a_model_error() -> None:
         )
 
 
-def test_cumulative_batch_normalization_is_refused_for_training() -> None:
-    module = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4, momentum=None))
-    with pytest.raises(UntrainableError, match="cumulative average"):
-        export_onnx(
-            module, (example((4,), 2),), input_names=["x"], output_names=["y"], training=True
-        )
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        (nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4, momentum=None)), "cumulative average"),
+        (nn.Sequential(nn.Embedding(11, 4, padding_idx=0)), "0 has padding_idx=0"),
+    ],
+)
+def test_what_onnx_would_train_otherwise_is_refused(module: nn.Module, message: str) -> None:
+    shape = (6,) if "padding" in message else (4,)
+    with pytest.raises(UntrainableError, match=message):
+        export(module, shape, training=True)
+    export(module, shape, training=False)
 
 
 def test_new_weights_are_written_into_an_inference_model(tmp_path: Path) -> None:
@@ -209,3 +218,13 @@ def test_new_weights_are_written_into_an_inference_model(tmp_path: Path) -> None
     assert [file.name for file in path.parent.iterdir()] == ["model.onnx"]
     with pytest.raises(ModelError, match=r"'1.bias' has shape \[2\]"):
         write_inference_model(path, {"1.bias": np.zeros(2, np.float32)}, path)
+
+
+def test_nodes_know_their_layer_and_nothing_of_this_machine() -> None:
+    proto = export(Attention(), (6,), training=True)
+    layers = {
+        node.op_type: {p.key: p.value for p in node.metadata_props} for node in proto.graph.node
+    }
+    assert layers["LayerNormalization"] == {"layer": "norm"}
+    assert b".py" not in proto.SerializeToString()
+    assert str(Path.cwd()).encode() not in proto.SerializeToString()

@@ -27,6 +27,14 @@ def main() -> int:
         record = {"type": type(error).__name__, "message": str(error), "problems": problems}
         say(error=record)
         return EXIT_REFUSED
+    except OSError as error:
+        traceback.print_exc()
+        message = (
+            f"The artifacts cannot be written: {error.strerror or error}. Nothing was left behind; "
+            f"free some space or choose another directory."
+        )
+        say(error={"type": "ArtifactsError", "message": message, "problems": ()})
+        return EXIT_REFUSED
     say(done=True)
     return 0
 

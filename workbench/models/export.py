@@ -8,6 +8,7 @@ is, for that time, a graph input of which nothing is known but its shape.
 
 from __future__ import annotations
 
+import ast
 import contextlib
 import logging
 import warnings
@@ -28,6 +29,12 @@ OPSET = 20
 
 MAX_IR_VERSION = 10
 """The newest IR version that onnxruntime-training 1.19.2 loads."""
+
+LAYER = "layer"
+"""Metadata of a node: name of the module that it came from."""
+
+_SCOPES = "pkg.torch.onnx.name_scopes"
+"""What torch's exporter calls the modules around a node."""
 
 _PREFIX = "model."
 """What the names of a module's state begin with while it is exported."""
@@ -59,7 +66,7 @@ def export_onnx(
 
     Raises:
         ModelError: torch cannot export the module; the message holds torch's first line.
-        UntrainableError: `training`, and a BatchNorm layer keeps a cumulative average.
+        UntrainableError: `training`, and a layer trains in a way that ONNX cannot express.
     """
     import onnx_ir as ir
     import torch
@@ -67,7 +74,7 @@ def export_onnx(
     inputs = tuple(_tensor(value) for value in example_inputs)
     _check_batch(inputs, input_names)
     if training:
-        _check_momentum(module)
+        _refuse_what_onnx_cannot_say(module)
     with _modes(module, training=training), _quiet():
         batch = torch.export.Dim("batch")
         try:
@@ -89,6 +96,7 @@ def export_onnx(
         model = program.model
         _use_own_names(model, module)
         _fold_constants(model, kept=_state_names(module))
+        _keep_layer_names_only(model)
     proto: onnx.ModelProto = ir.to_proto(model)
     return proto
 
@@ -110,14 +118,23 @@ def _check_batch(inputs: Sequence[torch.Tensor], names: Sequence[str]) -> None:
             )
 
 
-def _check_momentum(module: torch.nn.Module) -> None:
+def _refuse_what_onnx_cannot_say(module: torch.nn.Module) -> None:
+    """Raise an UntrainableError for a layer whose training differs from that of its graph."""
+    import torch
     from torch.nn.modules.batchnorm import _BatchNorm
 
     for name, layer in module.named_modules():
+        where = name or type(layer).__name__
         if isinstance(layer, _BatchNorm) and layer.track_running_stats and layer.momentum is None:
             raise UntrainableError(
-                f"{name or type(layer).__name__} keeps a cumulative average of its statistics "
-                f"(momentum=None), which ONNX cannot express. Give it a momentum, such as 0.1."
+                f"{where} keeps a cumulative average of its statistics (momentum=None), which ONNX "
+                f"cannot express. Give it a momentum, such as 0.1."
+            )
+        if isinstance(layer, torch.nn.Embedding) and layer.padding_idx is not None:
+            raise UntrainableError(
+                f"{where} has padding_idx={layer.padding_idx}, whose row must get no gradient; "
+                f"ONNX cannot express that and the row would be trained. Make the layer without "
+                f"padding_idx and mask the padding, or use an engine that trains with PyTorch."
             )
 
 
@@ -241,3 +258,25 @@ def _fold_constants(model: ir.Model, kept: set[str]) -> None:
         if value.uses() or value.is_graph_output():
             graph.initializers.add(value)
     model.ir_version = min(model.ir_version or MAX_IR_VERSION, MAX_IR_VERSION)
+
+
+def _keep_layer_names_only(model: ir.Model) -> None:
+    """Of what the exporter notes down, keep each node's layer; the rest tells local file paths."""
+    import onnx_ir.passes.common as passes
+
+    layers = {}
+    for node in model.graph:
+        scopes = ast.literal_eval(node.metadata_props.get(_SCOPES, "[]"))
+        # Such as ["", "model", "model.blocks.0.norm", "layer_norm"]: modules, then the function.
+        if len(scopes) > 2:
+            layers[node] = str(scopes[-2]).removeprefix(_PREFIX)
+    passes.ClearMetadataAndDocStringPass()(model)
+    model.metadata_props.clear()
+    model.graph.metadata_props.clear()
+    for value in (*model.graph.inputs, *model.graph.outputs, *model.graph.initializers.values()):
+        value.metadata_props.clear()
+    for node in model.graph:
+        for output in node.outputs:
+            output.metadata_props.clear()
+        if layers.get(node, "model") != "model":
+            node.metadata_props[LAYER] = layers[node]

@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from workbench.errors import UntrainableError
+from workbench.models.export import LAYER
 from workbench.trainable.gradient_path import GradientPath
 from workbench.trainable.obstacle import obstacle
 from workbench.trainable.registry import REWRITES
@@ -60,7 +61,9 @@ def find(onnx_model: onnx.ModelProto, requires_grad: Collection[str]) -> list[Fi
         found = obstacle(node, carried) if carried else None
         if found is not None:
             label = _label(node)
-            known[label] = Finding(node.op_type, label, "cannot", found.reason, found.remedy)
+            known[label] = Finding(
+                node.op_type, label, "cannot", found.reason, found.remedy, layer_of(node)
+            )
     return [known.get(label, Finding(op, label, "trains")) for op, label in listed]
 
 
@@ -107,7 +110,9 @@ def _refuse(graph: ir.Graph, path: GradientPath) -> None:
         carried = path.carried(node)
         found = obstacle(node, carried) if carried else None
         if found is not None:
-            sentences.append(f"  - {node.op_type} ({_label(node)}): {found.reason} {found.remedy}")
+            layer = layer_of(node)
+            where = f"{_label(node)} of layer {layer}" if layer else _label(node)
+            sentences.append(f"  - {node.op_type} ({where}): {found.reason} {found.remedy}")
     if sentences:
         count = f"{len(sentences)} node{'s' if len(sentences) > 1 else ''}"
         raise UntrainableError(
@@ -123,6 +128,11 @@ def _append_state(edit: GraphEdit) -> tuple[StateUpdate, ...]:
         edit.graph.outputs.append(value)
         updates.append(StateUpdate(buffer, value.name))
     return tuple(updates)
+
+
+def layer_of(node: ir.Node) -> str:
+    """Name of the module that the node came from, as the export notes it; empty if unknown."""
+    return node.metadata_props.get(LAYER, "")
 
 
 def _label(node: ir.Node) -> str:

@@ -18,6 +18,8 @@ class Finding(NamedTuple):
     """How it was rewritten, or why it cannot be trained through; empty for what simply trains."""
     remedy: str = ""
     """What to do about a node that cannot be trained through."""
+    layer: str = ""
+    """The module that the node came from, where the graph tells."""
 
 
 class StateUpdate(NamedTuple):
