@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import tempfile
 from collections.abc import Callable, Collection, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,20 @@ Arrays = tuple[np.ndarray, np.ndarray]
 OPTIMIZERS = {"adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}
 
 
+Build = Callable[[], nn.Module]
+"""Makes a module, without Dropout, that is the same after the same `torch.manual_seed`."""
+
+
+@cache
+def exported(build: Build, shape: tuple[int, ...]) -> onnx.ModelProto:
+    """The graph of a module for inputs of this shape; what is asked for before a fork is shared."""
+    torch.manual_seed(0)
+    x = np.zeros(shape, np.float32)
+    return export_onnx(build(), (x,), input_names=["x"], output_names=["y"], training=True)
+
+
 def session(
-    module: nn.Module,
+    build: Build,
     batch: Arrays,
     folder: Path,
     *,
@@ -38,8 +50,9 @@ def session(
     weight_decay: float,
     trainable: Collection[str],
 ) -> TrainingSession:
-    """An on-device session that trains `module`, which has no Dropout, from its weights of now."""
-    graph = export_onnx(module, batch[:1], input_names=["x"], output_names=["y"], training=True)
+    """An on-device session that trains the module from its initial weights."""
+    graph = exported(build, batch[0].shape)
+    module = build()
     held = [value.name for value in graph.graph.initializer]
     state = {**dict(module.named_parameters()), **dict(module.named_buffers())}
     frozen = [name for name in held if name in state and name not in trainable]
@@ -68,7 +81,7 @@ def session(
 
 
 def train_both(
-    build: Callable[[], nn.Module],
+    build: Build,
     batches: Sequence[Arrays],
     *,
     loss: str = "cross_entropy",
@@ -85,10 +98,9 @@ def train_both(
     """
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    module = build().train()
+    reference = build().train()
     settings = optimizer_settings or {}
-    reference = copy.deepcopy(module)
-    names = [name for name, _ in module.named_parameters() if trained(name)]
+    names = [name for name, _ in reference.named_parameters() if trained(name)]
     for name, parameter in reference.named_parameters():
         parameter.requires_grad_(name in names)
     stepper = OPTIMIZERS[optimizer](
@@ -98,7 +110,7 @@ def train_both(
     loss_of = loss_function(loss)
     with tempfile.TemporaryDirectory() as folder:
         native = session(
-            module,
+            build,
             batches[0],
             Path(folder),
             loss=loss,

@@ -12,7 +12,7 @@ import torch
 from torch import nn
 
 from tests.forked import outcome
-from tests.parity import Arrays, train_both, warm_up
+from tests.parity import Arrays, exported, train_both
 from workbench.ort.native import native
 
 ROWS = 16
@@ -133,5 +133,6 @@ def train(case: Case) -> dict[str, float]:
 
 if __name__ == "__main__":
     native()
-    warm_up()
+    for case in CASES.values():
+        exported(case.module, case.x(np.random.default_rng(0)).shape)
     print(json.dumps({name: outcome(partial(train, case)) for name, case in CASES.items()}))
