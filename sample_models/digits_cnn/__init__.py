@@ -14,16 +14,20 @@ if TYPE_CHECKING:
 
 
 def build() -> torch.nn.Module:
-    """Two convolutions with batch normalization, 8x8 to 4x4 to 2x2, and one linear layer."""
+    """Two convolutions with batch normalization, 8x8 to 4x4 to 2x2, and one linear layer.
+
+    The convolutions have no bias: batch normalization takes it away again, so its gradient would be
+    rounding noise alone, which AdamW scales up to a drift that differs from engine to engine.
+    """
     from torch import nn
 
     return nn.Sequential(
         OrderedDict(
-            conv1=nn.Conv2d(1, 16, 3, padding=1),
+            conv1=nn.Conv2d(1, 16, 3, padding=1, bias=False),
             norm1=nn.BatchNorm2d(16),
             relu1=nn.ReLU(),
             pool1=nn.MaxPool2d(2),
-            conv2=nn.Conv2d(16, 32, 3, padding=1),
+            conv2=nn.Conv2d(16, 32, 3, padding=1, bias=False),
             norm2=nn.BatchNorm2d(32),
             relu2=nn.ReLU(),
             pool2=nn.MaxPool2d(2),
@@ -37,7 +41,7 @@ SAMPLE = Sample(
     name="digits-cnn",
     card=(
         "Reads the same handwritten digits as digits-mlp with two convolutions, each with batch "
-        "normalization, ReLU and max pooling: 6,186 parameters, a third of the multilayer "
+        "normalization, ReLU and max pooling: 6,138 parameters, a third of the multilayer "
         "perceptron's, and better. Its batch normalization keeps running statistics, which every "
         "engine must update and then use in evaluation. With its defaults it reaches 99 % test "
         "accuracy in a few seconds on two cores."
