@@ -102,6 +102,12 @@ class Comparison:
         return Progress(done_steps, self._plan.total * len(self.engines))
 
     @property
+    def error(self) -> str | None:
+        """What kept it from going on, other than the failure of a run; None unless that was so."""
+        error = self._lockstep.error if self._lockstep else None
+        return None if error is None else str(error)
+
+    @property
     def errors(self) -> dict[str, str]:
         """For each engine that failed, why."""
         return {engine: run.error for engine, run in self.runs.items() if run.error}

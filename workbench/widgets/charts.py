@@ -79,7 +79,9 @@ class Charts(anywidget.AnyWidget):
     def points(self, engine: str) -> np.ndarray:
         """(4, steps) float32 of what was sent: step, loss, samples per second, resident MB."""
         with self._lock:
-            return np.concatenate([np.empty((4, 0), np.float32), *self._sent[engine]], axis=1)
+            return np.concatenate(
+                [np.empty((4, 0), np.float32), *self._sent.get(engine, ())], axis=1
+            )
 
     def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
         if content.get("kind") == "sync":

@@ -138,7 +138,10 @@ class ComparisonJob:
 
     @property
     def status(self) -> str:
-        return self.comparison.status
+        status = self.comparison.status
+        # A comparison without runs counts as failed; without an error it was only stopped early.
+        early = status == "failed" and not self.runs and not self.comparison.error
+        return "stopped" if early else status
 
     @property
     def doing(self) -> str:
@@ -151,12 +154,16 @@ class ComparisonJob:
 
     @property
     def outcome(self) -> str:
-        failed = {engine for engine, run in self.runs.items() if run.status == "failed"}
-        ended = [engine for engine in self.runs if engine not in failed]
+        runs = self.runs
+        if self.comparison.error:
+            return self.comparison.error
+        if not runs:
+            return "Stopped before any engine had started."
+        failed = [engine for engine, run in runs.items() if run.status == "failed"]
+        ended = [engine for engine in runs if engine not in failed]
         verb = "Stopped the comparison of" if self.status == "stopped" else "Compared"
         lines = [f"{verb} {', '.join(ended)}."] if ended else []
-        lines += [outcome_of(self.runs[engine]) for engine in self.runs if engine in failed]
-        return "\n".join(lines) or "The comparison ended before any engine had started."
+        return "\n".join([*lines, *(outcome_of(runs[engine]) for engine in failed)])
 
     def advance(self) -> None:
         """Nothing to do: a comparison starts its engines itself."""

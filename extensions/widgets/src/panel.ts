@@ -1,13 +1,14 @@
 // One chart with its title, legend and table twin. It shows one metric of every engine by step.
 
 import type uPlot from "uplot";
-import { curves, THROUGHPUT_WINDOW, valueAt } from "./curve";
+import { curves, valueAt } from "./curve";
 import { element, freshId } from "./element";
+import { Legend } from "./legend";
 import { formatLoss, formatMegabytes, formatWhole } from "./number_format";
 import { makePlot, setCursorStep } from "./plot";
 import { fillPointTable } from "./point_table";
 import { type Metric, type SeriesStore } from "./series_store";
-import { lineSample, lineStyle, readTheme } from "./theme";
+import { lineStyle, readTheme } from "./theme";
 
 interface Look {
   title: string;
@@ -25,7 +26,7 @@ const LOOKS: Record<Metric, Look> = {
     title: "Throughput",
     spoken: "Throughput in samples per second",
     unit: "samples/s",
-    note: `over the last ${THROUGHPUT_WINDOW} steps`,
+    note: "running mean",
     fromZero: true,
     format: formatWhole,
   },
@@ -51,7 +52,7 @@ export class Panel {
   private readonly look: Look;
   private readonly surface = element("div", { class: "wb-plot", role: "img", tabindex: "0" });
   private readonly hint = element("p", { class: "wb-plot-hint" });
-  private readonly legend = element("ul", { class: "wb-legend" });
+  private readonly legend = new Legend();
   private readonly table = element("table", { class: "wb-table wb-point-table", hidden: "" });
   private readonly logarithm = element("button", { type: "button", class: "wb-toggle" }, "log");
   private plot: uPlot | null = null;
@@ -76,7 +77,7 @@ export class Panel {
     this.logarithm.title = "Spread the values by their logarithm";
     this.logarithm.addEventListener("click", () => this.setLogarithmic(!this.logarithmic));
     const frame = element("div", { class: "wb-plot-frame" }, this.surface, this.hint);
-    this.root = element("div", { class: `wb-panel wb-panel-${metric}` }, head, this.legend, frame, this.table);
+    this.root = element("div", { class: `wb-panel wb-panel-${metric}` }, head, this.legend.root, frame, this.table);
     this.surface.addEventListener("keydown", (event) => this.onKey(event));
     this.surface.addEventListener("blur", () => this.listener.onStep(null));
   }
@@ -125,7 +126,7 @@ export class Panel {
   showTable(shown: boolean): void {
     this.table.hidden = !shown;
     (this.surface.parentElement as HTMLElement).hidden = shown;
-    this.legend.hidden = shown;
+    this.legend.root.hidden = shown;
     if (shown) this.fillTable();
     else this.resize();
   }
@@ -147,16 +148,7 @@ export class Panel {
   }
 
   private fillLegend(): void {
-    const items = this.store.engines.map((engine) =>
-      element(
-        "li",
-        {},
-        lineSample(engine),
-        element("span", { class: "wb-legend-name" }, engine),
-        element("span", { class: "wb-legend-value" }, this.valueText(engine)),
-      ),
-    );
-    this.legend.replaceChildren(...items);
+    this.legend.update(this.store.engines, (engine) => this.valueText(engine));
     this.surface.setAttribute("aria-label", this.sentence());
   }
 

@@ -1,0 +1,194 @@
+"""The page without a browser: what its buttons do, on real runs of the fake engine."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from workbench.widgets.workbench import Workbench
+
+PATIENCE_S = 90
+
+MakePage = Callable[..., Workbench]
+
+
+@pytest.fixture
+def make_page(monkeypatch: pytest.MonkeyPatch) -> Iterator[MakePage]:
+    """Makes pages that offer the fake engine, which behaves as the keywords say."""
+    pages: list[Workbench] = []
+
+    def make(model: Any = "digits-mlp", **behaviour: Any) -> Workbench:
+        monkeypatch.setenv("WORKBENCH_FAKE", json.dumps(behaviour))
+        page = Workbench(model, engines=["fake"])
+        pages.append(page)
+        return page
+
+    yield make
+    for page in pages:
+        page.stop()
+        page.wait(PATIENCE_S)
+        page.close()
+
+
+def until(holds: Callable[[], object]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline, "what was waited for did not happen"
+        time.sleep(0.02)
+
+
+def test_choosing_a_sample_shows_it_and_fills_what_suits_it(make_page: MakePage) -> None:
+    page = make_page()
+    until(lambda: page.models.layers.layers)
+    defaults = wb.load_model("digits-mlp").defaults
+    assert page.form.settings() | defaults == page.form.settings()
+    assert page.models.card.card
+    assert sum(layer["parameters"] for layer in page.models.layers.layers) == 17226
+    page.models.field.value = ""
+    until(lambda: not page.models.layers.layers)
+
+
+def test_train_draws_every_step_and_keeps_a_figure(make_page: MakePage) -> None:
+    page = make_page()
+    page.form.fields["epochs"].value = 2
+    page.train()
+    assert page.wait(PATIENCE_S)
+    assert page.status.level == "done"
+    assert page.status.message.startswith("Trained digits-mlp on fake: ")
+    steps, losses, rates, memory = page.charts.points("fake")
+    total = int(wb.runs()["steps"][0])
+    assert steps.tolist() == list(range(1, total + 1))
+    assert losses[-1] < losses[0]
+    assert (rates > 0).all()
+    assert (memory > 1).all()
+    assert base64.b64decode(page._figure.png).startswith(b"\x89PNG")
+    assert not page.controls.buttons["Train"].disabled
+
+
+def test_settings_wait_for_the_defaults_of_a_model_just_chosen(make_page: MakePage) -> None:
+    page = make_page(model=None)
+    page.models.field.value = "digits-mlp"
+    page.train()
+    assert page.wait(PATIENCE_S)
+    run = wb.load_run(wb.runs()["id"][0])
+    assert run.config.epochs == wb.load_model("digits-mlp").defaults["epochs"]
+
+
+def test_pause_resume_and_stop(make_page: MakePage) -> None:
+    page = make_page(step_ms=10)
+    page.train()
+    until(lambda: page.charts.points("fake").shape[1] > 3)
+    page.pause()
+    until(lambda: page.status.level == "paused")
+    assert not page.controls.buttons["Resume"].disabled
+    held = page.charts.points("fake").shape[1]
+    time.sleep(0.5)
+    assert page.charts.points("fake").shape[1] == held
+    page.resume()
+    until(lambda: page.charts.points("fake").shape[1] > held + 3)
+    page.stop()
+    assert page.wait(PATIENCE_S)
+    assert page.status.message.startswith("Stopped digits-mlp on fake at step ")
+
+
+def test_stop_during_the_start_is_not_lost(make_page: MakePage) -> None:
+    page = make_page(build_ms=500, step_ms=20)
+    page.train()
+    page.stop()
+    assert page.wait(PATIENCE_S)
+    assert page.status.message.startswith("Stopped ")
+
+
+def test_compare_fills_the_table(make_page: MakePage) -> None:
+    page = make_page()
+    page.form.comparison_steps.value = 60
+    page.compare()
+    assert page.wait(PATIENCE_S)
+    assert page.status.message == "Compared fake."
+    [row] = page.table.rows
+    assert row["cells"]["status"] == "completed"
+    assert row["cells"]["samples_per_s"] > 0
+    assert page.charts.points("fake").shape[1] == 60
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        ("epochs", -1, "epochs=-1"),
+        ("batch_size", 100_000, "batch_size=100000 is more than"),
+        ("loss", "mse", "mse"),
+    ],
+)
+def test_wrong_settings_are_sentences_and_start_nothing(
+    make_page: MakePage, field: str, value: Any, sentence: str
+) -> None:
+    page = make_page()
+    until(lambda: page.models.layers.layers)
+    page.form.fields[field].value = value
+    page.train()
+    assert page.wait(PATIENCE_S)
+    assert page.status.level == "error"
+    assert sentence in page.status.message
+    assert "Traceback" not in page.status.message
+    assert len(wb.runs()) == 0
+    assert not page.controls.buttons["Train"].disabled
+
+
+def test_nothing_chosen_is_said(make_page: MakePage) -> None:
+    page = make_page(model=None)
+    page.train()
+    assert page.wait(PATIENCE_S)
+    assert "No model is chosen" in page.status.message
+    page.models.choose("digits-mlp")
+    page.engines.value = []
+    page.train()
+    assert page.wait(PATIENCE_S)
+    assert "choose at least one engine" in page.status.message
+    page.models.field.value = "digits-mpl"
+    page.train()
+    assert page.wait(PATIENCE_S)
+    assert "Did you mean 'digits-mlp'" in page.status.message
+
+
+def test_a_second_train_does_not_disturb_the_first(make_page: MakePage) -> None:
+    page = make_page(step_ms=10)
+    page.train()
+    page.train()
+    until(lambda: page.charts.points("fake").shape[1] > 3)
+    assert len(wb.runs()) == 1
+
+
+def test_show_follows_what_was_started_elsewhere(make_page: MakePage) -> None:
+    page = make_page(model=None)
+    run = wb.train("digits-mlp", engine="fake", epochs=1).wait(PATIENCE_S)
+    page.show(run)
+    assert page.wait(PATIENCE_S)
+    assert page.charts.points("fake").shape[1] == run.progress.done_steps
+    comparison = wb.compare("digits-mlp", engines=["fake"], steps=20).wait(PATIENCE_S)
+    page.show(wb.load_comparison(comparison.id))
+    assert page.wait(PATIENCE_S)
+    assert page.charts.points("fake").shape[1] == 20
+
+
+def test_a_model_made_in_python_can_be_shown(make_page: MakePage) -> None:
+    model = wb.load_model("digits-mlp", name="mine", seed=3)
+    page = make_page(model=model)
+    page.form.fields["epochs"].value = 1
+    page.train()
+    assert page.wait(PATIENCE_S)
+    assert page.status.message.startswith("Trained mine on fake")
+
+
+def test_close_ends_its_threads(make_page: MakePage) -> None:
+    before = threading.active_count()
+    page = make_page()
+    until(lambda: page.models.layers.layers)
+    page.close()
+    until(lambda: threading.active_count() <= before)
