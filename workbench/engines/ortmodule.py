@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
 from typing_extensions import override
 
 from workbench.engines.base import Availability, EngineSetup
@@ -37,8 +38,16 @@ class ORTModuleEngine(TorchEngine):
 
         self.wrapped = ORTModule(self.module)
         setup.report("exporting the model and building its gradient")
-        self.wrapped.build_for(*[as_tensor(array) for array in self.model.example_inputs()])
+        size = setup.config.batch_size
+        self.wrapped.build_for(
+            *[as_tensor(_rows(array, size)) for array in self.model.example_inputs()]
+        )
 
     @override
     def batch_loss(self, inputs: tuple[Tensor, ...], target: Tensor) -> Tensor:
         return self.loss(first_output(self.wrapped(*inputs)), target)
+
+
+def _rows(array: np.ndarray, count: int) -> np.ndarray:
+    """`count` rows, those of `array` over and over."""
+    return np.ascontiguousarray(array[np.arange(count) % len(array)])

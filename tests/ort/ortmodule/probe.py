@@ -148,8 +148,10 @@ def modes() -> Answer:
     call = CASES["buffers"].call(BATCH)
     wrapped(*call.args)
     plain(*call.args)
-    graphs = len(wrapped._built)
+    graphs = len(wrapped._built) + 1
     before = copy.deepcopy(wrapped.state_dict())
+    wrapped.build_for(*CASES["buffers"].call(2 * BATCH).args)
+    wrapped.build_for(CASES["buffers"].call(BATCH).args[0].requires_grad_())
     wrapped.eval()
     evaluated = wrapped(*call.args)
     unchanged = all(torch.equal(before[key], value) for key, value in wrapped.state_dict().items())

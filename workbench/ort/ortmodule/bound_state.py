@@ -26,7 +26,7 @@ class BoundState:
     def __init__(self, slots: Iterable[Slot]) -> None:
         self._slots = list(slots)
         self._addresses = [_NEVER for _ in self._slots]
-        self._wrap = native().OrtValue.from_dlpack
+        self._vector = native().OrtValueVector
         self.tensors: list[torch.Tensor | None] = [None for _ in self._slots]
         """The tensors in the order of the slots. Current after `refresh`."""
         self.values: list[Any] = [None for _ in self._slots]
@@ -38,29 +38,32 @@ class BoundState:
         Raises:
             EngineError: a tensor is gone or not on the CPU.
         """
-        tensors, addresses = self.tensors, self._addresses
         for index, (registry, name) in enumerate(self._slots):
-            tensor = registry[name]
-            if tensor is not tensors[index] or tensor.data_ptr() != addresses[index]:  # type: ignore[union-attr]
-                self._bind(index, tensor)
+            tensor: torch.Tensor | None = registry[name]
+            if tensor is None or tensor.device.type != "cpu":
+                place = "gone" if tensor is None else f"on {tensor.device}"
+                raise EngineError(
+                    f"ORTModule: {name!r} is {place}. It trains on the CPU: keep the module there."
+                )
+            contiguous = tensor.is_contiguous()
+            moved = tensor is not self.tensors[index] or tensor.data_ptr() != self._addresses[index]
+            if moved or not contiguous:
+                self.tensors[index] = tensor
+                wrapped = self._vector()
+                push(wrapped, tensor)
+                self.values[index] = wrapped[0]
+                # A copy of what is not contiguous is old after the next update.
+                self._addresses[index] = tensor.data_ptr() if contiguous else _NEVER
 
-    def _bind(self, index: int, tensor: torch.Tensor | None) -> None:
-        if tensor is None or tensor.device.type != "cpu":
-            place = "gone" if tensor is None else f"on {tensor.device}"
-            raise EngineError(
-                f"ORTModule: {self._slots[index][1]!r} is {place}. "
-                "It trains on the CPU: keep the module there."
-            )
-        self.tensors[index] = tensor
-        # A copy of what is not contiguous is old after the next update: wrap it at every step.
-        self._addresses[index] = tensor.data_ptr() if tensor.is_contiguous() else _NEVER
-        self.values[index] = as_value(tensor, self._wrap)
 
-
-def as_value(tensor: torch.Tensor, from_dlpack: Any) -> Any:
-    """`tensor` as a native value on the same memory, or on a copy if it is not contiguous."""
-    tensor = tensor.detach().contiguous()
+def push(values: Any, tensor: torch.Tensor) -> None:
+    """Append `tensor` to native values: on the same memory, or a copy if it is not contiguous."""
+    if tensor.requires_grad:
+        tensor = tensor.detach()
+    if not tensor.is_contiguous():
+        tensor = tensor.contiguous()
     if tensor.dtype is torch.bool:
         # ONNX Runtime takes truth values as bytes and a flag.
-        return from_dlpack(to_dlpack(tensor.view(torch.uint8)), True)
-    return from_dlpack(to_dlpack(tensor), False)
+        values.push_back(to_dlpack(tensor.view(torch.uint8)), True)
+    else:
+        values.push_back(to_dlpack(tensor))

@@ -27,6 +27,6 @@ class BufferUpdates:
     def apply(self, values: Sequence[torch.Tensor]) -> None:
         """Take over `values`, in the order of the graph's state updates."""
         for (registry, name), value in zip(self._updated, values, strict=True):
-            registry[name].copy_(value)  # type: ignore[union-attr]
+            registry[name].copy_(value)
         for (registry, name), times in self._counted:
-            registry[name].add_(times)  # type: ignore[union-attr]
+            registry[name].add_(times)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 import torch
@@ -18,6 +20,7 @@ from workbench.ort.ortmodule.gradient import build_gradient
 from workbench.ort.ortmodule.layout import Layout
 from workbench.ort.ortmodule.session import TrainingSession
 from workbench.ort.ortmodule.structure import Structure
+from workbench.ort.ortmodule.threads import fastest
 
 
 class Built(NamedTuple):
@@ -68,9 +71,10 @@ def build(
     # What a Dropout draws follows the seed that PyTorch was given.
     native().set_seed(torch.initial_seed() % 2**31)
     state = BoundState({**parameters, **buffers}[name] for name in graph.state)
-    session = TrainingSession(
-        graph, state, BufferUpdates(graph, layout.buffers), torch.get_num_threads()
-    )
+    state.refresh()
+    load = partial(TrainingSession, graph, state, BufferUpdates(graph, layout.buffers))
+    with _kept(module.buffers()):
+        session = fastest(load, tensors, torch.get_num_threads())
     places = {name: place for place, name in enumerate(graph.gradients)}
     trained = [name for name in graph.gradients if name in parameters]
     program = Program(
@@ -81,3 +85,14 @@ def build(
     )
     where = {name: place for place, name in enumerate(graph.state)}
     return Built(program, state, tuple(where[name] for name in trained), exported.structure)
+
+
+@contextmanager
+def _kept(tensors: Iterable[torch.Tensor]) -> Iterator[None]:
+    """Give the tensors their values back afterwards."""
+    before = [(tensor, tensor.clone()) for tensor in tensors]
+    try:
+        yield
+    finally:
+        for tensor, value in before:
+            tensor.copy_(value)

@@ -35,7 +35,8 @@ class RunGraph(torch.autograd.Function):
         results, ctx.run = program.session.forward(tensors[: program.input_count])
         ctx.program = program
         ctx.set_materialize_grads(False)
-        ctx.results = [(result.shape, result.dtype) for result in results]
+        if len(results) > 1:
+            ctx.results = [(result.shape, result.dtype) for result in results]
         if program.not_differentiable:
             ctx.mark_non_differentiable(*[results[i] for i in program.not_differentiable])
         saved = program.session.graph.saved
@@ -77,7 +78,12 @@ class RunGraph(torch.autograd.Function):
         )
 
 
+# The check of `Function.apply` for transforms of `torch.func` takes as long as a small layer; a
+# transformed tensor has no memory of its own and is refused where it would cross.
+_apply: Any = super(torch.autograd.Function, RunGraph).apply
+
+
 def run_graph(program: Program, *tensors: torch.Tensor | None) -> tuple[torch.Tensor, ...]:
     """The results of the module, as part of autograd's graph; `tensors` as in `RunGraph`."""
-    results: tuple[torch.Tensor, ...] = RunGraph.apply(program, *tensors)  # type: ignore[no-untyped-call]
+    results: tuple[torch.Tensor, ...] = _apply(program, *tensors)
     return results

@@ -7,7 +7,9 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.errors import UntrainableError
+from workbench.ort.gradient import parameters_as_inputs
 from workbench.ort.native import native
+from workbench.ort.relu_gradient import rewrite_relu_gradient
 from workbench.trainable import make_trainable
 from workbench.trainable.report import Report
 
@@ -50,7 +52,8 @@ def build_gradient(
     """Differentiate `model` with respect to `requires_grad`.
 
     Args:
-        model: a forward pass whose parameters and buffers are initializers; it is changed.
+        model: a forward pass whose parameters and buffers are initializers; its outputs may be
+            renamed.
         inputs: names of the arguments.
         parameters: names of the parameters, trainable or not.
         buffers: names of the buffers.
@@ -67,7 +70,9 @@ def build_gradient(
     # The builder would look for gradients of the buffers' new values; they are put back later.
     updates = [update.output for update in report.state_updates]
     del model.graph.output[len(model.graph.output) - len(updates) :]
-    state = _move_to_inputs(model.graph, {*parameters, *buffers})
+    held = {tensor.name for tensor in model.graph.initializer}
+    state = [name for name in (*parameters, *buffers) if name in held]
+    model = parameters_as_inputs(model, state)
     trained = [name for name in parameters if name in requires_grad and name in state]
 
     c = native()
@@ -110,17 +115,6 @@ def build_gradient(
     )
 
 
-def _move_to_inputs(graph: onnx.GraphProto, names: Collection[str]) -> list[str]:
-    """Make inputs of the initializers among `names`; their names, in the order of the graph."""
-    from onnx.helper import make_tensor_value_info
-
-    moved = [tensor for tensor in graph.initializer if tensor.name in names]
-    for tensor in moved:
-        graph.input.append(make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
-        graph.initializer.remove(tensor)
-    return [tensor.name for tensor in moved]
-
-
 def _complete(
     model: bytes, results: Iterable[onnx.ValueInfoProto], updates: Iterable[str]
 ) -> bytes:
@@ -148,6 +142,7 @@ def _complete(
     yield_op.attribute.extend(others)
     if given:
         yield_op.attribute.append(make_attribute("non_differentiable_outputs", given))
+    rewrite_relu_gradient(graph)
     completed: bytes = proto.SerializeToString()
     return completed
 

@@ -12,6 +12,7 @@ from workbench.errors import UntrainableError
 from workbench.ort.ortmodule.build import Built, build
 from workbench.ort.ortmodule.function import run_graph
 from workbench.ort.ortmodule.layout import Layout
+from workbench.ort.ortmodule.repetition import Repetition
 from workbench.ort.ortmodule.structure import LEAF, flatten, rebuild
 
 
@@ -52,6 +53,7 @@ class ORTModule(nn.Module):
         self.training = module.training
         self._layout = Layout(module)
         self._built: dict[Any, Built] = {}
+        self._before: Repetition | None = None
 
     @override
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -62,6 +64,9 @@ class ORTModule(nn.Module):
         """
         if not (self.training and torch.is_grad_enabled()):
             return self.wrapped(*args, **kwargs)
+        before = self._before
+        if before is not None and not kwargs and before.fits(args):
+            return run_graph(before.program, *args, *before.parameters)[0]
         tensors: list[torch.Tensor] = []
         built = self._find(args, kwargs, tensors)
         if built is None:
@@ -70,6 +75,9 @@ class ORTModule(nn.Module):
         held = built.state.tensors
         trained = [held[place] for place in built.trained]
         results = run_graph(built.program, *tensors, *trained)
+        if built.structure is LEAF and not kwargs and len(tensors) == len(args):
+            kinds = [(each.shape, each.dtype, each.requires_grad) for each in tensors]
+            self._before = Repetition(built, self._layout, kinds)
         return results[0] if built.structure is LEAF else rebuild(built.structure, iter(results))
 
     def build_for(self, *args: Any, **kwargs: Any) -> None:
@@ -90,25 +98,22 @@ class ORTModule(nn.Module):
         if not self._layout.is_current():
             self._layout = Layout(self.wrapped)
             self._built.clear()
+        evaluating = self._layout.first_in_evaluation()
+        if evaluating is not None:
+            raise UntrainableError(
+                f"ORTModule is in training mode but its submodule {evaluating!r} is in evaluation "
+                f"mode, and one graph cannot be both. Call train() on the whole, and freeze what "
+                f"is not to learn with requires_grad_(False)."
+            )
         arguments = flatten((args, kwargs), tensors)
         kinds = tuple(
             [(each.requires_grad, each.dtype, each.device, each.shape[1:]) for each in tensors]
         )
         key = (arguments, kinds, self._layout.trained())
-        self._refuse_mixed_modes()
         built = self._built.get(key)
         if built is None and (any(key[2]) or any(kind[0] for kind in kinds)):
             built = self._built[key] = build(self.wrapped, self._layout, arguments, tensors)
         return built
-
-    def _refuse_mixed_modes(self) -> None:
-        name = self._layout.first_in_evaluation()
-        if name is not None:
-            raise UntrainableError(
-                f"ORTModule is in training mode but its submodule {name!r} is in evaluation mode, "
-                f"and one graph cannot be both. Call train() on the whole, and freeze what is not "
-                f"to learn with requires_grad_(False)."
-            )
 
     @override
     def train(self, mode: bool = True) -> Self:

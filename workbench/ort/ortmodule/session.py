@@ -10,7 +10,7 @@ from torch.utils.dlpack import from_dlpack
 
 from workbench.errors import UntrainableError
 from workbench.ort.native import native
-from workbench.ort.ortmodule.bound_state import BoundState, as_value
+from workbench.ort.ortmodule.bound_state import BoundState, push
 from workbench.ort.ortmodule.buffer_updates import BufferUpdates
 from workbench.ort.ortmodule.gradient import GradientGraph
 
@@ -42,9 +42,10 @@ class TrainingSession:
         self._updates = updates
         self.result_count = len(graph.outputs) - len(graph.report.state_updates)
         """How many tensors the module returns."""
+        self.threads = threads
+        self._has_updates = bool(graph.report.state_updates)
         self._vector = c.OrtValueVector
         self._partial_run = c.PartialGraphExecutionState
-        self._wrap = c.OrtValue.from_dlpack
         try:
             session = c.InferenceSession(_session_options(threads), graph.model, False, False)
             session.initialize_session(["CPUExecutionProvider"], [{}], set())
@@ -71,16 +72,26 @@ class TrainingSession:
 
         `state` must be current.
         """
-        feeds, wrap = self._vector(), self._wrap
+        outputs, run = self.run_forward(inputs)
+        if self._has_updates:
+            self._updates.apply(outputs[self.result_count :])
+            del outputs[self.result_count :]
+        return outputs, run
+
+    def run_forward(self, inputs: Iterable[torch.Tensor]) -> tuple[list[torch.Tensor], Any]:
+        """Every output of the graph, and the partial run.
+
+        The native BatchNormalization writes new means where it read the old ones, too.
+        """
+        feeds = self._vector()
         for tensor in inputs:
-            feeds.push_back(as_value(tensor, wrap))
+            push(feeds, tensor)
         for value in self.state.values:
             feeds.push_back(value)
         fetches, run = self._vector(), self._partial_run()
         self._agent.run_forward(feeds, fetches, run, None)
         outputs: list[torch.Tensor] = fetches.to_dlpacks(from_dlpack)
-        self._updates.apply(outputs[self.result_count :])
-        return outputs[: self.result_count], run
+        return outputs, run
 
     def backward(self, gradients: Iterable[torch.Tensor], run: Any) -> list[torch.Tensor]:
         """Gradients in the order of `graph.gradients`.
@@ -89,10 +100,9 @@ class TrainingSession:
             gradients: of the results `graph.differentiable`, in their order.
             run: a partial run that no backward pass has used.
         """
-        feeds, wrap = self._vector(), self._wrap
+        feeds, fetches = self._vector(), self._vector()
         for tensor in gradients:
-            feeds.push_back(as_value(tensor, wrap))
-        fetches = self._vector()
+            push(feeds, tensor)
         self._agent.run_backward(feeds, fetches, run)
         found: list[torch.Tensor] = fetches.to_dlpacks(from_dlpack)
         return found
