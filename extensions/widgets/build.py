@@ -100,7 +100,8 @@ def run(tool: str, arguments: list[str], failure: str) -> None:
     )
     if done.returncode:
         tail = "\n".join(f"  {line}" for line in done.stdout.splitlines()[-TAIL_LINES:])
-        raise BuildError(f"{failure}\n{tool} said (exit status {done.returncode}):\n{tail}")
+        # The sentence comes last: below it pip adds much, above it npm said much.
+        raise BuildError(f"{tool} said (exit status {done.returncode}):\n{tail}\n{failure}")
 
 
 def main() -> int:

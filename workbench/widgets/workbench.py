@@ -52,7 +52,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
             engines: names of the engines to offer.
         """
         self.status = Status(message=READY)
-        self.models = ModelChoice(self._on_loaded, self._on_model_error)
+        self.models = ModelChoice(self._on_loaded, self._on_side_error)
         self.dataset = ChoiceField(
             label="Dataset",
             list_label="Sample datasets",
@@ -76,7 +76,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._idle.set()
         self._follower: Follower | None = None
         self._requests = RequestThread("workbench-page", self._on_error, self._poll, PERIOD_S)
-        self._looking = RequestThread("workbench-engines", self._on_error)
+        self._looking = RequestThread("workbench-engines", self._on_side_error)
         self._looking.ask(self.engines.look)
 
         self._figure = StaticFigure()
@@ -211,11 +211,14 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         if self._follower is None:
             self.status.show("idle", f"{model.name} is ready. Press Train or Compare.")
 
-    def _on_model_error(self, error: Exception) -> None:
+    def _on_side_error(self, error: Exception) -> None:
+        """What went wrong beside the job that is shown: told unless there is one."""
         if self._follower is None:
             self.status.show_error(error)
 
     def _on_error(self, error: Exception) -> None:
+        """What kept a job from starting or from being followed: it is not followed any more."""
+        self._follower = None
         self.status.show_error(error)
         self._rest()
 

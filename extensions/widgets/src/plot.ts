@@ -32,7 +32,7 @@ export function makePlot(options: PlotOptions, data: uPlot.AlignedData, into: HT
     {
       width: Math.max(into.clientWidth, 120),
       height: Math.max(into.clientHeight, 80),
-      padding: [8, 10, 0, 0],
+      padding: [8, 18, 0, 0],
       legend: { show: false },
       select: { show: false, left: 0, top: 0, width: 0, height: 0 },
       cursor: {
@@ -50,7 +50,7 @@ export function makePlot(options: PlotOptions, data: uPlot.AlignedData, into: HT
         },
       },
       axes: [
-        { ...axis, label: "step", labelFont: theme.font, labelSize: 16, labelGap: 0, size: 28, space: 56 },
+        { ...axis, label: "step", labelFont: theme.font, labelSize: 16, labelGap: 0, size: 28, space: 48 },
         { ...axis, size: 46, space: 34 },
       ],
       series: [
