@@ -56,7 +56,7 @@ def plot_runs(runs: Sequence[Run]) -> Figure:
         _draw_throughput(throughput, run.engine, points, run.config.warmup_steps)
         _draw_memory(memory, run.engine, points)
     if len(loss.get_legend_handles_labels()[0]) > 1:
-        loss.legend()
+        loss.legend(fontsize=8)
     _caption(figure, _run_caption(runs[0]))
     return figure
 
@@ -99,6 +99,7 @@ def _draw_evaluations(axes: Axes, run: Run) -> None:
     if not len(evaluations):
         return
     colour, _ = STYLES[run.engine]
+    labelled = "test split" in axes.get_legend_handles_labels()[1]
     axes.plot(
         evaluations["step"],
         evaluations["loss"],
@@ -106,7 +107,7 @@ def _draw_evaluations(axes: Axes, run: Run) -> None:
         color=colour,
         markeredgecolor="#171717",
         markersize=4,
-        label=f"{run.engine}, test split",
+        label=None if labelled else "test split",
     )
 
 

@@ -53,7 +53,8 @@ class Follower:
             level: Level = "error" if self._failed else LEVELS[status]
             self._status.show(level, self.job.outcome, self._elapsed, self._share)
         else:
-            self._status.show(LEVELS.get(status, "busy"), self.job.doing, self._where, self._share)
+            where = self._elapsed if status == "starting" else self._where
+            self._status.show(LEVELS.get(status, "busy"), self.job.doing, where, self._share)
         return status
 
     @property
