@@ -106,6 +106,17 @@ def test_a_paused_run_can_be_stopped(slow_run: Run) -> None:
     assert slow_run.wait(10).status == "stopped"
 
 
+def test_a_run_that_is_still_being_built_can_be_stopped(
+    digits: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_FAKE", json.dumps({"build_ms": 60_000}))
+    run = train("digits-mlp", digits, engine="fake", steps=5)
+    until(lambda: run.phase == "building the fake")
+    run.stop()
+    assert run.wait(20).status == "stopped"
+    assert run.progress.done_steps == 0
+
+
 def test_waiting_too_long_says_so_and_the_run_goes_on(slow_run: Run) -> None:
     with pytest.raises(TimeoutError, match="goes on"):
         slow_run.wait(0.1)

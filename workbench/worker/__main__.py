@@ -58,6 +58,7 @@ def run(folder: RunFolder) -> int:
         raise RunFolderError(f"Run {folder.id} has ended; start a new one instead.")
     control = Control(folder.control_path)
     stop_without_parent(control)
+    control.end_if_stopped_early(lambda: write_early_stop(folder, spec["config"]["engine"]))
     summary: dict[str, Any] = {"engine": spec["config"]["engine"], "error": None}
     try:
         summary.update(train_run(folder, spec, control))
@@ -111,6 +112,20 @@ def describe(error: Exception) -> dict[str, str]:
         "message": message,
         "traceback": "".join(traceback.format_exception(error)),
     }
+
+
+def write_early_stop(folder: RunFolder, engine: str) -> None:
+    folder.write_summary(
+        {
+            "engine": engine,
+            "error": None,
+            "status": "stopped",
+            "steps": 0,
+            "evaluation": None,
+            "peak_rss_bytes": memory.peak_rss_bytes(),
+            "ended": time.time(),
+        }
+    )
 
 
 def hold_memory_limit(folder: RunFolder, engine: str, limit_bytes: int) -> None:

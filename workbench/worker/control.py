@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +14,9 @@ from workbench.control import ControlReader
 
 POLL_S = 0.002
 """How often a waiting worker looks for a new wish."""
+EARLY_POLL_S = 0.1
+EARLY_GRACE_S = 0.5
+"""How long the loop has to act on a stop itself before an unready worker just ends."""
 
 
 class Control:
@@ -19,6 +25,8 @@ class Control:
     def __init__(self, path: Path) -> None:
         self._reader = ControlReader(path)
         self._stop_requested = False
+        self._stop_seen = False
+        self._done_steps = 0
         signal.signal(signal.SIGTERM, self._on_signal)
 
     def _on_signal(self, *_: Any) -> None:
@@ -29,15 +37,42 @@ class Control:
         self._stop_requested = True
 
     def stop_wanted(self) -> bool:
-        return self._stop_requested or self._reader.read().state == "stop"
+        if self._is_stop():
+            self._stop_seen = True
+        return self._stop_seen
 
     def pause_wanted(self) -> bool:
         return self._reader.read().state == "pause"
 
     def may_step(self, done_steps: int) -> bool:
         """Whether the worker may take the step after `done_steps`."""
+        self._done_steps = done_steps
         return not self._stop_requested and self._reader.may_step(done_steps)
 
     def wait(self) -> None:
         """Give the watchers a moment to change their wish."""
         time.sleep(POLL_S)
+
+    def end_if_stopped_early(self, before_the_end: Callable[[], None]) -> None:
+        """Until the first step is done, act on a stop by ending the process.
+
+        Export, graph building and compilation take many seconds in code that looks for no wish;
+        nothing has been trained that could be lost.
+
+        Args:
+            before_the_end: called from another thread just before the process ends.
+        """
+
+        def watch() -> None:
+            while self._done_steps == 0 and not self._stop_seen:
+                if self._is_stop():
+                    time.sleep(EARLY_GRACE_S)
+                    if self._done_steps == 0 and not self._stop_seen:
+                        before_the_end()
+                        os._exit(0)
+                time.sleep(EARLY_POLL_S)
+
+        threading.Thread(target=watch, name="early-stop", daemon=True).start()
+
+    def _is_stop(self) -> bool:
+        return self._stop_requested or self._reader.read().state == "stop"
