@@ -80,7 +80,7 @@ def build(
     program = Program(
         session,
         len(tensors),
-        tuple(places.get(name) for name in (*exported.inputs, *trained)),
+        tuple(places.get(name) for name in exported.inputs),
         tuple(i for i in range(session.result_count) if i not in graph.differentiable),
     )
     where = {name: place for place, name in enumerate(graph.state)}

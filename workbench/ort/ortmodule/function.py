@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import torch
 
 from workbench.errors import EngineError
+from workbench.ort.ortmodule.gradient import GradientGraph
 from workbench.ort.ortmodule.session import TrainingSession
 
 
@@ -16,8 +18,9 @@ class Program(NamedTuple):
     session: TrainingSession
     input_count: int
     """How many of the tensors are inputs of the module; trained parameters follow."""
-    gradient_places: tuple[int | None, ...]
-    """For each tensor, the place of its gradient among those of the backward pass."""
+    input_gradients: tuple[int | None, ...]
+    """For each input, the place of its gradient among those of the backward pass; those of the
+    parameters come last, in their order."""
     not_differentiable: tuple[int, ...]
     """Indices of the results that have no gradient."""
 
@@ -32,54 +35,67 @@ class RunGraph(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, program: Program, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """The results of the module for these inputs, which the parameters follow."""
-        results, ctx.run = program.session.forward(tensors[: program.input_count])
-        ctx.program = program
-        ctx.set_materialize_grads(False)
+        session = program.session
+        results, run = session.forward(tensors[: program.input_count])
+        shapes = None
         if len(results) > 1:
-            ctx.results = [(result.shape, result.dtype) for result in results]
-        if program.not_differentiable:
-            ctx.mark_non_differentiable(*[results[i] for i in program.not_differentiable])
-        saved = program.session.graph.saved
-        if saved:
+            shapes = [(result.shape, result.dtype) for result in results]
+            if program.not_differentiable:
+                ctx.mark_non_differentiable(*[results[i] for i in program.not_differentiable])
+        if session.graph.saved:
             # Has autograd notice if a result that the backward pass reads is changed in place.
-            ctx.save_for_backward(*[results[index] for index in saved])
+            ctx.save_for_backward(*[results[index] for index in session.graph.saved])
+        ctx.set_materialize_grads(False)
+        ctx.under_way = (program, run, shapes)
         return tuple(results)
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
         """Gradients of the arguments of `forward`, in their order."""
+        under_way, ctx.under_way = ctx.under_way, None
+        if under_way is None:
+            raise EngineError(
+                "ORTModule went backward through this result already, which freed what that "
+                "takes. Add the losses and call backward once, or call the module again."
+            )
         if torch.is_grad_enabled():
             raise EngineError(
                 "ORTModule cannot differentiate twice (create_graph=True). Use the plain module "
                 "where second derivatives are needed."
             )
-        run, ctx.run = ctx.run, None
-        if run is None:
-            raise EngineError(
-                "ORTModule went backward through this result already, which freed what that "
-                "takes. Add the losses and call backward once, or call the module again."
-            )
-        program: Program = ctx.program
-        graph = program.session.graph
-        if graph.saved:
+        program, run, shapes = under_way
+        session = program.session
+        if session.graph.saved:
             _ = ctx.saved_tensors
-        given = []
-        for index in graph.differentiable:
-            gradient = gradients[index]
-            if gradient is None:
-                shape, dtype = ctx.results[index]
-                shape = shape if index in graph.full_gradients else ()
-                gradient = torch.zeros(shape, dtype=dtype)
-            given.append(gradient)
-        found = program.session.backward(given, run)
+        given = gradients if shapes is None else _given(session.graph, gradients, shapes)
+        found = session.backward(given, run)
+        places = program.input_gradients
+        of_parameters = found[len(places) - places.count(None) :]
         return (
             None,
-            *[None if place is None else found[place] for place in program.gradient_places],
+            *[None if place is None else found[place] for place in places],
+            *of_parameters,
         )
 
 
-# The check of `Function.apply` for transforms of `torch.func` takes as long as a small layer; a
-# transformed tensor has no memory of its own and is refused where it would cross.
+def _given(
+    graph: GradientGraph,
+    gradients: Sequence[torch.Tensor | None],
+    shapes: Sequence[tuple[torch.Size, torch.dtype]],
+) -> list[torch.Tensor]:
+    """The gradients that the backward pass takes; zero for a result that nothing was made of."""
+    given = []
+    for index in graph.differentiable:
+        gradient = gradients[index]
+        if gradient is None:
+            shape, dtype = shapes[index]
+            gradient = torch.zeros(shape if index in graph.full_gradients else (), dtype=dtype)
+        given.append(gradient)
+    return given
+
+
+# `Function.apply` looks for transforms of `torch.func` among its arguments, which takes as long as
+# a layer of a small network; ORTModule has looked already.
 _apply: Any = super(torch.autograd.Function, RunGraph).apply
 
 

@@ -15,6 +15,8 @@ from workbench.ort.ortmodule.layout import Layout
 from workbench.ort.ortmodule.repetition import Repetition
 from workbench.ort.ortmodule.structure import LEAF, flatten, rebuild
 
+_transforms_active = torch._C._are_functorch_transforms_active
+
 
 class ORTModule(nn.Module):
     """Wraps a module: same arguments, results, parameters and `state_dict`, another engine.
@@ -25,8 +27,8 @@ class ORTModule(nn.Module):
     beyond the first axis, other dtypes or another nesting, or with another choice of frozen
     parameters, get a graph of their own at their first time.
 
-    In evaluation mode, under `torch.no_grad()`, and where nothing requires a gradient, the wrapped
-    module itself runs, in PyTorch.
+    In evaluation mode, under `torch.no_grad()`, under transforms of `torch.func`, and where nothing
+    requires a gradient, the wrapped module itself runs, in PyTorch.
 
     The wrapper holds the very parameters, buffers and submodules of the module under the same
     names: optimizers, `state_dict` and `load_state_dict` take either for the other.
@@ -62,7 +64,7 @@ class ORTModule(nn.Module):
         Raises:
             UntrainableError: see the class.
         """
-        if not (self.training and torch.is_grad_enabled()):
+        if not (self.training and torch.is_grad_enabled()) or _transforms_active():
             return self.wrapped(*args, **kwargs)
         before = self._before
         if before is not None and not kwargs and before.fits(args):
