@@ -246,6 +246,9 @@ def memory() -> Answer:
         module.output = nn.Linear(64, 7)
     plain.output.load_state_dict(wrapped.output.state_dict())  # type: ignore[union-attr]
     answer["replaced_submodule"] = difference()
+    for module in (plain, wrapped):
+        module.get_submodule("hidden2").bias = None  # type: ignore[assignment]
+    answer["bias_taken_away"] = difference()
     return answer
 
 

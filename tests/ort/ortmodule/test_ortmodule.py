@@ -120,6 +120,7 @@ def test_inputs_get_gradients(answers: Answer) -> None:
         "strided_input",
         "batch_of_one",
         "replaced_submodule",
+        "bias_taken_away",
     ],
 )
 def test_parameters_are_read_where_they_are(what: str, answers: Answer) -> None:

@@ -26,8 +26,8 @@ class BoundState:
     def __init__(self, slots: Iterable[Slot]) -> None:
         self._slots = list(slots)
         self._addresses = [_NEVER for _ in self._slots]
-        self._vector = native().OrtValueVector
-        self.tensors: list[torch.Tensor | None] = [None for _ in self._slots]
+        self._wrap = native().OrtValue.from_dlpack
+        self.tensors = [torch.empty(0) for _ in self._slots]
         """The tensors in the order of the slots. Current after `refresh`."""
         self.values: list[Any] = [None for _ in self._slots]
         """The same as native values."""
@@ -36,34 +36,34 @@ class BoundState:
         """Wrap whatever lies elsewhere than it did.
 
         Raises:
-            EngineError: a tensor is gone or not on the CPU.
+            EngineError: a tensor is not on the CPU.
         """
         for index, (registry, name) in enumerate(self._slots):
-            tensor: torch.Tensor | None = registry[name]
-            if tensor is None or tensor.device.type != "cpu":
-                place = "gone" if tensor is None else f"on {tensor.device}"
+            tensor = registry[name]
+            if tensor.device.type != "cpu":
                 raise EngineError(
-                    f"ORTModule: {name!r} is {place}. It trains on the CPU: keep the module there."
+                    f"ORTModule trains on the CPU but {name!r} is on {tensor.device}. "
+                    "Keep the module on the CPU."
                 )
             contiguous = tensor.is_contiguous()
             moved = tensor is not self.tensors[index] or tensor.data_ptr() != self._addresses[index]
             if moved or not contiguous:
                 self.tensors[index] = tensor
-                wrapped = self._vector()
-                push(wrapped, tensor)
-                self.values[index] = wrapped[0]
+                self.values[index] = self._wrap(*crossing(tensor))
                 # A copy of what is not contiguous is old after the next update.
                 self._addresses[index] = tensor.data_ptr() if contiguous else _NEVER
 
 
-def push(values: Any, tensor: torch.Tensor) -> None:
-    """Append `tensor` to native values: on the same memory, or a copy if it is not contiguous."""
+def crossing(tensor: torch.Tensor) -> tuple[object, bool]:
+    """`tensor` as a DLPack capsule, and whether it holds truth values in its bytes.
+
+    On the same memory, or on a copy if it is not contiguous.
+    """
     if tensor.requires_grad:
         tensor = tensor.detach()
     if not tensor.is_contiguous():
         tensor = tensor.contiguous()
     if tensor.dtype is torch.bool:
         # ONNX Runtime takes truth values as bytes and a flag.
-        values.push_back(to_dlpack(tensor.view(torch.uint8)), True)
-    else:
-        values.push_back(to_dlpack(tensor))
+        return to_dlpack(tensor.view(torch.uint8)), True
+    return to_dlpack(tensor), False

@@ -39,8 +39,11 @@ class Layout:
 
     def is_current(self) -> bool:
         """Whether no submodule was replaced and no parameter or buffer added or taken away."""
-        same = all(now == before for now, before in self.children)
-        return same and sum(map(len, self.registries)) == self.count
+        return (
+            all(now == before for now, before in self.children)
+            and all(registry.get(name) is not None for registry, name in self.slots)
+            and sum(map(len, self.registries)) == self.count
+        )
 
     def tensors(self) -> list[torch.Tensor]:
         """What lies in `slots` now."""

@@ -138,4 +138,7 @@ class ORTModule(nn.Module):
         try:
             return super().__getattr__(name)
         except AttributeError:
-            return getattr(self.wrapped, name)
+            wrapped = self.__dict__.get("wrapped")
+            if wrapped is None:
+                raise
+            return getattr(wrapped, name)

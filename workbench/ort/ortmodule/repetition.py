@@ -59,7 +59,7 @@ class Repetition:
                 return False
         # One expression whose loops all run in C.
         modules, children, registries, count, slots, tensors, addresses, trained = self._facts
-        now = list(starmap(dict.__getitem__, slots))
+        now: Any = list(starmap(dict.get, slots))
         return (
             all(map(is_, now, tensors))
             and list(map(_address, now)) == addresses

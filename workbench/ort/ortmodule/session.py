@@ -10,7 +10,7 @@ from torch.utils.dlpack import from_dlpack
 
 from workbench.errors import UntrainableError
 from workbench.ort.native import native
-from workbench.ort.ortmodule.bound_state import BoundState, push
+from workbench.ort.ortmodule.bound_state import BoundState, crossing
 from workbench.ort.ortmodule.buffer_updates import BufferUpdates
 from workbench.ort.ortmodule.gradient import GradientGraph
 
@@ -85,7 +85,7 @@ class TrainingSession:
         """
         feeds = self._vector()
         for tensor in inputs:
-            push(feeds, tensor)
+            feeds.push_back(*crossing(tensor))
         for value in self.state.values:
             feeds.push_back(value)
         fetches, run = self._vector(), self._partial_run()
@@ -102,7 +102,7 @@ class TrainingSession:
         """
         feeds, fetches = self._vector(), self._vector()
         for tensor in gradients:
-            push(feeds, tensor)
+            feeds.push_back(*crossing(tensor))
         self._agent.run_backward(feeds, fetches, run)
         found: list[torch.Tensor] = fetches.to_dlpacks(from_dlpack)
         return found
