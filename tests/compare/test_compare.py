@@ -57,6 +57,14 @@ def test_only_one_engine_trains_at_any_moment(comparison: Comparison) -> None:
     assert all(end <= start for (_, end), (start, _) in pairwise(spans))
 
 
+def test_the_record_says_how_many_threads_ortmodule_uses(comparison: Comparison) -> None:
+    run = comparison.runs["ortmodule"]
+    said = [event["text"] for event in run.follow().poll().events if event["event"] == "phase"]
+    threads = run.config.threads
+    known = {f"ONNX Runtime's passes use {used} of {threads} threads" for used in (1, threads)}
+    assert known & set(said)
+
+
 def test_every_engine_took_every_step(comparison: Comparison) -> None:
     for run in comparison.runs.values():
         assert list(run.history["step"]) == list(range(1, STEPS + 1))

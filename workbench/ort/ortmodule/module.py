@@ -82,6 +82,11 @@ class ORTModule(nn.Module):
             self._before = Repetition(built, self._layout, kinds)
         return results[0] if built.structure is LEAF else rebuild(built.structure, iter(results))
 
+    @property
+    def session_threads(self) -> tuple[int, ...]:
+        """Threads with which ONNX Runtime runs each graph built so far."""
+        return tuple(built.program.session.threads for built in self._built.values())
+
     def build_for(self, *args: Any, **kwargs: Any) -> None:
         """Build now what calls with arguments like these need; runs nothing, changes nothing.
 
