@@ -70,7 +70,7 @@ def plot_comparison(comparison: Comparison) -> Figure:
         _draw_loss(loss, engine, points)
         _draw_throughput(throughput, engine, points, run.config.warmup_steps)
         _draw_memory(memory, engine, points)
-    loss.legend()
+    loss.legend(fontsize=8)
     _draw_ratios(ratios, comparison)
     _caption(figure, comparison.caption)
     return figure
