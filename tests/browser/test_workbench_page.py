@@ -104,6 +104,8 @@ def test_pause_holds_the_run_and_resume_goes_on(open_notebook: MakeNotebook) -> 
     notebook.wait_for_step(3)
     notebook.button("Pause").click()
     expect(notebook.status).to_contain_text("Paused")
+    # The page looks four times a second: the last steps before the pause may come a look later.
+    notebook.page.wait_for_timeout(1000)
     held = notebook.step.inner_text()
     notebook.page.wait_for_timeout(1000)
     assert notebook.step.inner_text() == held
