@@ -1,7 +1,7 @@
 # Two commands: `make lab` opens the workbench, `make test` proves it. `make help` lists the rest.
 #
 #   PYTHON=/path/to/python3.11   the Python to make .venv with
-#   EXTRAS=cuda,test             the engines' package; default cpu,test
+#   EXTRAS=cuda,hf,test          the engines' package; default cpu,hf,test
 #   LAB_ARGS=--no-browser        handed to JupyterLab by `make lab`
 #   CHROMIUM=/path/to/chromium   the browser of the browser tests
 #   PYTEST_ARGS="-k digits"      handed to pytest by `make test` and `make test-all`
@@ -14,7 +14,7 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-EXTRAS ?= cpu,test
+EXTRAS ?= cpu,hf,test
 LAB_ARGS ?=
 PYTEST_ARGS ?=
 # In a container people are root, and Jupyter wants to hear that this is meant.
@@ -24,7 +24,7 @@ BUNDLED := $(VENV)/.bundled
 FRONT_END := extensions/widgets/build.py
 FRONT_END_SOURCES := $(shell find extensions -type f -not -path '*/node_modules/*')
 
-.PHONY: help lab test test-all check front-end-check browser bench clean
+.PHONY: help lab test test-all check front-end-check browser bench docs clean
 
 help: ## list what make can do here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
@@ -70,6 +70,9 @@ browser: ## Chromium for the browser tests; Debian's package where none is found
 
 bench: $(BUNDLED) ## ratios measured side by side; wants a quiet machine
 	@$(BIN)/python -m benchmarks
+
+docs: $(INSTALLED) ## run every case of what trains at every shape and write docs/what-trains.md
+	@$(BIN)/python -m tests.coverage
 
 clean: ## remove what was installed and built; runs in .workbench are kept
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \

@@ -12,7 +12,15 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 
-from benchmarks import first_point, import_time, loop_overhead, ondevice_memory, ortmodule_step
+from benchmarks import (
+    first_point,
+    import_time,
+    large_model,
+    loop_overhead,
+    ondevice_memory,
+    ortmodule_step,
+    rewritten_layers,
+)
 from benchmarks.result import Result, as_markdown
 from workbench.machine import describe_machine, machine_sentence
 
@@ -20,6 +28,8 @@ BENCHMARKS: Mapping[str, Callable[[bool], list[Result]]] = {
     "import": import_time.measure,
     "first-point": first_point.measure,
     "loop": loop_overhead.measure,
+    "large-model": large_model.measure,
+    "layers": rewritten_layers.measure,
     "memory": ondevice_memory.measure,
     "ortmodule": ortmodule_step.measure,
 }

@@ -1,21 +1,17 @@
-"""The worker's loop over a bare loop of the same engine, with and without a watcher.
+"""The worker's loop over a bare loop of the same engine, with and without a live page.
 
-Three conditions take bursts of steps in turn, one at a time: a bare loop in a process of its own;
-the worker, which records events and samples memory; the worker while a live `Workbench` in a
-notebook kernel follows its run.
-Whoever is not measured is held by a signal.
+One process holds the engine and takes bursts in turn: a bare loop; the worker's loop, which records
+events, samples memory and keeps checkpoints; the worker's loop while a live `Workbench` in a
+notebook kernel follows the run.
 """
 
 from __future__ import annotations
 
-import os
-import signal
 import subprocess
 import sys
-import tempfile
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from types import TracebackType
 
 import numpy as np
 
@@ -24,18 +20,16 @@ from benchmarks.result import Result
 from benchmarks.watcher import Watcher
 from workbench.compare.statistics import ratio
 from workbench.config import make_config
-from workbench.control import grant
-from workbench.events import Event, EventReader
-from workbench.runs import Run
-from workbench.runs.launch import launch
+from workbench.runs import load_run
+from workbench.runs.launch import worker_environment, write_run_folder
 
 ENGINES = ("ondevice", "pytorch")
-BURST_S = 0.6
-POLL_S = 0.05
-REST_S = 0.15
-"""Before a burst: longer than the recorder gathers, so that its first record is of one step."""
-WARMUP_STEPS = 500
-ROUNDS, QUICK_ROUNDS = 30, 4
+BURST_S = 1.0
+"""Five records of the worker."""
+WARMUP_STEPS = 1000
+PROCESSES, QUICK_PROCESSES = 4, 1
+"""What a process got of the machine's memory shifts its figures by a percent or so."""
+ROUNDS, QUICK_ROUNDS = 12, 4
 MODEL = "digits-mlp"
 
 
@@ -45,132 +39,107 @@ def measure(quick: bool) -> list[Result]:
 
 def measure_engine(engine: str, quick: bool) -> list[Result]:
     rounds = QUICK_ROUNDS if quick else ROUNDS
-    with tempfile.TemporaryDirectory() as artifacts:
-        worker = Worker(engine)
-        bare = Bare(worker.run, artifacts)
-        try:
-            with held(worker.pid):
-                bare.seconds(WARMUP_STEPS)
-                burst = int(BURST_S * WARMUP_STEPS / bare.seconds(WARMUP_STEPS))
-            with Watcher() as watcher:
-                seconds = np.array([one_round(bare, worker, watcher, burst) for _ in range(rounds)])
-        finally:
-            bare.close()
-            worker.close()
-    conditions = (("worker loop", 1, 1.03), ("worker loop with the live widget", 2, 1.05))
+    processes = QUICK_PROCESSES if quick else PROCESSES
+    measured = [measure_process(engine, rounds) for _ in range(processes)]
+    alone, watched = (np.concatenate(parts) for parts in zip(*measured, strict=True))
+    conditions = (
+        ("worker loop", alone, 1.03),
+        ("worker loop with the live widget", watched, 1.05),
+    )
     results = []
-    for name, column, aim in conditions:
-        found = ratio(seconds[:, column], seconds[:, 0])
+    for name, seconds, aim in conditions:
+        found = ratio(seconds[:, 1], seconds[:, 0])
         results.append(
             Result(
                 what=f"{name} over bare loop, `{engine}`, {MODEL}",
                 value=found.median,
                 low=found.low,
                 high=found.high,
-                spread=f"95 % interval over {rounds} rounds of {burst} steps",
+                spread=f"95 % interval over {rounds} rounds in each of {processes} processes",
                 unit="",
                 aim=aim,
-                note=f"bare step {1e6 * float(np.median(seconds[:, 0])) / (burst - 1):.0f} µs",
+                note=f"bare step {1e6 * float(np.median(seconds[:, 0])):.0f} µs",
             )
         )
     return results
 
 
-def one_round(
-    bare: Bare, worker: Worker, watcher: Watcher, burst: int
-) -> tuple[float, float, float]:
-    """Seconds of all but the first step of a burst: bare, worker alone, worker watched."""
-    with held(worker.pid):
-        alone = bare.seconds(burst)
-    unwatched = worker.seconds(burst)
-    with watcher.watching(worker.run):
-        return alone, unwatched, worker.seconds(burst)
+def measure_process(engine: str, rounds: int) -> tuple[np.ndarray, np.ndarray]:
+    """Seconds a step, bare and of the worker, as `in_turn` gives them: alone, and watched."""
+    with Turns(engine) as turns:
+        turns.seconds("bare", WARMUP_STEPS)
+        burst = int(BURST_S * WARMUP_STEPS / turns.seconds("bare", WARMUP_STEPS))
+        turns.seconds("worker", burst)
+        alone = in_turn(turns, burst, rounds, nullcontext)
+        with Watcher() as watcher, watcher.watching(load_run(turns.run_id)):
+            return alone, in_turn(turns, burst, rounds, watcher.held)
 
 
-@contextmanager
-def held(pid: int) -> Iterator[None]:
-    """Hold a process still meanwhile."""
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
+def in_turn(
+    turns: Turns, burst: int, rounds: int, alone: Callable[[], AbstractContextManager[None]]
+) -> np.ndarray:
+    """Seconds a step in each burst, (rounds, 2): of the bare loop, and of the worker's.
+
+    Args:
+        turns: whose bursts.
+        burst: steps in each.
+        rounds: how many; who begins alternates.
+        alone: in it the bare loop takes its bursts.
+    """
+    seconds = np.empty((rounds, 2))
+    for number in range(rounds):
+        for column in (0, 1) if number % 2 else (1, 0):
+            if column == 0:
+                with alone():
+                    seconds[number, column] = turns.seconds("bare", burst)
+            else:
+                seconds[number, column] = turns.seconds("worker", burst)
+    return seconds / burst
 
 
-class Bare:
-    """The bare loop in its process, which blocks when it has nothing to do."""
-
-    def __init__(self, run: Run, artifacts: str) -> None:
-        command = [sys.executable, "-m", "benchmarks.bare_loop", str(run.folder.path), artifacts]
-        environment = {**os.environ, "OMP_NUM_THREADS": str(run.config.threads)}
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-            env=environment,
-            # A session of its own as workers have: the scheduler shares the machine by session.
-            start_new_session=True,
-        )
-        while self._answer() != "ready":
-            pass
-
-    def seconds(self, steps: int) -> float:
-        assert self._process.stdin is not None
-        self._process.stdin.write(f"{steps}\n")
-        self._process.stdin.flush()
-        return float(self._answer())
-
-    def close(self) -> None:
-        self._process.kill()
-        self._process.communicate()
-
-    def _answer(self) -> str:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"The bare loop ended with status {self._process.wait()}.")
-        return line.strip()
-
-
-class Worker:
-    """A run whose worker takes as many steps as it is granted."""
+class Turns:
+    """The process that holds the engine; use as a context manager."""
 
     def __init__(self, engine: str) -> None:
         model = wb.load_model(MODEL)
         config = make_config(
             {**model.defaults, "engine": engine, "steps": 10**9, "evaluate": False}
         )
-        folder, process = launch(model, wb.load_dataset("digits"), config, granted_steps=0)
-        self.run = Run(folder, worker=process, model=model)
-        self.pid = process.pid
-        self._granted = 0
-        self._expected_s = 0.0
-        self._events = EventReader(folder.events_path)
-        self.seconds(WARMUP_STEPS)
+        folder, _ = write_run_folder(model, wb.load_dataset("digits"), config, granted_steps=0)
+        self.run_id = folder.id
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "benchmarks.loop_turns", str(folder.path)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env=worker_environment(config, None),
+            # A session of its own as workers have: the scheduler shares the machine by session.
+            start_new_session=True,
+        )
+        while self._answer() != "ready":
+            pass
 
-    def seconds(self, steps: int) -> float:
-        """Seconds between the records of the first and of the last step of a burst."""
-        time.sleep(REST_S)
-        self._events.poll()
-        self._granted += steps
-        grant(self.run.folder.control_path, self._granted)
-        # The times are in the records; looking for them earlier would take a core from the engine.
-        time.sleep(self._expected_s)
-        records: list[Event] = []
-        while not records or last_step(records[-1]) < self._granted:
-            time.sleep(POLL_S)
-            records += [event for event in self._events.poll() if event["event"] == "steps"]
-            if self.run.ended:
-                raise RuntimeError(f"The worker ended: {self.run.error}")
-        seconds = records[-1]["time"] - records[0]["time"]
-        self._expected_s = 1.1 * seconds
-        return float(seconds * (steps - 1) / (self._granted - last_step(records[0])))
+    def seconds(self, loop: str, steps: int) -> float:
+        """How long a burst took; `loop` is `bare` or `worker`."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{loop} {steps}\n")
+        self._process.stdin.flush()
+        return float(self._answer())
 
-    def close(self) -> None:
-        self.run.stop()
-        self.run.wait(30)
+    def __enter__(self) -> Turns:
+        return self
 
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self._process.communicate()
 
-def last_step(record: Event) -> int:
-    return int(record["first_step"]) + len(record["losses"]) - 1
+    def _answer(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"The process ended with status {self._process.wait()}.")
+        return line.strip()

@@ -6,6 +6,7 @@ The browser, which draws what the client here only receives, is not part of it.
 from __future__ import annotations
 
 import queue
+import signal
 import threading
 import time
 from collections.abc import Iterator
@@ -61,6 +62,15 @@ class Watcher:
             yield
         finally:
             self._execute("page.close()")
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """The kernel does nothing at all meanwhile."""
+        self._manager.signal_kernel(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self._manager.signal_kernel(signal.SIGCONT)
 
     def first_point_time(self, timeout_s: float) -> float:
         """When the client received the first point of the run, in seconds since the epoch."""

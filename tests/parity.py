@@ -13,17 +13,19 @@ import onnx
 import torch
 from torch import nn
 
-from workbench.engines.torch_losses import first_output, loss_function
+from workbench.data.target_specs import target_specs
+from workbench.engines.torch_losses import TotalLoss, first_output
+from workbench.loss import as_losses
 from workbench.models.export import export_onnx
 from workbench.ort.checkpoint import write_checkpoint
 from workbench.ort.gradient import build_training_model, parameters_as_inputs
-from workbench.ort.losses import append_loss
+from workbench.ort.losses import append_losses
 from workbench.ort.ondevice import TrainingSession
 from workbench.ort.optimizers import gradient_weight_decay, make_optimizer_model
 from workbench.trainable import make_trainable
 
-Arrays = tuple[np.ndarray, np.ndarray]
-"""Input and target of one batch."""
+Arrays = tuple[np.ndarray, np.ndarray | tuple[np.ndarray, ...]]
+"""Input and target of one batch, or targets."""
 
 OPTIMIZERS = {"adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}
 
@@ -45,10 +47,11 @@ def session(
     batch: Arrays,
     folder: Path,
     *,
-    loss: str,
+    loss: Any,
     optimizer: str,
     weight_decay: float,
     trainable: Collection[str],
+    seed: int = 0,
 ) -> TrainingSession:
     """An on-device session that trains the module from its initial weights."""
     graph = exported(build, batch[0].shape)
@@ -56,16 +59,19 @@ def session(
     held = [value.name for value in graph.graph.initializer]
     state = {**dict(module.named_parameters()), **dict(module.named_buffers())}
     frozen = [name for name in held if name in state and name not in trainable]
-    row_shape = batch[1].shape[1:]
-    made, report = make_trainable(graph, trainable)
+    losses, targets = as_losses(loss), target_specs(targets_of(batch))
+    with_loss = append_losses(graph, losses, targets=targets)
+    eval_model = append_losses(graph, losses, targets=targets)
+    del with_loss.graph.output[1:]
+    made, report = make_trainable(with_loss, trainable)
     training_model = build_training_model(
-        append_loss(made, loss, row_shape=row_shape),
+        made,
         trainable=[name for name in held if name in trainable],
         frozen=frozen,
         state_updates=report.state_updates,
+        gradients=report.gradients,
         weight_decay=gradient_weight_decay(optimizer, weight_decay),
     )
-    eval_model = append_loss(graph, loss, row_shape=row_shape)
     onnx.save(training_model, folder / "training.onnx")
     onnx.save(parameters_as_inputs(eval_model, [*trainable, *frozen]), folder / "eval.onnx")
     onnx.save(make_optimizer_model(optimizer, weight_decay), folder / "optimizer.onnx")
@@ -76,7 +82,7 @@ def session(
         eval_model=folder / "eval.onnx",
         optimizer_model=folder / "optimizer.onnx",
         threads=1,
-        seed=0,
+        seed=seed,
     )
 
 
@@ -84,7 +90,7 @@ def train_both(
     build: Build,
     batches: Sequence[Arrays],
     *,
-    loss: str = "cross_entropy",
+    loss: Any = "cross_entropy",
     optimizer: str = "sgd",
     optimizer_settings: dict[str, Any] | None = None,
     trained: Callable[[str], bool] = lambda name: True,
@@ -98,7 +104,7 @@ def train_both(
     """
     torch.manual_seed(0)
     torch.set_num_threads(1)
-    reference = build().train()
+    reference = build()
     settings = optimizer_settings or {}
     names = [name for name, _ in reference.named_parameters() if trained(name)]
     for name, parameter in reference.named_parameters():
@@ -107,7 +113,8 @@ def train_both(
         [p for p in reference.parameters() if p.requires_grad], **settings
     )
     group = stepper.param_groups[0]
-    loss_of = loss_function(loss)
+    names_of_outputs = [value.name for value in exported(build, batches[0][0].shape).graph.output]
+    loss_of = TotalLoss(as_losses(loss), names_of_outputs)
     with tempfile.TemporaryDirectory() as folder:
         native = session(
             build,
@@ -120,9 +127,11 @@ def train_both(
         )
         native.set_learning_rate(group["lr"])
         worst: dict[str, float] = {"loss": 0.0}
-        for index, (x, target) in enumerate(batches):
-            got = native.train_step([x, target])
-            value = loss_of(first_output(reference(torch.from_numpy(x))), torch.from_numpy(target))
+        for index, batch in enumerate(batches):
+            x, targets = batch[0], targets_of(batch)
+            got = native.train_step([x, *targets])
+            tensors = [torch.from_numpy(target) for target in targets]
+            value = loss_of(reference(torch.from_numpy(x)), tensors)
             stepper.zero_grad()
             value.backward()
             if index == 0:
@@ -133,11 +142,16 @@ def train_both(
         buffers = dict(reference.named_buffers())
         kept = [name for name in native.parameter_names() if name in buffers]
         worst["buffers"] = _difference(native, buffers, kept)
-        _, output = native.eval_step(list(batches[-1]))
+        _, output = native.eval_step([batches[-1][0], *targets_of(batches[-1])])
         with torch.no_grad():
-            expected = first_output(reference.eval()(torch.from_numpy(batches[-1][0]))).numpy()
+            outputs = reference.eval()(torch.from_numpy(batches[-1][0]))
+            expected = first_output(outputs).numpy()
         worst["eval"] = float(np.abs(output - expected).max())
         return worst
+
+
+def targets_of(batch: Arrays) -> tuple[np.ndarray, ...]:
+    return batch[1] if isinstance(batch[1], tuple) else (batch[1],)
 
 
 def _difference(

@@ -18,6 +18,7 @@ HEAVY = ("torch", "onnxruntime", "pandas", "pydantic", "matplotlib", "numpy", "o
 SETTLED = {
     "Comparison",
     "Dataset",
+    "Loss",
     "Model",
     "ORTModule",
     "Run",
@@ -35,6 +36,7 @@ SETTLED = {
     "load_run",
     "runs",
     "train",
+    "verify",
 }
 
 
@@ -53,7 +55,7 @@ def loaded_after(program: str) -> list[str]:
 
 def test_the_names_are_the_settled_ones() -> None:
     assert set(wb.__all__) == SETTLED
-    assert len(wb.__all__) <= 20
+    assert len(wb.__all__) <= 22
     assert set(wb.__all__) <= set(dir(wb))
 
 
@@ -88,7 +90,9 @@ def test_import_loads_nothing_heavy() -> None:
     assert loaded_after("import workbench") == []
 
 
-@pytest.mark.parametrize("module", ["runs", "compare", "figures", "widgets", "cli.app"])
+@pytest.mark.parametrize(
+    "module", ["runs", "compare", "figures", "verification", "widgets", "cli.app"]
+)
 def test_the_kernels_side_loads_no_native_training_code(module: str) -> None:
     loaded = loaded_after(f"import workbench.{module}")
     assert not {"torch", "onnxruntime"} & set(loaded)

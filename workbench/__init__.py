@@ -28,14 +28,17 @@ if TYPE_CHECKING:
     from workbench.doctor import doctor
     from workbench.engines import engines
     from workbench.errors import WorkbenchError
+    from workbench.loss import Loss
     from workbench.models import Model, load_model
     from workbench.ort.ortmodule import ORTModule
     from workbench.runs import Run, load_run, runs, train
+    from workbench.verification import verify
     from workbench.widgets import Workbench
 
 __all__ = [
     "Comparison",
     "Dataset",
+    "Loss",
     "Model",
     "ORTModule",
     "Run",
@@ -53,11 +56,13 @@ __all__ = [
     "load_run",
     "runs",
     "train",
+    "verify",
 ]
 
 _HOMES = {
     "Comparison": "compare",
     "Dataset": "data",
+    "Loss": "loss",
     "Model": "models",
     "ORTModule": "ort.ortmodule",
     "Run": "runs",
@@ -75,6 +80,7 @@ _HOMES = {
     "load_run": "runs",
     "runs": "runs",
     "train": "runs",
+    "verify": "verification",
 }
 """The module, under `workbench`, in which each public name lives."""
 

@@ -6,12 +6,19 @@ import os
 from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_serializer,
+    field_validator,
+)
 
 from workbench.errors import ConfigError, nearest
+from workbench.loss import Loss, as_losses, losses_to_json
 
 EngineName = Literal["pytorch", "pytorch-compile", "ondevice", "ortmodule", "fake"]
-LossName = Literal["cross_entropy", "mse", "l1", "bce_with_logits"]
 OptimizerName = Literal["adamw", "sgd"]
 
 
@@ -42,7 +49,11 @@ class TrainingConfig(BaseModel):
         allow_inf_nan=False,
         description="None: the optimizer's own default, 0.01 for adamw and 0 for sgd",
     )
-    loss: LossName = "cross_entropy"
+    loss: str | tuple[Loss, ...] = Field(
+        default="cross_entropy",
+        description="a name, a Loss, a function of torch tensors, or several of these on several "
+        "outputs; a plain name stays one, anything else becomes a tuple of Loss",
+    )
     requires_grad: tuple[str, ...] | None = Field(
         default=None,
         description="names or fnmatch patterns of the parameters to train; None: all",
@@ -58,6 +69,24 @@ class TrainingConfig(BaseModel):
     memory_limit_bytes: int | None = Field(
         default=None, ge=1, description="resident set at which the worker ends itself"
     )
+
+    @field_validator("loss", mode="before")
+    @classmethod
+    def _parse_loss(cls, value: Any) -> str | tuple[Loss, ...]:
+        try:
+            losses = as_losses(value)
+        except ConfigError as error:
+            raise ValueError(*error.problems) from None
+        return losses[0].name if len(losses) == 1 and losses[0].plain else losses
+
+    @field_serializer("loss")
+    def _write_loss(self, _: Any) -> str | list[dict[str, Any]]:
+        return losses_to_json(self.losses)
+
+    @property
+    def losses(self) -> tuple[Loss, ...]:
+        """The losses whose sum is minimized, in the order of their targets."""
+        return as_losses(self.loss)
 
     @property
     def effective_weight_decay(self) -> float:
@@ -76,7 +105,14 @@ def make_config(settings: Mapping[str, Any]) -> TrainingConfig:
     try:
         return TrainingConfig(**settings)
     except ValidationError as error:
-        raise ConfigError([_sentence(problem) for problem in error.errors()]) from None
+        problems = [sentence for problem in error.errors() for sentence in _sentences(problem)]
+        raise ConfigError(problems) from None
+
+
+def _sentences(problem: Any) -> list[str]:
+    if problem["loc"] == ("loss",):
+        return list(problem["ctx"]["error"].args)
+    return [_sentence(problem)]
 
 
 def _sentence(problem: Any) -> str:

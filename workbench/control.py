@@ -18,8 +18,8 @@ _WISHES: tuple[Wish, ...] = ("run", "pause", "stop")
 _STATE_OFFSET = 0
 _GRANT_OFFSET = 8
 _NO_LIMIT = 2**63 - 1
-_FIELD = struct.Struct("<q")
-_BOTH = struct.Struct("<qq")
+_FIELD = struct.Struct("@q")
+_BOTH = struct.Struct("@qq")
 
 
 class Wishes(NamedTuple):
@@ -50,18 +50,18 @@ class ControlReader:
 
     def __init__(self, path: Path) -> None:
         with path.open("rb") as file:
-            self._map = mmap.mmap(file.fileno(), _BOTH.size, access=mmap.ACCESS_READ)
+            mapped = mmap.mmap(file.fileno(), _BOTH.size, access=mmap.ACCESS_READ)
+        # State and granted steps as native integers: they are read before every step.
+        self._fields = memoryview(mapped).cast("q")
 
     def read(self) -> Wishes:
-        state, granted_steps = _BOTH.unpack_from(self._map)
+        state, granted_steps = self._fields
         return Wishes(_WISHES[state], granted_steps)
 
     def may_step(self, done_steps: int) -> bool:
         """Whether nothing stands against the step after `done_steps`."""
-        state: int
-        granted_steps: int
-        state, granted_steps = _BOTH.unpack_from(self._map)
-        return state == 0 and done_steps < granted_steps
+        fields = self._fields
+        return fields[0] == 0 and done_steps < fields[1]
 
 
 def _write(path: Path, offset: int, value: int) -> None:

@@ -5,8 +5,8 @@ Kinds of events, by their `event` key (times are seconds since the epoch):
     started     time, pid, engine
     phase       time, text: what a starting worker is doing
     built       time, rss_before_bytes: the engine is ready; resident set just before it was built
-    steps       time, first_step, losses, seconds, batch_size, steps_per_epoch, rss_bytes: steps in
-                a row, and the resident set at their end
+    steps       time, first_step, losses, nanoseconds, batch_size, steps_per_epoch, rss_bytes: steps
+                in a row, how long each took, and the resident set at their end
     evaluation  time, step, epoch, loss, accuracy (null where it has no meaning)
     checkpoint  time, step
     paused, resumed  time

@@ -1,4 +1,4 @@
-"""Samples, the check of a model and its artifacts, from the command line."""
+"""Samples and the artifacts of a model, from the command line."""
 
 from __future__ import annotations
 
@@ -24,15 +24,6 @@ def test_one_model_is_shown(workbench: Invoke) -> None:
     assert sum(layer["parameters"] for layer in document["layers"]) == document["parameters"]
     assert sum(layer["bytes"] for layer in document["layers"]) == document["bytes"]
     assert "Linear" in workbench("models", "digits-mlp").stdout
-
-
-def test_a_model_is_checked(workbench: Invoke) -> None:
-    outcome = workbench("check", "digits-mlp", "--json")
-    assert outcome.status == 0, outcome.stderr
-    document = outcome.json
-    assert document["ok"] is True
-    assert "Gemm" in {row["op"] for row in document["ops"]}
-    assert "Relu" in workbench("check", "digits-mlp").stdout
 
 
 def test_artifacts_are_generated(workbench: Invoke, tmp_path: Path) -> None:

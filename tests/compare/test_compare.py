@@ -49,7 +49,7 @@ def test_every_figure_is_filled(comparison: Comparison) -> None:
 
 def test_only_one_engine_trains_at_any_moment(comparison: Comparison) -> None:
     spans = sorted(
-        (event["time"] - sum(event["seconds"]), event["time"])
+        (event["time"] - sum(event["nanoseconds"]) * 1e-9, event["time"])
         for run in comparison.runs.values()
         for event in _records(run.folder.events_path.read_text())
     )

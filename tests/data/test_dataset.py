@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -108,3 +109,26 @@ print([name for name in heavy if name in sys.modules])
 """
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_several_targets_are_saved(tmp_path: Path) -> None:
+    rows = np.arange(6)
+    targets = (rows, rows.astype(np.float32))
+    saved = Dataset("two", Split([rows], targets), Split([rows[:2]], (rows[:2], rows[2:4])))
+    saved.save(tmp_path / "two")
+    loaded = load_saved_dataset(tmp_path / "two")
+    for split, other in ((loaded.train, saved.train), (loaded.test, saved.test)):
+        assert split is not None
+        assert other is not None
+        pairs = zip(split.targets, other.targets, strict=True)
+        assert all(np.array_equal(a, b) and a.dtype == b.dtype for a, b in pairs)
+
+
+def test_a_dataset_of_the_first_format_has_one_target(tmp_path: Path) -> None:
+    rows = np.arange(6)
+    Dataset("one", Split([rows], rows)).save(tmp_path / "one")
+    path = tmp_path / "one" / "data.json"
+    record = json.loads(path.read_text())
+    del record["targets"]
+    path.write_text(json.dumps({**record, "format": 1}))
+    assert len(load_saved_dataset(tmp_path / "one").train.targets) == 1

@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from workbench.data import Dataset, Split, check_fit
-from workbench.errors import DataError
+from workbench.errors import ConfigError, DataError
+from workbench.loss import Loss
 from workbench.models import Model, load_model
 
 GENERATOR = np.random.default_rng(0)
@@ -97,3 +98,68 @@ def test_a_sample_names_its_own_dataset() -> None:
     data = dataset(floats(8, 64), classes(8))
     with pytest.raises(DataError, match=r"load_dataset\('digits'\)"):
         check_fit(load_model("digits-cnn"), data, "cross_entropy")
+
+
+@pytest.fixture(scope="module")
+def heads() -> Model:
+    """(batch, 4) to outputs (batch, 3) and (batch, 2)."""
+    return load_model(Heads(), example_inputs=floats(2, 4), name="heads")
+
+
+class Heads(torch.nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.one, self.two = torch.nn.Linear(4, 3), torch.nn.Linear(4, 2)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        return self.one(x), self.two(x)
+
+
+def several(*targets: np.ndarray) -> Dataset:
+    return Dataset("two", Split([floats(8, 4)], targets))
+
+
+def test_options_that_fit(linear: Model, pixels: Model) -> None:
+    x = floats(8, 4)
+    check_fit(linear, dataset(x, classes(8)), Loss("cross_entropy", weight=[1, 2, 3]))
+    check_fit(linear, dataset(x, classes(8) - 1), Loss("cross_entropy", ignore_index=-1))
+    check_fit(linear, dataset(x, np.full(8, -100)), "nll")
+    check_fit(linear, dataset(x, floats(8, 3)), Loss("cross_entropy", label_smoothing=0.1))
+    check_fit(pixels, dataset(floats(8, 4, 6, 5), floats(8, 3, 6, 5)), "cross_entropy")
+    weighted = Loss("bce_with_logits", pos_weight=np.ones((3, 1, 1)), weight=2.0)
+    check_fit(pixels, dataset(floats(8, 4, 6, 5), floats(8, 3, 6, 5)), weighted)
+    check_fit(linear, dataset(x, floats(8)), lambda output, target: output.sum())
+
+
+@pytest.mark.parametrize(
+    ("target", "loss", "message"),
+    [
+        (classes(8), Loss("nll", weight=[1, 2]), "weight has 2 numbers, but .* 3 classes"),
+        (classes(8) - 1, Loss("nll", ignore_index=2), "Label -1 in row"),
+        (floats(8, 3), Loss("cross_entropy", ignore_index=1), "names a class, .* probabilities"),
+        (floats(8, 3), "nll", "nll needs class numbers"),
+        (floats(8, 3), Loss("bce_with_logits", pos_weight=[1, 2]), "does not broadcast to rows"),
+        (floats(8, 3), Loss("bce_with_logits", weight=[[1, 2, 3]] * 2), "does not broadcast"),
+        (floats(8, 3) + np.inf, lambda output, target: output.sum(), "holds infinity"),
+    ],
+)
+def test_options_that_do_not_fit(linear: Model, target, loss, message: str) -> None:
+    with pytest.raises((ConfigError, DataError), match=message):
+        check_fit(linear, dataset(floats(8, 4), target), loss)
+
+
+def test_several_losses(heads: Model) -> None:
+    names = [spec.name for spec in heads.outputs]
+    pair = several(classes(8), floats(8, 2))
+    check_fit(heads, pair, ["cross_entropy", "mse"])
+    check_fit(heads, pair, {names[0]: "cross_entropy", names[1]: Loss("mse", factor=0.3)})
+    check_fit(heads, several(floats(8, 2)), {names[1]: "l1"})
+    check_fit(heads, pair, lambda outputs, targets: outputs[0].sum())
+    for loss, message in (
+        (["cross_entropy"], "1 losses need as many targets, but .* has 2"),
+        (["mse", "mse"], "mse needs a float32 target"),
+        ({"hidden": "mse", names[0]: "nll"}, "no output 'hidden'"),
+        (["cross_entropy", "mse", "l1"], "number 3, but the model has 2 outputs"),
+    ):
+        with pytest.raises((ConfigError, DataError), match=message):
+            check_fit(heads, pair, loss)

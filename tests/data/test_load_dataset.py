@@ -73,9 +73,10 @@ def test_a_fraction_that_leaves_nothing(fraction: float) -> None:
 
 def test_several_inputs_tensors_lists_and_booleans() -> None:
     tokens = torch.arange(20, dtype=torch.int32).reshape(20, 1)
-    for source in ((X, tokens), {"numbers": X, "tokens": tokens}):
+    mask = tokens > 3
+    for source in ((X, tokens, mask), {"numbers": X, "tokens": tokens, "mask": mask.numpy()}):
         data = load_dataset(source, torch.ones(20, dtype=torch.bool))
-        assert [array.dtype for array in data.train.inputs] == [np.float32, np.int64]
+        assert [array.dtype for array in data.train.inputs] == [np.float32, np.int64, np.bool_]
         assert data.train.target.dtype == np.int64
     assert load_dataset(X.tolist(), Y.tolist()).train.inputs[0].shape == (16, 2)
 
@@ -198,3 +199,14 @@ print([name for name in ("torch", "pandas", "PIL", "sklearn", "onnx") if name in
 """
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
     assert done.stdout.strip() == "[]"
+
+
+def test_a_tuple_of_arrays_is_several_targets() -> None:
+    data = load_dataset(X, (Y, Y * 2.0))
+    for split in (data.train, data.test):
+        assert split is not None
+        first, second = split.targets
+        assert (first.dtype, second.dtype) == (np.int64, np.float32)
+        assert np.array_equal(first * 2, second)
+    single = load_dataset(X, tuple(Y.tolist()))
+    assert len(single.train.targets) == 1

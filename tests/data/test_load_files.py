@@ -168,3 +168,13 @@ def test_bad_paths(tmp_path, monkeypatch) -> None:
     np.savez("a.npz", x=X, y=Y)
     with pytest.raises(DataError, match="give the name of the target"):
         load_dataset("a.npz", Y)
+
+
+def test_several_members_of_a_npz_file_are_targets(tmp_path: Path) -> None:
+    x = np.arange(20, dtype=np.float32).reshape(10, 2)
+    np.savez(tmp_path / "two.npz", x=x, kind=np.arange(10), size=x[:, :1])
+    data = load_dataset(tmp_path / "two.npz", "kind, size")
+    assert [target.dtype for target in data.train.targets] == [np.int64, np.float32]
+    assert len(data.train.inputs) == 1
+    with pytest.raises(DataError, match=r"no member 'sise'\. Did you mean 'size'"):
+        load_dataset(tmp_path / "two.npz", "kind,sise")

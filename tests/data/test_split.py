@@ -76,3 +76,18 @@ def test_a_batch_larger_than_the_split_is_refused_before_the_first_step() -> Non
 def test_rows_that_do_not_belong_together_are_refused(inputs, target, message) -> None:
     with pytest.raises(DataError, match=message):
         Split(inputs, target)
+
+
+def test_several_targets_go_together() -> None:
+    rows = np.arange(6)
+    split = Split([rows[:, None]], (rows, rows * 10.0, rows[:, None] * [1, 2]))
+    for batch in (*split.batches(2, seed=0, epoch=1), *split.in_order(4)):
+        first, second, third = batch.targets
+        assert first is batch.target
+        assert np.array_equal(second, first * 10.0)
+        assert np.array_equal(third[:, 1], first * 2)
+        assert all(array.flags.c_contiguous and array.flags.writeable for array in batch.targets)
+    with pytest.raises(DataError, match="Target 1 has 5 rows and target 0 6"):
+        Split([rows], (rows, rows[:5]))
+    with pytest.raises(DataError, match="at least one target"):
+        Split([rows], ())

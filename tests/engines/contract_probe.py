@@ -98,6 +98,31 @@ class Probe:
             "read_only_step": engine.train_step(read_only),
         }
 
+    def gradients(self) -> dict[str, Any]:
+        """At the initial weights and after two steps, when PyTorch's running statistics moved."""
+        engine = self.build(optimizer="sgd", weight_decay=0.1)
+        first = engine.gradients(self.batches[0])
+        engine.train_step(self.batches[0])
+        engine.train_step(self.batches[1])
+        before = engine.weights()
+        found = engine.gradients(self.batches[2])
+        after = engine.weights()
+        again = engine.gradients(self.batches[2])
+        engine.train_step(self.batches[2])
+        stepped = engine.weights()
+        expected = {
+            name: before[name] - 2e-3 * (gradient + 0.1 * before[name])
+            for name, gradient in found.gradients.items()
+        }
+        return {
+            "loss": first.loss,
+            "first": {name: gradient.tolist() for name, gradient in first.gradients.items()},
+            "dtypes": sorted({str(gradient.dtype) for gradient in found.gradients.values()}),
+            "changed": _difference(before, after),
+            "repeated": _difference(found.gradients, again.gradients),
+            "step": _difference(expected, stepped),
+        }
+
     def learning_rate(self) -> dict[str, Any]:
         engine = self.build()
         moved = []
@@ -116,6 +141,7 @@ class Probe:
         losses = [engine.train_step(batch) for batch in self.batches[:5]]
         after = engine.weights()
         return {
+            "gradients": sorted(engine.gradients(self.batches[0]).gradients),
             "patterns": patterns,
             "moved": {name: float(np.abs(after[name] - before[name]).max()) for name in before},
             "losses": losses,
@@ -168,7 +194,7 @@ def main() -> None:
     probe = Probe(name, model, work)
     answers: dict[str, Any] = {"availability": probe.availability()}
     if answers["availability"]["ok"]:
-        for part in ("training", "evaluation", "learning_rate", "frozen", "weights"):
+        for part in ("training", "evaluation", "gradients", "learning_rate", "frozen", "weights"):
             answers[part] = getattr(probe, part)()
     answers["reports"] = probe.reports
     result.write_text(json.dumps(answers))

@@ -23,6 +23,7 @@ from workbench.data import Batch
 from workbench.engines.base import EngineSetup
 from workbench.engines.ondevice import OnDeviceEngine
 from workbench.errors import WorkbenchError
+from workbench.models import TensorSpec
 from workbench.ort.ondevice import TrainingSession
 
 STEPS = 50
@@ -51,7 +52,10 @@ def build(
 ) -> OnDeviceEngine:
     config = make_config({**SETTINGS, **settings})
     artifacts = work / f"{name}-artifacts"
-    return OnDeviceEngine(EngineSetup(work / name, artifacts, config, lambda _: None, target_shape))
+    targets = None
+    if target_shape is not None:
+        targets = (TensorSpec("target", ("batch", *target_shape), "int64"),)
+    return OnDeviceEngine(EngineSetup(work / name, artifacts, config, lambda _: None, targets))
 
 
 def message(call: Callable[[], object]) -> str:

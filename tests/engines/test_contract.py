@@ -15,6 +15,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from workbench.engines import ENGINES
@@ -131,6 +132,34 @@ def test_any_batch_will_do(answers: Answers) -> None:
     assert 0 < evaluation["read_only_step"] < 10
 
 
+def test_gradients_take_no_step(answers: Answers) -> None:
+    gradients = answers["gradients"]
+    assert gradients["changed"] == 0, "weights or buffers moved"
+    assert gradients["repeated"] <= 1e-6
+    assert gradients["dtypes"] == ["float32"]
+    assert abs(gradients["loss"] - answers["training"]["losses"][0]) <= 1e-6
+
+
+def test_gradients_are_what_a_step_follows(answers: Answers) -> None:
+    worst = answers["gradients"]["step"]
+    assert worst <= 1e-6, f"weights after a step of SGD with weight decay are off by {worst}"
+
+
+def test_gradients_are_pytorchs(
+    name: str, answers: Answers, answers_of: Callable[[str], Answers]
+) -> None:
+    if name == "fake":
+        assert set(answers["gradients"]["first"]) == {"linear.weight", "linear.bias"}
+        return
+    reference = answers_of("pytorch")["gradients"]["first"]
+    own = answers["gradients"]["first"]
+    assert own.keys() == reference.keys()
+    for parameter, gradient in reference.items():
+        expected = np.array(gradient)
+        worst = float(np.abs(np.array(own[parameter]) - expected).max() / np.abs(expected).max())
+        assert worst <= 1e-4, f"the gradient to {parameter} differs from PyTorch's by {worst}"
+
+
 def test_the_learning_rate_holds_from_the_next_step(answers: Answers) -> None:
     none, some, twice = answers["learning_rate"]["moved"]
     assert none == 0
@@ -143,6 +172,7 @@ def test_frozen_parameters_stay(answers: Answers) -> None:
     for parameter, moved in frozen["moved"].items():
         trained = any(fnmatchcase(parameter, pattern) for pattern in frozen["patterns"])
         assert (moved > 0) == trained, f"{parameter} moved by {moved}"
+        assert (parameter in frozen["gradients"]) == trained, f"gradient to {parameter}"
     assert frozen["losses"][-1] < frozen["losses"][0]
 
 

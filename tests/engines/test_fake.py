@@ -15,8 +15,9 @@ from workbench.config import TrainingConfig
 from workbench.data import Batch
 from workbench.engines.base import EngineSetup
 from workbench.engines.fake import BEHAVIOUR_VARIABLE, FakeEngine
-from workbench.engines.fake_losses import loss_and_gradient
+from workbench.engines.fake_losses import loss_and_gradient, the_loss
 from workbench.errors import EngineError
+from workbench.loss import CLASS_LOSSES, Loss, as_losses
 from workbench.models import load_model
 
 BATCH = Batch((np.ones((4, 1, 8, 8), np.float32),), np.array([0, 1, 2, 3]))
@@ -95,9 +96,32 @@ def test_an_unknown_misbehaviour_is_refused(
         build(model_path)
 
 
+WEIGHTS = [0.5, 2.0, 1.0, 3.0, 1.5]
+"""One for each of five classes."""
+
+
 @pytest.mark.parametrize(
-    ("name", "output_shape", "target_shape"),
+    "loss", [lambda output, target: output.sum(), ["mse", "mse"], {"hidden": "mse"}]
+)
+def test_what_it_cannot_train_on_is_refused(loss: object) -> None:
+    with pytest.raises(EngineError, match="one loss with a name, or use another engine"):
+        the_loss(as_losses(loss), "output")
+
+
+@pytest.mark.parametrize(
+    ("loss", "output_shape", "target_shape"),
     [
+        ("nll", (6, 5), (6,)),
+        ("smooth_l1", (6, 5), (6, 5)),
+        (Loss("smooth_l1", beta=20), (6, 5), (6, 5)),
+        (Loss("smooth_l1", beta=0), (6, 5), (6, 5)),
+        (Loss("mse", factor=0.3), (6, 5), (6, 5)),
+        (Loss("cross_entropy", ignore_index=2, label_smoothing=0.2), (6, 5), (6,)),
+        (Loss("cross_entropy", weight=WEIGHTS, ignore_index=2), (6, 4, 5), (6, 4)),
+        (Loss("cross_entropy", weight=WEIGHTS, label_smoothing=0.2), (6, 5, 4), (6, 4)),
+        (Loss("cross_entropy", weight=WEIGHTS, label_smoothing=0.2), (6, 5, 3), (6, 5, 3)),
+        (Loss("nll", weight=WEIGHTS, ignore_index=2), (6, 5, 4), (6, 4)),
+        (Loss("bce_with_logits", weight=WEIGHTS, pos_weight=WEIGHTS), (6, 5), (6, 5)),
         ("cross_entropy", (6, 5), (6,)),
         ("cross_entropy", (6, 4, 5), (6, 4)),
         ("cross_entropy", (6, 5, 4), (6, 4)),
@@ -107,7 +131,7 @@ def test_an_unknown_misbehaviour_is_refused(
     ],
 )
 def test_its_losses_are_those_of_the_torch_engines(
-    name: str, output_shape: tuple[int, ...], target_shape: tuple[int, ...]
+    loss: str | Loss, output_shape: tuple[int, ...], target_shape: tuple[int, ...]
 ) -> None:
     import torch
 
@@ -116,11 +140,12 @@ def test_its_losses_are_those_of_the_torch_engines(
     random = np.random.default_rng(0)
     output = (random.standard_normal(output_shape) * 50).astype(np.float32)
     classes = random.integers(0, 4, target_shape)
-    target = classes if name == "cross_entropy" else (classes % 2).astype(np.float32)
-    loss, gradient = loss_and_gradient(name, output.copy(), target)
+    numbers = as_losses(loss)[0].name in CLASS_LOSSES and output_shape != target_shape
+    target = classes if numbers else (classes % 2).astype(np.float32)
+    value, gradient = loss_and_gradient(loss, output.copy(), target)
     reference = torch.tensor(output, requires_grad=True)
-    expected = loss_function(name)(reference, torch.from_numpy(target))
+    expected = loss_function(loss)(reference, torch.from_numpy(target))
     (expected_gradient,) = torch.autograd.grad(expected, reference)
     worst = float(np.abs(gradient - expected_gradient.numpy()).max())
-    assert loss == pytest.approx(expected.item(), rel=1e-5)
+    assert value == pytest.approx(expected.item(), rel=1e-5)
     assert worst <= 1e-6, f"gradients differ by {worst}"

@@ -15,7 +15,7 @@ from torch.nn import functional
 
 from workbench.errors import ModelError, UntrainableError
 from workbench.models.export import MAX_IR_VERSION, export_onnx
-from workbench.models.inference_model import write_inference_model
+from workbench.models.inference_model import with_weights, write_inference_model
 from workbench.ort.native import native
 
 
@@ -165,6 +165,20 @@ def test_two_dropouts_of_one_tensor_stay_two() -> None:
     assert [node.op_type for node in proto.graph.node].count("Dropout") == 2
 
 
+def test_dropout_within_attention_drops() -> None:
+    class Attend(nn.Module):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            x = x.unsqueeze(1)
+            return functional.scaled_dot_product_attention(x, x, x, dropout_p=0.5).squeeze(1)
+
+    proto = export_onnx(
+        Attend(), (example((5, 4), 2),), input_names=["x"], output_names=["y"], training=True
+    )
+    (dropout,) = [node for node in proto.graph.node if node.op_type == "Dropout"]
+    drops = {value.name: value for value in proto.graph.initializer}[dropout.input[2]]
+    assert numpy_helper.to_array(drops) == np.array(True)
+
+
 def test_export_is_silent_and_leaves_logging_alone(
     capfd: pytest.CaptureFixture[str], recwarn: pytest.WarningsRecorder
 ) -> None:
@@ -199,14 +213,13 @@ def test_what_torch_cannot_export_is_a_model_error() -> None:
     ("module", "message"),
     [
         (nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4, momentum=None)), "cumulative average"),
-        (nn.Sequential(nn.Embedding(11, 4, padding_idx=0)), "0 has padding_idx=0"),
+        (nn.Sequential(nn.Embedding(11, 4, max_norm=1.0)), "0 has max_norm=1.0"),
+        (nn.Sequential(nn.Embedding(11, 4, scale_grad_by_freq=True)), "0 has scale_grad_by_freq"),
     ],
 )
 def test_what_onnx_would_train_otherwise_is_refused(module: nn.Module, message: str) -> None:
-    shape = (6,) if "padding" in message else (4,)
     with pytest.raises(UntrainableError, match=message):
-        export(module, shape, training=True)
-    export(module, shape, training=False)
+        export(module, (4,), training=True)
 
 
 def test_new_weights_are_written_into_an_inference_model(tmp_path: Path) -> None:
@@ -218,6 +231,15 @@ def test_new_weights_are_written_into_an_inference_model(tmp_path: Path) -> None
     assert [file.name for file in path.parent.iterdir()] == ["model.onnx"]
     with pytest.raises(ModelError, match=r"'1.bias' has shape \[2\]"):
         write_inference_model(path, {"1.bias": np.zeros(2, np.float32)}, path)
+
+
+def test_a_weight_without_axes_stays_one() -> None:
+    proto = onnx.ModelProto()
+    proto.graph.initializer.append(numpy_helper.from_array(np.array(1, np.float32), "scale"))
+    made = with_weights(proto, {"scale": np.array(2, np.float32)})
+    (tensor,) = made.graph.initializer
+    assert numpy_helper.to_array(tensor).shape == ()
+    assert numpy_helper.to_array(tensor) == 2
 
 
 def test_nodes_know_their_layer_and_nothing_of_this_machine() -> None:

@@ -78,9 +78,9 @@ def test_a_module_with_several_inputs_and_outputs() -> None:
         TensorSpec("extra", ("batch", 4), "float32"),
     )
     assert model.outputs == (
-        TensorSpec("output_0", ("batch", 5), "float32"),
-        TensorSpec("output_1", ("batch", 4), "float32"),
-        TensorSpec("output_2", ("batch",), "int64"),
+        TensorSpec("logits", ("batch", 5), "float32"),
+        TensorSpec("hidden_0", ("batch", 4), "float32"),
+        TensorSpec("hidden_1", ("batch",), "int64"),
     )
     assert list(model.parameters) == ["scale", "table.weight", "mix.weight", *_NORM]
     assert model.parameter_count == 4 + 20 + 16 + 4 + 8

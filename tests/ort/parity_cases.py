@@ -10,15 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 import torch
 from torch import nn
+from torch.nn import functional
 
 from tests.forked import outcome
 from tests.parity import Arrays, exported, train_both
+from workbench.loss import Loss
 from workbench.ort.native import native
 
 ROWS = 16
 STEPS = 100
 
-Make = Callable[[np.random.Generator], np.ndarray]
+Make = Callable[[np.random.Generator], Any]
+"""Makes an array, or the targets of several losses."""
 
 
 def mlp() -> nn.Module:
@@ -26,9 +29,9 @@ def mlp() -> nn.Module:
 
 
 class Case(NamedTuple):
-    """One loss with one optimizer."""
+    """One loss, or several, with one optimizer."""
 
-    loss: str
+    loss: Any
     target: Make
     optimizer: str = "adamw"
     settings: dict[str, Any] | None = None
@@ -40,6 +43,21 @@ class Case(NamedTuple):
 
 def classes(*shape: int) -> Make:
     return lambda random: random.integers(0, 4, (ROWS, *shape))
+
+
+def distributions(*shape: int) -> Make:
+    """Probabilities of four classes, on axis 1."""
+
+    def make(random: np.random.Generator) -> np.ndarray:
+        weights = random.random((ROWS, 4, *shape))
+        return (weights / weights.sum(axis=1, keepdims=True)).astype(np.float32)
+
+    return make
+
+
+def ignored_places(random: np.random.Generator) -> np.ndarray:
+    """A class for each of five places of a row; class 2 counts for nothing in some cases."""
+    return random.integers(0, 4, (ROWS, 5))
 
 
 def ignored(random: np.random.Generator) -> np.ndarray:
@@ -59,10 +77,10 @@ def probabilities(random: np.random.Generator) -> np.ndarray:
     return random.random((ROWS, 4), np.float32)
 
 
-def logits(value: float) -> Case:
+def logits(value: float, **options: Any) -> Case:
     """One step on logits that are all `value`, by a module that passes them on."""
     return Case(
-        "bce_with_logits",
+        Loss("bce_with_logits", **options),
         probabilities,
         "sgd",
         module=Shift,
@@ -86,8 +104,72 @@ def positions(random: np.random.Generator) -> np.ndarray:
     return random.normal(size=(ROWS, 5, 6)).astype(np.float32)
 
 
+def near(random: np.random.Generator) -> np.ndarray:
+    """Some within reach of the outputs and some not, for a loss that changes on the way."""
+    return random.normal(scale=2, size=(ROWS, 4)).astype(np.float32)
+
+
 def image() -> nn.Module:
     return nn.Conv1d(5, 4, 1)
+
+
+def log_probabilities() -> nn.Module:
+    return nn.Sequential(mlp(), nn.LogSoftmax(-1))
+
+
+class Heads(nn.Module):
+    """Outputs of two shapes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.body, self.one, self.two = nn.Linear(6, 16), nn.Linear(16, 4), nn.Linear(16, 2)
+
+    def forward(self, x: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        body = torch.tanh(self.body(x))
+        return self.one(body), self.two(body)
+
+
+def both(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """A class, and two numbers far from the outputs."""
+    return random.integers(0, 4, ROWS), numbers(random)[:, :2].copy()
+
+
+def focal(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    chosen = output.log_softmax(1).gather(1, target[:, None])
+    return -((1 - chosen.exp()) ** 2 * chosen).mean()
+
+
+def quartic(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    """Its sum takes the size of the batch into account."""
+    return (output - target).pow(4).sum() / (100 * target.shape[0])
+
+
+def of_class_losses(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    smooth = functional.cross_entropy(output, target, label_smoothing=0.1)
+    weight = torch.tensor(CLASSES)
+    return smooth + functional.nll_loss(output.log_softmax(1), target, weight=weight)
+
+
+def of_everything(
+    outputs: tuple[torch.Tensor, torch.Tensor], targets: tuple[torch.Tensor, torch.Tensor]
+) -> torch.Tensor:
+    return focal(outputs[0], targets[0]) + 0.3 * quartic(outputs[1], targets[1])
+
+
+class Margin(nn.Module):
+    """A criterion with a constant of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("scale", torch.tensor([1.0, 2.0, 3.0, 4.0]))
+
+    def forward(self, output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+        return torch.sqrt((self.scale * (output - target)) ** 2 + 1).mean()
+
+
+CLASSES = [0.5, 2.0, 1.0, 3.0]
+"""Weights of the classes."""
+SMOOTH = {"label_smoothing": 0.1}
 
 
 CASES = {
@@ -112,6 +194,64 @@ CASES = {
         classes(2, 3),
         x=lambda random: random.normal(size=(ROWS, 2, 3, 6)).astype(np.float32),
     ),
+    "class weights": Case(Loss("cross_entropy", weight=CLASSES), ignored),
+    "ignored class": Case(Loss("cross_entropy", ignore_index=2), classes()),
+    "label smoothing": Case(Loss("cross_entropy", **SMOOTH), ignored),
+    "smoothing, weights": Case(Loss("cross_entropy", weight=CLASSES, **SMOOTH), ignored),
+    "smoothing alone": Case(Loss("cross_entropy", label_smoothing=1.0), classes()),
+    "smoothing, classes last": Case(
+        Loss("cross_entropy", weight=CLASSES, ignore_index=2, **SMOOTH), ignored_places, x=positions
+    ),
+    "smoothing, classes on axis 1": Case(
+        Loss("cross_entropy", weight=CLASSES, ignore_index=2, **SMOOTH),
+        classes(6),
+        module=image,
+        x=positions,
+    ),
+    "class probabilities": Case("cross_entropy", distributions()),
+    "class probabilities, options": Case(
+        Loss("cross_entropy", weight=CLASSES, **SMOOTH), distributions()
+    ),
+    "class probabilities of places": Case(
+        Loss("cross_entropy", weight=CLASSES, **SMOOTH), distributions(6), module=image, x=positions
+    ),
+    "factor": Case(Loss("cross_entropy", factor=0.3), classes()),
+    "nll": Case("nll", ignored, module=log_probabilities),
+    "nll, options": Case(
+        Loss("nll", weight=CLASSES, ignore_index=2), classes(), module=log_probabilities
+    ),
+    "nll, classes last": Case(
+        Loss("nll", weight=CLASSES, ignore_index=2),
+        ignored_places,
+        module=log_probabilities,
+        x=positions,
+    ),
+    "nll, classes on axis 1": Case(
+        Loss("nll", weight=CLASSES),
+        classes(6),
+        module=image,
+        x=positions,
+        optimizer="sgd",
+        steps=20,
+    ),
+    "smooth_l1": Case("smooth_l1", near),
+    "smooth_l1, beta": Case(Loss("smooth_l1", beta=0.3), near, "sgd"),
+    "smooth_l1, beta 0": Case(Loss("smooth_l1", beta=0), numbers),
+    "bce, pos_weight": Case(Loss("bce_with_logits", pos_weight=CLASSES), probabilities),
+    "bce, pos_weight of all": Case(Loss("bce_with_logits", pos_weight=3.0), probabilities, "sgd"),
+    "bce, weight": Case(Loss("bce_with_logits", weight=CLASSES), probabilities),
+    "bce, both": Case(Loss("bce_with_logits", weight=CLASSES, pos_weight=CLASSES), probabilities),
+    **{
+        f"logits of {value:g}, pos_weight": logits(value, pos_weight=CLASSES)
+        for value in (0.0, 200.0, -200.0, 3e38, -3e38)
+    },
+    "function": Case(focal, classes()),
+    "function of class losses": Case(of_class_losses, ignored),
+    "function, factor": Case(Loss(quartic, factor=0.5), numbers, "sgd"),
+    "function of all": Case(of_everything, both, module=Heads),
+    "function that is a module": Case(Margin(), numbers),
+    "several": Case(["cross_entropy", Loss("mse", factor=0.3)], both, module=Heads),
+    "several, one a function": Case([focal, Loss("smooth_l1")], both, "sgd", module=Heads),
     "logits of 0": logits(0.0),
     "logits of 200": logits(200.0),
     "logits of -200": logits(-200.0),

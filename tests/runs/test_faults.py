@@ -64,14 +64,14 @@ def test_an_engine_that_cannot_be_built_says_why(misbehave: Misbehave) -> None:
 
 
 def test_a_loss_that_is_no_number_stops_the_run(misbehave: Misbehave) -> None:
-    run = misbehave({"batch_size": 100, "steps": 40}, nan_at=20, step_ms=60)
-    with pytest.raises(RunError, match="loss is nan at step 20"):
+    run = misbehave({"batch_size": 100, "steps": 100}, nan_at=80, step_ms=60)
+    with pytest.raises(RunError, match="loss is nan at step 80"):
         run.wait(60)
-    assert len(run.history) == 20
+    assert len(run.history) == 80
     assert run.history["loss"].isna().sum() == 1
-    # The last good checkpoint is that of the end of the first epoch.
+    # The last good checkpoint is that of the end of an epoch, and none came after the NaN.
     assert run.checkpoint is not None
-    assert 0 < int(run.checkpoint.name.removeprefix("step-")) < 20
+    assert 0 < int(run.checkpoint.name.removeprefix("step-")) < 80
 
 
 def test_a_worker_over_its_memory_limit_is_ended_and_says_so(misbehave: Misbehave) -> None:

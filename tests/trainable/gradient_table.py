@@ -24,6 +24,7 @@ from workbench.ort.gradient import build_training_model
 from workbench.ort.native import native
 from workbench.ort.ondevice import TrainingSession
 from workbench.ort.optimizers import make_optimizer_model
+from workbench.trainable import NodeGradient, make_trainable
 
 STEP = 3e-3
 """Of the finite differences, float32."""
@@ -70,7 +71,7 @@ CASES = {
     "AveragePool": Case("AveragePool", IMAGE, attributes=POOL),
     "Cast": Case("Cast", attributes={"to": TensorProto.FLOAT}),
     "Clip": Case("Clip", np.round(CUBE, 1) + scalar(0.03), ("p", scalar(-0.5), scalar(0.5))),
-    "Concat": Case("Concat", inputs=("p", CUBE), attributes={"axis": 1}),
+    "Concat": Case("Concat", inputs=("p", "p"), attributes={"axis": 1}),
     "Conv": Case("Conv", KERNEL, (IMAGE, "p")),
     "Conv of p": Case("Conv", IMAGE, ("p", KERNEL), {"pads": [1, 1, 1, 1], "strides": [2, 2]}),
     "Cos": Case("Cos"),
@@ -120,6 +121,12 @@ CASES = {
     "Sin": Case("Sin"),
     "Slice": Case("Slice", inputs=("p", numbers(0), numbers(6), numbers(2), numbers(2))),
     "Softmax": Case("Softmax", CUBE * 3, attributes={"axis": 1}),
+    "SoftmaxCrossEntropyLoss": Case(
+        "SoftmaxCrossEntropyLoss",
+        inputs=("p", np.array([[0, 1, 2, 3, 0, 1]] * 3), POSITIVE[0, :, 0]),
+        attributes={"ignore_index": 3},
+        outputs=2,
+    ),
     "Split": Case("Split", inputs=("p", numbers(1, 3)), attributes={"axis": 1}, outputs=2, used=2),
     "Sqrt": Case("Sqrt", POSITIVE),
     "Squeeze": Case("Squeeze", CUBE[:1], ("p", numbers(0))),
@@ -156,6 +163,9 @@ WRONG = {
     "MatMul, vector": Case("MatMul", inputs=("p", CUBE[0, 0])),
     "LayerNormalization, one output": Case(
         "LayerNormalization", inputs=("p", CUBE[0, 0] + 1, CUBE[0, 1])
+    ),
+    "SoftmaxCrossEntropyLoss, one output": Case(
+        "SoftmaxCrossEntropyLoss", inputs=("p", np.array([[0, 1, 2, 3, 0, 1]] * 3))
     ),
     "Elu": Case("Elu"),
     "CastLike": Case("CastLike", inputs=("p", scalar(1))),
@@ -200,10 +210,15 @@ def build(case: Case) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=domains, ir_version=10)
 
 
-def difference(case: Case, folder: Path) -> float:
+def difference(case: Case, folder: Path, *, rewritten: bool) -> float:
     """Largest difference between both gradients over the largest gradient."""
     model = build(case)
-    onnx.save(build_training_model(model, trainable=["p"], frozen=[]), folder / "t.onnx")
+    gradients: tuple[NodeGradient, ...] = ()
+    if rewritten:
+        model, report = make_trainable(model, ["p"])
+        gradients = report.gradients
+    training_model = build_training_model(model, trainable=["p"], frozen=[], gradients=gradients)
+    onnx.save(training_model, folder / "t.onnx")
     onnx.save(make_optimizer_model("sgd", 0.0), folder / "o.onnx")
     write_checkpoint(model, ["p"], [], folder / "c")
     session = TrainingSession(
@@ -231,9 +246,10 @@ def difference(case: Case, folder: Path) -> float:
     return float(np.abs(numeric - gradient.reshape(-1)).max() / scale)
 
 
-def check(case: Case) -> float:
+def check(case: Case, *, rewritten: bool = False) -> float:
+    """The difference of the node as it is, or of what `make_trainable` makes of it."""
     with tempfile.TemporaryDirectory() as folder:
-        return difference(case, Path(folder))
+        return difference(case, Path(folder), rewritten=rewritten)
 
 
 if __name__ == "__main__":

@@ -46,10 +46,10 @@ class Twice(nn.Module):
 
 
 class Recurrent(nn.Module):
-    def __init__(self, kind: type[nn.RNNBase]) -> None:
+    def __init__(self, kind: Callable[..., nn.RNNBase]) -> None:
         super().__init__()
         self.layer = kind(6, 5, batch_first=True)
-        self.head = nn.Linear(5, 3)
+        self.head = nn.Linear(10 if self.layer.bidirectional else 5, 3)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         return self.head(self.layer(x)[0][:, -1])
@@ -74,6 +74,11 @@ class Attention(nn.Module):
         return self.head(mixed.transpose(1, 2).reshape(batch, length, 6).mean(dim=1))
 
 
+class Atan(nn.Module):
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return torch.atan(x)
+
+
 def dense(*layers: nn.Module) -> nn.Module:
     return nn.Sequential(nn.Linear(6, 8, bias=False), *layers, nn.Linear(8, 3))
 
@@ -90,6 +95,7 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "LayerNorm without weight": (lambda: dense(nn.LayerNorm(8, elementwise_affine=False)), (6,)),
     "GELU": (lambda: dense(nn.GELU()), (6,)),
     "GELU, tanh": (lambda: dense(nn.GELU("tanh")), (6,)),
+    "atan": (lambda: dense(Atan()), (6,)),
     "unused part": (Unused, (6,)),
     "BatchNorm1d": (lambda: dense(nn.BatchNorm1d(8)), (6,)),
     "BatchNorm1d, sequence": (
@@ -104,10 +110,23 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
         (6,),
     ),
     "BatchNorm twice": (Twice, (6,)),
+    "BatchNorm in evaluation mode": (lambda: dense(nn.BatchNorm1d(8).eval()), (6,)),
+    "BatchNorm2d in evaluation mode": (
+        lambda: nn.Sequential(convolution(nn.BatchNorm2d(4).eval()), nn.BatchNorm1d(3)),
+        (1, 6, 6),
+    ),
+    "GroupNorm": (lambda: convolution(nn.GroupNorm(2, 4)), (1, 6, 6)),
+    "InstanceNorm2d": (lambda: convolution(nn.InstanceNorm2d(4, affine=True)), (1, 6, 6)),
     "BatchNorm, frozen": (lambda: dense(nn.BatchNorm1d(8)), (6,)),
     "GRU": (partial(Recurrent, nn.GRU), (4, 6)),
     "LSTM": (partial(Recurrent, nn.LSTM), (4, 6)),
     "RNN": (partial(Recurrent, nn.RNN), (4, 6)),
+    "GRU, bidirectional": (partial(Recurrent, partial(nn.GRU, bidirectional=True)), (4, 6)),
+    "LSTM, bidirectional": (
+        partial(Recurrent, partial(nn.LSTM, num_layers=2, bidirectional=True)),
+        (4, 6),
+    ),
+    "RNN, bidirectional": (partial(Recurrent, partial(nn.RNN, bidirectional=True)), (4, 6)),
     "attention": (Attention, (4, 6)),
 }  # fmt: skip
 

@@ -8,7 +8,7 @@ from tests.forked import outcomes_of
 from tests.trainable import gradient_table
 from tests.trainable.gradient_table import CASES, WRONG, build
 from workbench.trainable import find
-from workbench.trainable.gradients import DIFFERENTIABLE, DIFFERENTIABLE_MICROSOFT
+from workbench.trainable.differentiable import DIFFERENTIABLE, DIFFERENTIABLE_MICROSOFT
 
 TOLERANCE = 0.02
 """Of float32 finite differences, relative to the largest gradient."""

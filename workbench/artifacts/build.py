@@ -9,19 +9,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.artifacts.artifacts import MANIFEST, TARGET
-from workbench.artifacts.forward import first_output_only, forward_graphs
+from workbench.artifacts.artifacts import MANIFEST
+from workbench.artifacts.forward import outputs_only
 from workbench.artifacts.manifest import make_manifest
-from workbench.artifacts.parameters import choose_parameters
 from workbench.artifacts.request import Request
+from workbench.artifacts.trainable_graph import trainable_graph
+from workbench.loss import outputs_read, with_outputs_named
 from workbench.models import load_saved
+from workbench.models.large_file import write_onnx
+from workbench.models.node_marks import uses_running_statistics
 from workbench.ort.checkpoint import write_checkpoint
 from workbench.ort.gradient import build_training_model, parameters_as_inputs
-from workbench.ort.losses import append_loss
+from workbench.ort.losses import append_losses
 from workbench.ort.optimizers import gradient_weight_decay, make_optimizer_model
 from workbench.run_folder import write_json
 from workbench.trainable import Report as RewriteReport
-from workbench.trainable import make_trainable
+from workbench.trainable import fix_draws
 
 if TYPE_CHECKING:
     import onnx
@@ -38,37 +41,37 @@ def build(request: Request, report: Callable[[str], None]) -> None:
     folder = request.directory
     report("loading the model")
     model = load_saved(request.model)
-    forward = forward_graphs(model, report)
-    graph = first_output_only(forward.training)
-    kept = choose_parameters(forward, graph, request.requires_grad)
 
+    def loss_only(graph: onnx.ModelProto) -> onnx.ModelProto:
+        made = with_losses(graph, request, request.fixed_draws)
+        # Of what no loss leads to, no gradient is due.
+        del made.graph.output[1:]
+        return made
+
+    forward, graph, kept, trainable, rewrites = trainable_graph(
+        model, request.requires_grad, report, prepare=loss_only
+    )
     report("building the gradient graph")
-    trainable, rewrites = make_trainable(graph, kept.trainable)
     training_model = build_training_model(
-        append_loss(trainable, request.loss, target=TARGET, row_shape=request.target_shape),
+        trainable,
         trainable=kept.trainable,
         frozen=kept.frozen,
         state_updates=rewrites.state_updates,
+        gradients=rewrites.gradients,
         weight_decay=gradient_weight_decay(request.optimizer, request.weight_decay),
     )
     eval_model = parameters_as_inputs(
-        append_loss(
-            first_output_only(forward.inference),
-            request.loss,
-            target=TARGET,
-            row_shape=request.target_shape,
-        ),
-        [*kept.trainable, *kept.frozen],
+        with_losses(forward.inference, request), [*kept.trainable, *kept.frozen]
     )
 
     report("writing the artifacts")
-    onnx.save(training_model, folder / "training_model.onnx")
-    onnx.save(eval_model, folder / "eval_model.onnx")
+    write_onnx(training_model, folder / "training_model.onnx")
+    write_onnx(eval_model, folder / "eval_model.onnx")
     onnx.save(
         make_optimizer_model(request.optimizer, request.weight_decay),
         folder / "optimizer_model.onnx",
     )
-    onnx.save(forward.inference, folder / "inference_model.onnx")
+    write_onnx(forward.inference, folder / "inference_model.onnx")
     write_checkpoint(graph, kept.trainable, kept.frozen, folder / "checkpoint")
     write_constants(kept.constants, folder / "constants.safetensors")
     manifest = make_manifest(
@@ -84,6 +87,21 @@ def build(request: Request, report: Callable[[str], None]) -> None:
     write_json(folder / MANIFEST, manifest)
 
 
+def with_losses(
+    graph: onnx.ModelProto, request: Request, fixed_draws: bool = False
+) -> onnx.ModelProto:
+    """The outputs that the losses read, in their order, and before them the sum of the losses."""
+    names = [value.name for value in graph.graph.output]
+    read = [index for indices in outputs_read(request.losses, names) for index in indices]
+    kept = outputs_only(graph, list(dict.fromkeys(read)))
+    return append_losses(
+        fix_draws(kept) if fixed_draws else kept,
+        with_outputs_named(request.losses, names),
+        targets=request.targets,
+        model_folder=request.model,
+    )
+
+
 def minimum_batch(graph: onnx.ModelProto, rewrites: RewriteReport) -> int:
     """The smallest batch that can be trained: 2 where a channel is normalized over one value a row.
 
@@ -96,7 +114,7 @@ def minimum_batch(graph: onnx.ModelProto, rewrites: RewriteReport) -> int:
         for value in (*graph.graph.value_info, *graph.graph.input)
     }
     for node in graph.graph.node:
-        if node.op_type == "BatchNormalization":
+        if node.op_type == "BatchNormalization" and not uses_running_statistics(node):
             places = shapes.get(node.input[0], [])[2:]
             if math.prod(places) == 1:
                 return 2

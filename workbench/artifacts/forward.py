@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from workbench.errors import UntrainableError
-from workbench.models.export import export_onnx
+from workbench.models.dynamic_axes import dynamic_axes_of
+from workbench.models.export import EXPORTERS, export_onnx
+from workbench.models.node_marks import UPDATES
 
 if TYPE_CHECKING:
     import onnx
     import torch
 
     from workbench.models import Model
-
-OLDEST_OPSET = 15
-"""The first with BatchNormalization in its last form; a graph of an older one is converted."""
-
-CONVERTED_OPSET = 17
 
 
 class Forward(NamedTuple):
@@ -41,12 +35,18 @@ class Forward(NamedTuple):
     """Further names of tied tensors, each with the first name of the same tensor."""
 
 
-def forward_graphs(model: Model, report: Callable[[str], None]) -> Forward:
+def forward_graphs(
+    model: Model, report: Callable[[str], None], exporters: Sequence[str] = tuple(EXPORTERS)
+) -> Forward:
     """Export `model` for training and for inference.
+
+    Args:
+        model: a module, or a graph already.
+        report: is told what is being done.
+        exporters: names of `EXPORTERS`; the first that can export a module does.
 
     Raises:
         ModelError: it cannot be exported.
-        UntrainableError: it came as an ONNX graph too old to be converted.
     """
     if not model.has_module:
         return _of_onnx(model)
@@ -59,7 +59,9 @@ def forward_graphs(model: Model, report: Callable[[str], None]) -> Forward:
             examples,
             input_names=[spec.name for spec in model.inputs],
             output_names=[spec.name for spec in model.outputs],
+            dynamic_axes=dynamic_axes_of(model.inputs),
             training=training,
+            exporters=exporters,
         )
 
     report("exporting the model for training")
@@ -89,11 +91,7 @@ def _aliases(module: torch.nn.Module) -> dict[str, str]:
 
 
 def _of_onnx(model: Model) -> Forward:
-    import onnx
-
-    with TemporaryDirectory() as folder:
-        graph = onnx.load(model.export(Path(folder) / "model.onnx"))
-    graph = _new_enough(graph)
+    graph = model.graph()
     return Forward(
         training=graph,
         inference=graph,
@@ -104,33 +102,37 @@ def _of_onnx(model: Model) -> Forward:
     )
 
 
-def _new_enough(graph: onnx.ModelProto) -> onnx.ModelProto:
-    import onnx
-
-    versions = [entry.version for entry in graph.opset_import if entry.domain in ("", "ai.onnx")]
-    opset = max(versions, default=1)
-    if opset >= OLDEST_OPSET:
-        return graph
-    try:
-        return onnx.version_converter.convert_version(graph, CONVERTED_OPSET)
-    except Exception as error:  # the converter raises RuntimeError and its own classes
-        raise UntrainableError(
-            f"The model has opset {opset}, too old to train, and cannot be converted: {error}. "
-            f"Export it again with opset {CONVERTED_OPSET} to 21."
-        ) from error
-
-
 def first_output_only(graph: onnx.ModelProto) -> onnx.ModelProto:
-    """A copy of `graph` without the outputs that no loss sees, and without what only they need."""
+    """`outputs_only` of the output that a single loss reads."""
+    return outputs_only(graph, (0,))
+
+
+def outputs_only(graph: onnx.ModelProto, kept: Sequence[int]) -> onnx.ModelProto:
+    """A copy of `graph` without the outputs that no loss sees, and without what only they need.
+
+    What is written into buffers stays.
+
+    Args:
+        kept: indices of outputs, in the order that they get.
+    """
     import onnx
     import onnx_ir.passes.common as passes
     from onnx_ir import serde
 
     copy = onnx.ModelProto()
     copy.CopyFrom(graph)
-    del copy.graph.output[1:]
+    del copy.graph.output[:]
+    copy.graph.output.extend(graph.graph.output[index] for index in kept)
     model = serde.deserialize_model(copy)
+    count = len(model.graph.outputs)
+    updates = [node for node in model.graph if UPDATES in node.metadata_props]
+    written = [model.graph.initializers[node.metadata_props[UPDATES]] for node in updates]
+    model.graph.outputs.extend([node.outputs[0] for node in updates])
     passes.RemoveUnusedNodesPass()(model)
+    del model.graph.outputs[count:]
+    for value in written:
+        # A buffer that is only written has no user.
+        model.graph.initializers[str(value.name)] = value
     pruned: onnx.ModelProto = serde.serialize_model(model)
     return pruned
 

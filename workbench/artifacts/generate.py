@@ -10,10 +10,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.artifacts.artifacts import Artifacts, holds_artifacts
-from workbench.artifacts.child import run_child
 from workbench.artifacts.request import Request
+from workbench.child import run_child
 from workbench.config import TrainingConfig, make_config
-from workbench.errors import ArtifactsError
+from workbench.data import Dataset, check_fit
+from workbench.data.target_specs import target_spec, target_specs
+from workbench.errors import ArtifactsError, ConfigError
+from workbench.loss import outputs_read
+from workbench.models import TensorSpec
+from workbench.models.loss_functions import vouched, write_functions
 from workbench.progress import ProgressBar
 from workbench.run_folder import home
 
@@ -26,11 +31,12 @@ Report = Callable[[str], None]
 def generate_artifacts(
     model: Model,
     *,
-    loss: str | None = None,
+    loss: Any = None,
     optimizer: str | None = None,
     weight_decay: float | None = None,
     requires_grad: Sequence[str] | None = None,
     target_shape: Sequence[int] | None = None,
+    data: Dataset | None = None,
     directory: Path | str | None = None,
     report: Report | None = None,
 ) -> Artifacts:
@@ -40,13 +46,16 @@ def generate_artifacts(
 
     Args:
         model: to train.
-        loss: "cross_entropy", "mse", "l1" or "bce_with_logits", of the model's first output
-            against an input called "target"; None: the model's default.
+        loss: as of `TrainingConfig`: a name, a `Loss`, a function of torch tensors, or several of
+            these. A single one compares the model's first output with an input called "target",
+            several compare one output each with "target_0" and on. None: the model's default.
         optimizer: "adamw" or "sgd"; None: the model's default.
         weight_decay: None: the optimizer's own default, 0.01 for adamw and 0 for sgd.
         requires_grad: names or fnmatch patterns of the parameters to train; None: all.
         target_shape: of one row's target. It tells whether cross_entropy has its classes on axis 1
             or on the last; None: last for an output of rank 3 (batch, position, class).
+        data: a dataset that it will be trained on, whose targets tell shapes and dtypes; needed
+            for a loss that is a function. It may take the place of `target_shape`.
         directory: where they go; made if missing, replaced whole if it holds artifacts. None: a
             folder named after the model in the workbench's home.
         report: is told, in a few words, what is being done; None: a bar, in a notebook.
@@ -63,22 +72,52 @@ def generate_artifacts(
         "requires_grad": None if requires_grad is None else tuple(requires_grad),
     }
     config = make_config({name: value for name, value in settings.items() if value is not None})
+    targets = _targets(model, config, target_shape, data)
     target = Path(directory) if directory is not None else home() / "artifacts" / model.name
     refuse_foreign(target)
     with tempfile.TemporaryDirectory(prefix="workbench-model-") as folder, ProgressBar() as bar:
         saved = Path(folder) / "model"
         model.save(saved)
-        environment = dict(os.environ)
+        losses = write_functions(config.losses, saved)
+        config = config.model_copy(update={"loss": losses})
+        environment = {**os.environ, **vouched(losses)}
         if model.pickle_sha256 is not None:
             environment["WORKBENCH_MODULE_SHA256"] = model.pickle_sha256
         return generate_from_saved(
             saved,
             config,
             target,
-            target_shape=target_shape,
+            targets=targets,
             report=report or bar.say,
             environment=environment,
         )
+
+
+def _targets(
+    model: Model,
+    config: TrainingConfig,
+    target_shape: Sequence[int] | None,
+    data: Dataset | None,
+) -> Sequence[TensorSpec] | None:
+    """What is known of the targets, the losses checked against it."""
+    losses = config.losses
+    read = outputs_read(losses, [spec.name for spec in model.outputs])
+    if data is not None:
+        check_fit(model, data, losses)
+        return target_specs(data.train.targets)
+    problems = [
+        f"loss {loss.name} is a function, of whose targets nothing is known. Give data=, a dataset "
+        "with such targets."
+        for loss in losses
+        if loss.own
+    ]
+    if target_shape is not None and len(losses) > 1:
+        problems.append("target_shape is of one target. Give data=, a dataset with several.")
+    if problems:
+        raise ConfigError(problems)
+    if target_shape is None:
+        return None
+    return (target_spec(losses[0], model.outputs[read[0][0]].shape, target_shape),)
 
 
 def generate_from_saved(
@@ -86,7 +125,8 @@ def generate_from_saved(
     config: TrainingConfig,
     directory: Path,
     *,
-    target_shape: Sequence[int] | None = None,
+    targets: Sequence[TensorSpec] | None = None,
+    fixed_draws: bool = False,
     report: Report | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Artifacts:
@@ -96,7 +136,8 @@ def generate_from_saved(
         model_path: folder of the saved model.
         config: its loss, optimizer, weight decay and requires_grad are used.
         directory: where the artifacts go.
-        target_shape: of one row's target, where it is known.
+        targets: what the losses compare with, where it is known.
+        fixed_draws: the training model leaves nothing to chance, see `fix_draws`.
         report: is told what is being done.
         environment: of the child; None: this process's own.
     """
@@ -111,14 +152,22 @@ def generate_from_saved(
         request = Request(
             model=model_path.absolute(),
             directory=built,
-            loss=config.loss,
+            losses=config.losses,
             optimizer=config.optimizer,
             weight_decay=config.effective_weight_decay,
             requires_grad=config.requires_grad,
-            target_shape=None if target_shape is None else tuple(target_shape),
+            targets=None if targets is None else tuple(targets),
+            fixed_draws=fixed_draws,
         )
         request.write(temporary / "request.json")
-        run_child(temporary / "request.json", report or _no_report, environment or os.environ)
+        run_child(
+            "workbench.artifacts",
+            temporary / "request.json",
+            report or _no_report,
+            environment or os.environ,
+            work="generates artifacts",
+            failure=ArtifactsError,
+        )
         if directory.exists():
             os.replace(directory, temporary / "replaced")
         os.replace(built, directory)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.artifacts.artifacts import FORMAT_VERSION, KIND, sha256
+from workbench.loss import losses_to_json
 from workbench.machine import package_versions
+from workbench.models.export import EXPORTER
 from workbench.ort.optimizers import ADAMW_BETAS, ADAMW_EPSILON
 
 if TYPE_CHECKING:
@@ -46,7 +48,7 @@ def make_manifest(
         "model": model.name,
         "versions": package_versions(),
         "files": {path.name: sha256(path) for path in sorted(folder.iterdir())},
-        "loss": request.loss,
+        "loss": losses_to_json(request.losses),
         "optimizer": optimizer,
         "requires_grad": request.requires_grad,
         "minimum_batch": minimum_batch,
@@ -54,6 +56,8 @@ def make_manifest(
             "trainable": _described(parameters.trainable, forward.weights),
             "frozen": _described(parameters.frozen, forward.weights),
         },
+        "exporter": exporter_of(forward.training),
+        "notices": [*model.notices, *parameters.notices],
         "constants": _described(list(parameters.constants), forward.weights),
         "counters": _counters(parameters, rewrites),
         "aliases": forward.aliases,
@@ -66,6 +70,11 @@ def make_manifest(
             for finding in rewrites.rewritten
         ],
     }
+
+
+def exporter_of(graph: onnx.ModelProto) -> str | None:
+    """What wrote the graph of a module; None for a model that came as ONNX."""
+    return next((entry.value for entry in graph.metadata_props if entry.key == EXPORTER), None)
 
 
 def _described(names: list[str], weights: Mapping[str, np.ndarray]) -> dict[str, Any]:

@@ -23,6 +23,17 @@ class Parameters(NamedTuple):
     """Parameters without a gradient, and running statistics."""
     constants: dict[str, np.ndarray]
     """What no graph reads, or reads as an integer."""
+    unreached: list[str]
+    """Parameters that were to train but that the loss does not depend on."""
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What to tell of the parameters, a sentence each."""
+        if not self.unreached:
+            return ()
+        names = ", ".join(self.unreached[:3]) + (", ..." if len(self.unreached) > 3 else "")
+        which = "a parameter" if len(self.unreached) == 1 else f"{len(self.unreached)} parameters"
+        return (f"the loss does not depend on {which}, not trained: {names}",)
 
 
 def choose_parameters(
@@ -48,11 +59,12 @@ def choose_parameters(
     leading = leading_to_outputs(graph, [name for name in held if name in set(chosen)])
     if not leading:
         raise UntrainableError(
-            "The model's first output depends on no parameter that may be trained. Parameters: "
-            f"{', '.join(forward.parameters) or 'none'}. Check requires_grad and the order of the "
-            "outputs."
+            "The loss depends on no parameter that may be trained. Parameters: "
+            f"{', '.join(forward.parameters) or 'none'}. Check requires_grad, the loss and the "
+            "order of the outputs."
         )
     frozen = [name for name in held if name not in set(leading)]
     graph_values = {*leading, *frozen, *forward.aliases}
     constants = {name: v for name, v in forward.weights.items() if name not in graph_values}
-    return Parameters(leading, frozen, constants)
+    unreached = [name for name in chosen if name not in set(leading)]
+    return Parameters(leading, frozen, constants, unreached)

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
+from workbench.loss import Loss, as_losses, losses_to_json
+from workbench.models import TensorSpec
 from workbench.run_folder import write_json
 
 
@@ -16,31 +18,39 @@ class Request(NamedTuple):
     """Folder written by `Model.save`."""
     directory: Path
     """An existing, empty folder to fill."""
-    loss: str
+    losses: tuple[Loss, ...]
     optimizer: str
     weight_decay: float
     requires_grad: tuple[str, ...] | None
     """Names or fnmatch patterns; None: what the model's author left trainable."""
-    target_shape: tuple[int, ...] | None
-    """Of one row's target; None: not known."""
+    targets: tuple[TensorSpec, ...] | None
+    """What the losses compare with; None: not known."""
+    fixed_draws: bool = False
+    """Whether the training model draws nothing at random."""
 
     def write(self, path: Path) -> None:
         write_json(
             path,
-            {**self._asdict(), "model": str(self.model), "directory": str(self.directory)},
+            {
+                **self._asdict(),
+                "model": str(self.model),
+                "directory": str(self.directory),
+                "losses": losses_to_json(self.losses),
+            },
         )
 
     @classmethod
     def read(cls, path: Path) -> Request:
         """The request that `write` wrote."""
         record = json.loads(path.read_text(encoding="utf-8"))
-        patterns, target_shape = record["requires_grad"], record["target_shape"]
+        patterns, targets = record["requires_grad"], record["targets"]
         return cls(
             model=Path(record["model"]),
             directory=Path(record["directory"]),
-            loss=record["loss"],
+            losses=as_losses(record["losses"]),
             optimizer=record["optimizer"],
             weight_decay=record["weight_decay"],
             requires_grad=None if patterns is None else tuple(patterns),
-            target_shape=None if target_shape is None else tuple(target_shape),
+            targets=None if targets is None else tuple(map(TensorSpec.from_json, targets)),
+            fixed_draws=record["fixed_draws"],
         )

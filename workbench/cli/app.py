@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import typer
 
+from workbench.cli.check import check
 from workbench.cli.machine import doctor, lab
-from workbench.cli.models import artifacts, check, models
+from workbench.cli.models import artifacts, models
 from workbench.cli.records import export, runs
 from workbench.cli.training import compare, train
 

@@ -1,4 +1,4 @@
-"""`workbench models`, `workbench check` and `workbench artifacts`."""
+"""`workbench models` and `workbench artifacts`."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from workbench.cli import options as opt
 from workbench.cli.output import print_facts, print_json, print_rows, stderr
+from workbench.cli.training import dataset
 
 
 def models(
@@ -57,26 +58,12 @@ def show_model(source: str, json: bool) -> None:
     print_rows(layers, "No layers.")
 
 
-def check(model: opt.ModelArgument, json: opt.JsonOption = False) -> None:
-    """Say what of a model trains, what is rewritten, what cannot, and why.
-
-    Exit status 1 when it cannot be trained.
-    """
-    import workbench as wb
-
-    with stderr.status("Exporting and checking the model"):
-        result = wb.check(wb.load_model(model))
-    if json:
-        print_json(result.to_dict())
-    else:
-        print(result)
-    if not result.ok:
-        raise typer.Exit(1)
-
-
 def artifacts(
     model: opt.ModelArgument,
+    data: opt.DataOption = None,
+    target: opt.TargetOption = None,
     loss: opt.LossOption = None,
+    loss_option: opt.LossOptionOption = None,
     optimizer: opt.OptimizerOption = None,
     weight_decay: opt.WeightDecayOption = None,
     requires_grad: opt.RequiresGradOption = None,
@@ -89,7 +76,8 @@ def artifacts(
     import workbench as wb
 
     options = opt.given(
-        loss=loss,
+        loss=opt.chosen_loss(loss, loss_option),
+        data=dataset(data, target),
         optimizer=optimizer,
         weight_decay=weight_decay,
         requires_grad=requires_grad,

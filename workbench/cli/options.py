@@ -27,7 +27,21 @@ PlotOption = Annotated[
 ]
 LossOption = Annotated[
     str | None,
-    typer.Option(help="cross_entropy, mse, l1 or bce_with_logits.", rich_help_panel=SETTINGS),
+    typer.Option(
+        help="cross_entropy, nll, mse, l1, smooth_l1, bce_with_logits, package.module:function, or "
+        'several by output as JSON: {"logits": "cross_entropy", "aux": {"name": "mse", '
+        '"factor": 0.3}}.',
+        rich_help_panel=SETTINGS,
+    ),
+]
+LossOptionOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--loss-option",
+        metavar="NAME=VALUE",
+        help="Of the loss, such as label_smoothing=0.1 or weight=1,4; may be repeated.",
+        rich_help_panel=SETTINGS,
+    ),
 ]
 OptimizerOption = Annotated[
     str | None, typer.Option(help="adamw or sgd.", rich_help_panel=SETTINGS)
@@ -78,6 +92,45 @@ MemoryLimitOption = Annotated[
         rich_help_panel=SETTINGS,
     ),
 ]
+
+
+def chosen_loss(loss: str | None, loss_options: list[str] | None) -> Any:
+    """What `--loss` and `--loss-option` mean, as `TrainingConfig` takes it; None: not given.
+
+    Raises:
+        ConfigError: lists everything that is wrong with them.
+    """
+    from workbench.errors import ConfigError
+    from workbench.loss import Loss
+
+    value = _json_or_text(loss) if loss is not None and loss.lstrip()[:1] in ("{", "[") else loss
+    if not loss_options:
+        return value
+    if not isinstance(value, str):
+        raise ConfigError(
+            ["--loss-option is of one loss: name it with --loss, or write its options in the JSON."]
+        )
+    problems, parsed = [], {}
+    for option in loss_options:
+        name, equals, text = option.partition("=")
+        if not equals:
+            problems.append(f"--loss-option {option!r}: write it as NAME=VALUE.")
+        parsed[name.strip().replace("-", "_")] = _json_or_text(text)
+    if problems:
+        raise ConfigError(problems)
+    return Loss(value, **parsed)
+
+
+def _json_or_text(text: str) -> Any:
+    """A value as JSON, where numbers with commas between them are a list; else the text."""
+    import json
+
+    for candidate in (text, f"[{text}]"):
+        try:
+            return json.loads(candidate)
+        except ValueError:
+            continue
+    return text
 
 
 def given(**options: Any) -> dict[str, Any]:

@@ -62,6 +62,11 @@ def print_rows(rows: Sequence[Mapping[str, Any]], empty: str) -> None:
         table.add_column(name, justify="right" if number else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(_cell(value)) for value in row.values()))
+    print_table(table)
+
+
+def print_table(table: Table) -> None:
+    """A table on stdout, as wide as the terminal."""
     console = Console(highlight=False)
     if not console.is_terminal:
         # A file or a pipe has no width; nothing is cut or folded there.

@@ -14,7 +14,7 @@ import numpy as np
 from workbench.data.split import Split
 from workbench.errors import DataError
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 """Version of the saved layout, written in data.json. A newer one is refused."""
 
 MAP_FROM_BYTES = 64 << 20
@@ -63,6 +63,7 @@ class Dataset:
                 "name": self.name,
                 "classes": self.classes,
                 "inputs": len(self.train.inputs),
+                "targets": len(self.train.targets),
                 "test": self.test is not None,
             }
             _write_split(temporary, "train", self.train)
@@ -89,8 +90,9 @@ def load_saved_dataset(folder: Path) -> Dataset:
                 f"{folder} was written by a newer workbench (format {record['format']}; this one "
                 f"reads up to {FORMAT_VERSION}). Upgrade the workbench to open it."
             )
-        train = _read_split(path.parent, "train", record["inputs"])
-        test = _read_split(path.parent, "test", record["inputs"]) if record["test"] else None
+        counts = record["inputs"], record.get("targets", 1)  # one target in format 1
+        train = _read_split(path.parent, "train", *counts)
+        test = _read_split(path.parent, "test", *counts) if record["test"] else None
         classes = None if record["classes"] is None else tuple(record["classes"])
         return Dataset(record["name"], train, test, classes)
     except FileNotFoundError as error:
@@ -102,12 +104,18 @@ def load_saved_dataset(folder: Path) -> Dataset:
 def _write_split(folder: Path, split_name: str, split: Split) -> None:
     for index, array in enumerate(split.inputs):
         np.save(folder / f"{split_name}-input-{index}.npy", array, allow_pickle=False)
-    np.save(folder / f"{split_name}-target.npy", split.target, allow_pickle=False)
+    for index, array in enumerate(split.targets):
+        np.save(folder / _target_file(split_name, index), array, allow_pickle=False)
 
 
-def _read_split(folder: Path, split_name: str, input_count: int) -> Split:
+def _read_split(folder: Path, split_name: str, input_count: int, target_count: int) -> Split:
     inputs = [_read_array(folder / f"{split_name}-input-{i}.npy") for i in range(input_count)]
-    return Split(inputs, _read_array(folder / f"{split_name}-target.npy"))
+    targets = [_read_array(folder / _target_file(split_name, i)) for i in range(target_count)]
+    return Split(inputs, tuple(targets))
+
+
+def _target_file(split_name: str, index: int) -> str:
+    return f"{split_name}-target{f'-{index}' if index else ''}.npy"
 
 
 def _read_array(path: Path) -> np.ndarray:

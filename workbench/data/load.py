@@ -28,16 +28,18 @@ def load_dataset(
 ) -> Dataset:
     """Load a dataset and split it.
 
-    Floating inputs become float32, integers and booleans int64. Integer targets are class numbers
-    (int64); text labels become class numbers in alphabetical order; other targets are float32.
+    Floating inputs become float32, integers int64; booleans stay. Integer and boolean targets are
+    class numbers (int64); text labels become class numbers in alphabetical order; other targets
+    are float32.
 
     Args:
         source: the name of a sample dataset ("digits") or of a sample model; a sample `Model`; an
             array, or a tuple or dict of arrays, one a model input, each (rows, ...); the path of a
             .npz file, of a .csv file, or of a folder with one subfolder of images a class; a
             map-style torch Dataset that yields (inputs, target).
-        target: for arrays, the targets (rows, ...); for .csv, the name of the target column; for
-            .npz, the name of the target member (default: y, target, targets, label or labels).
+        target: for arrays, the targets (rows, ...), or a tuple of arrays, one a loss; for .csv,
+            the name of the target column; for .npz, the name of the target member (default: y,
+            target, targets, label or labels), or several with commas between them.
         name: what figures call it; None: taken from the source.
         test_fraction: share of the rows held out for testing, 0 to below 1.
         seed: of the draw of the test rows.
@@ -113,7 +115,11 @@ def _read(
         )
     if target is None:
         raise DataError("Arrays need their target: load_dataset(inputs, target).")
-    return "arrays", make_rows([_as_array(one) for one in inputs], _as_array(target), target_dtype)
+    if isinstance(target, tuple) and all(getattr(one, "ndim", 0) for one in target):
+        targets: Any = tuple(_as_array(one) for one in target)
+    else:  # a tuple of numbers or rows is one target
+        targets = list(target) if isinstance(target, tuple) else _as_array(target)
+    return "arrays", make_rows([_as_array(one) for one in inputs], targets, target_dtype)
 
 
 def _read_path(

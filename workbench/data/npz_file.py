@@ -17,8 +17,8 @@ def read_npz(path: Path, target: str | None, target_dtype: str | None) -> Rows:
     """Inputs and target from the members of a .npz file.
 
     The target is the member named `target`, or else the one named y, target, targets, label or
-    labels. The inputs are all other members, in the order of the file. Pickled members are never
-    read.
+    labels; several names with commas between them are several targets. The inputs are all other
+    members, in the order of the file. Pickled members are never read.
 
     Raises:
         DataError: the file is damaged, holds Python objects, or has no such members.
@@ -36,13 +36,16 @@ def read_npz(path: Path, target: str | None, target_dtype: str | None) -> Rows:
                 "they are not read. Save numbers, with np.savez(path, x=inputs, y=target)."
             ) from None
         raise DataError(f"{path} is not a readable .npz file: {error}.") from None
-    name = target if target is not None else _target_name(path, members)
-    if name not in members:
-        raise DataError(f"{path} has no member {name!r}. {nearest(name, members)}")
-    inputs = [array for member, array in members.items() if member != name]
+    text = target if target is not None else _target_name(path, members)
+    names = [text] if text in members else [part.strip() for part in text.split(",")]
+    for name in names:
+        if name not in members:
+            raise DataError(f"{path} has no member {name!r}. {nearest(name, members)}")
+    inputs = [array for member, array in members.items() if member not in names]
     if not inputs:
-        raise DataError(f"{path} has no member besides the target {name!r}; add the inputs.")
-    return make_rows(inputs, members[name], target_dtype)
+        raise DataError(f"{path} has no member besides the target {text!r}; add the inputs.")
+    targets = tuple(members[name] for name in names)
+    return make_rows(inputs, targets if len(targets) > 1 else targets[0], target_dtype)
 
 
 def _target_name(path: Path, members: dict[str, np.ndarray]) -> str:

@@ -19,27 +19,40 @@ class Rows(NamedTuple):
     """Every row of a source, before it is split."""
 
     inputs: tuple[np.ndarray, ...]
-    target: np.ndarray
+    target: np.ndarray | tuple[np.ndarray, ...]
+    """A tuple where there are several, one a loss."""
     classes: tuple[str, ...] | None = None
 
 
 def make_rows(inputs: Sequence[Any], target: Any, target_dtype: str | None = None) -> Rows:
     """Arrays as models take them: float32 or int64; text labels become class numbers.
 
+    Args:
+        inputs: one array a model input.
+        target: an array, or a tuple of arrays, one a loss, of which none is text.
+        target_dtype: "float32" or "int64" of every target; None: as their own dtypes imply.
+
     Raises:
         DataError: a dtype that cannot be fed, NaN or infinity, or lengths that differ.
     """
-    arrays = tuple(_feedable(array, f"input {index}") for index, array in enumerate(inputs))
+    arrays = tuple(
+        _feedable(array, f"input {index}", booleans=True) for index, array in enumerate(inputs)
+    )
+    if target_dtype not in (None, "float32", "int64"):
+        raise DataError(f"target_dtype={target_dtype!r}: choose 'float32' or 'int64'.")
+    if isinstance(target, tuple):
+        targets = tuple(
+            _as_target(np.asarray(one), target_dtype, f"target {index}")
+            for index, one in enumerate(target)
+        )
+        split = Split(arrays, targets)
+        return Rows(split.inputs, split.targets)
     labels = np.asarray(target)
     classes: tuple[str, ...] | None = None
     if labels.dtype.kind in "US":
         names, labels = np.unique(labels, return_inverse=True)
         classes = tuple(str(name) for name in names)
-    if target_dtype not in (None, "float32", "int64"):
-        raise DataError(f"target_dtype={target_dtype!r}: choose 'float32' or 'int64'.")
-    if target_dtype is not None and labels.dtype.kind in "biuf":
-        labels = labels.astype(target_dtype)
-    split = Split(arrays, _feedable(labels, "the target"))
+    split = Split(arrays, _as_target(labels, target_dtype, "the target"))
     return Rows(split.inputs, split.target, classes)
 
 
@@ -49,14 +62,19 @@ def split_rows(rows: Rows, name: str, test_fraction: float, seed: int) -> Datase
     Raises:
         DataError: the fraction is not in [0, 1), or leaves nothing to train on.
     """
-    count = len(rows.target)
+    whole = Split(rows.inputs, rows.target)
+    count = len(whole)
     test_count = held_out_count(count, test_fraction)
     order = np.random.default_rng(seed).permutation(count)
     # Sorted: the rows keep their order within a split, and a memory map is read forwards.
     test_rows, train_rows = np.sort(order[:test_count]), np.sort(order[test_count:])
-    whole = Split(rows.inputs, rows.target)
-    test = Split(*whole.batch(test_rows)) if test_count else None
-    return Dataset(name, Split(*whole.batch(train_rows)), test, rows.classes)
+    test = _part(whole, test_rows) if test_count else None
+    return Dataset(name, _part(whole, train_rows), test, rows.classes)
+
+
+def _part(whole: Split, rows: np.ndarray) -> Split:
+    batch = whole.batch(rows)
+    return Split(batch.inputs, batch.targets)
 
 
 def held_out_count(count: int, test_fraction: float) -> int:
@@ -99,13 +117,22 @@ def refuse_not_finite(array: np.ndarray, what: str) -> None:
     raise DataError(f"{what} holds {kind} in row {row}; remove or fill such rows before training.")
 
 
-def _feedable(values: Any, what: str) -> np.ndarray:
+def _as_target(labels: np.ndarray, dtype: str | None, what: str) -> np.ndarray:
+    if dtype is not None and labels.dtype.kind in "biuf":
+        labels = labels.astype(dtype)
+    return _feedable(labels, what)
+
+
+def _feedable(values: Any, what: str, *, booleans: bool = False) -> np.ndarray:
+    """`values` as float32 or int64; with `booleans`, those stay so, for masks."""
     try:
         array = np.asarray(values)
     except ValueError as error:
         raise DataError(
             f"{what} is ragged: {error}. Give rows of one shape, for instance by padding."
         ) from None
+    if array.dtype.kind == "b" and booleans:
+        return array
     if array.dtype.kind in "biu":
         array = array.astype(np.int64, copy=False)
     elif array.dtype.kind == "f":

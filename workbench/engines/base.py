@@ -11,6 +11,7 @@ import numpy as np
 
 from workbench.config import TrainingConfig
 from workbench.data import Batch
+from workbench.models import TensorSpec
 
 
 class Availability(NamedTuple):
@@ -36,8 +37,11 @@ class EngineSetup(NamedTuple):
     config: TrainingConfig
     report: Callable[[str], None]
     """Tells the watchers what a long preparation is doing, in a few words."""
-    target_shape: tuple[int, ...] | None = None
-    """Shape of one row's target, for an engine that builds its loss beforehand."""
+    targets: tuple[TensorSpec, ...] | None = None
+    """What batches compare with, for an engine that builds its loss beforehand."""
+    fixed_draws: bool = False
+    """Whether what `gradients` would draw at random, Dropout above all, is a constant instead, the
+    same for every engine."""
 
 
 class Evaluation(NamedTuple):
@@ -45,7 +49,17 @@ class Evaluation(NamedTuple):
 
     loss: float
     output: np.ndarray
-    """The model's first output, float32, (batch, ...)."""
+    """The output that the first loss reads, float32, (batch, ...)."""
+
+
+class Gradients(NamedTuple):
+    """The loss of one batch and what it depends on."""
+
+    loss: float
+    """Of the forward pass in training mode."""
+    gradients: dict[str, np.ndarray]
+    """Of the loss to each parameter that trains, by its name in the model, float32, of its shape.
+    A parameter that the loss does not depend on may be left out."""
 
 
 class Engine(ABC):
@@ -77,6 +91,13 @@ class Engine(ABC):
 
         Returns:
             The loss of the batch before the step, read back.
+        """
+
+    @abstractmethod
+    def gradients(self, batch: Batch) -> Gradients:
+        """Forward and backward in training mode, and no step.
+
+        Weights, optimizer and buffers, running statistics among them, are as they were before.
         """
 
     @abstractmethod

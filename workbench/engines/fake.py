@@ -17,8 +17,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import override
 
 from workbench.data import Batch
-from workbench.engines.base import Availability, Engine, EngineSetup, Evaluation
-from workbench.engines.fake_losses import loss_and_gradient
+from workbench.engines.base import Availability, Engine, EngineSetup, Evaluation, Gradients
+from workbench.engines.fake_losses import loss_and_gradient, the_loss
 from workbench.errors import EngineError
 from workbench.requires_grad import trainable_names
 
@@ -38,6 +38,8 @@ class Behaviour(BaseModel):
     raise_at: int | None = None
     signal_at: tuple[int, str] | None = None
     """Step and name of the signal that the process sends itself, such as "SIGSEGV"."""
+    signal_in_gradients: str | None = None
+    """Name of the signal that the process sends itself when it is asked for gradients."""
     nan_at: int | None = None
     """First step whose loss is not a number."""
     allocate_bytes: int = 0
@@ -89,6 +91,7 @@ class FakeEngine(Engine):
         self.config = setup.config
         self.learning_rate = setup.config.learning_rate
         model = load_saved(setup.model_path)
+        self.loss = the_loss(setup.config.losses, model.outputs[0].name)
         self.output_shape = _sizes(model.outputs[0].shape[1:])
         features = int(np.prod(_sizes(model.inputs[0].shape[1:])))
         outputs = int(np.prod(self.output_shape))
@@ -108,20 +111,30 @@ class FakeEngine(Engine):
     def train_step(self, batch: Batch) -> float:
         self.step += 1
         self._misbehave()
-        features, output = self._forward(batch)
-        loss, gradient = loss_and_gradient(self.config.loss, output, batch.target)
-        flat = gradient.reshape(len(features), -1)
-        gradients = {"linear.weight": features.T @ flat, "linear.bias": flat.sum(axis=0)}
+        loss, gradients = self._gradients(batch)
         for name, parameter in self._trained():
-            self._update(name, parameter, gradients[name].astype(np.float32))
+            self._update(name, parameter, gradients[name])
         if self.behaviour.nan_at is not None and self.step >= self.behaviour.nan_at:
             return float("nan")
         return loss
 
     @override
+    def gradients(self, batch: Batch) -> Gradients:
+        if self.behaviour.signal_in_gradients is not None:
+            os.kill(os.getpid(), signal.Signals[self.behaviour.signal_in_gradients])
+        return self._gradients(batch)
+
+    def _gradients(self, batch: Batch) -> Gradients:
+        features, output = self._forward(batch)
+        loss, gradient = loss_and_gradient(self.loss, output, batch.target)
+        flat = gradient.reshape(len(features), -1)
+        found = {"linear.weight": features.T @ flat, "linear.bias": flat.sum(axis=0)}
+        return Gradients(loss, {name: found[name].astype(np.float32) for name in self.trained})
+
+    @override
     def evaluate(self, batch: Batch) -> Evaluation:
         _, output = self._forward(batch)
-        loss, _ = loss_and_gradient(self.config.loss, output, batch.target)
+        loss, _ = loss_and_gradient(self.loss, output, batch.target)
         return Evaluation(loss, output)
 
     @override

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from typing_extensions import override
 
-from workbench.artifacts import TARGET, Artifacts, generate_from_saved
+from workbench.artifacts import Artifacts, generate_from_saved
 from workbench.config import TrainingConfig
 from workbench.data import Batch
-from workbench.engines.base import Availability, Engine, EngineSetup, Evaluation
+from workbench.data.target_specs import is_row_shape
+from workbench.engines.base import Availability, Engine, EngineSetup, Evaluation, Gradients
 from workbench.engines.training_build import training_build
 from workbench.errors import EngineError
+from workbench.loss import Loss, as_losses
+from workbench.models import TensorSpec
 from workbench.ort.ondevice import TrainingSession
+from workbench.ort.optimizers import gradient_weight_decay
 
 
 class OnDeviceEngine(Engine):
@@ -35,7 +39,7 @@ class OnDeviceEngine(Engine):
         config = setup.config
         artifacts = _artifacts(setup)
         _refuse_small_batch(artifacts, config.batch_size)
-        _refuse_other_target(artifacts, setup.target_shape)
+        _refuse_other_target(artifacts, setup.targets)
         setup.report("loading ONNX Runtime")
         self._session = TrainingSession(
             checkpoint=artifacts.checkpoint,
@@ -47,7 +51,9 @@ class OnDeviceEngine(Engine):
         )
         # ONNX Runtime begins with 0.001 whatever the checkpoint says.
         self._session.set_learning_rate(config.learning_rate)
-        self._parameters = (*artifacts.trainable, *artifacts.frozen)
+        self._trainable, self._frozen = artifacts.trainable, artifacts.frozen
+        self._parameters = (*self._trainable, *self._frozen)
+        self._decay = gradient_weight_decay(config.optimizer, config.effective_weight_decay)
         self._constants = artifacts.constants()
         self._counters: list[str] = artifacts.manifest["counters"]
         self._aliases: dict[str, str] = artifacts.manifest["aliases"]
@@ -56,11 +62,25 @@ class OnDeviceEngine(Engine):
     @override
     def train_step(self, batch: Batch) -> float:
         self._uncounted_steps += 1
-        return self._session.train_step([*batch.inputs, batch.target])
+        return self._session.train_step([*batch.inputs, *batch.targets])
+
+    @override
+    def gradients(self, batch: Batch) -> Gradients:
+        # Running statistics are among what is frozen, and the forward pass writes them.
+        before = {name: self._session.parameter(name) for name in self._frozen}
+        loss = self._session.backward([*batch.inputs, *batch.targets])
+        gradients = {name: self._session.gradient(name) for name in self._trainable}
+        for name, value in before.items():
+            self._session.set_parameter(name, value)
+        if self._decay:
+            # The training model has added it.
+            for name in gradients:
+                gradients[name] -= self._decay * self._session.parameter(name)
+        return Gradients(loss, gradients)
 
     @override
     def evaluate(self, batch: Batch) -> Evaluation:
-        return Evaluation(*self._session.eval_step([*batch.inputs, batch.target]))
+        return Evaluation(*self._session.eval_step([*batch.inputs, *batch.targets]))
 
     @override
     def set_learning_rate(self, learning_rate: float) -> None:
@@ -113,7 +133,8 @@ def _artifacts(setup: EngineSetup) -> Artifacts:
             setup.model_path,
             setup.config,
             path,
-            target_shape=setup.target_shape,
+            targets=setup.targets,
+            fixed_draws=setup.fixed_draws,
             report=setup.report,
         )
     artifacts = Artifacts.load(path)
@@ -125,7 +146,7 @@ def _refuse_other_settings(artifacts: Artifacts, config: TrainingConfig) -> None
     manifest = artifacts.manifest
     patterns = manifest["requires_grad"]
     settings = {
-        "loss": (manifest["loss"], config.loss),
+        "loss": (as_losses(manifest["loss"]), config.losses),
         "optimizer": (manifest["optimizer"]["name"], config.optimizer),
         "weight_decay": (manifest["optimizer"]["weight_decay"], config.effective_weight_decay),
         "requires_grad": (None if patterns is None else tuple(patterns), config.requires_grad),
@@ -133,9 +154,17 @@ def _refuse_other_settings(artifacts: Artifacts, config: TrainingConfig) -> None
     for name, (generated, wanted) in settings.items():
         if generated != wanted:
             raise EngineError(
-                f"The artifacts in {artifacts.directory} were generated with {name}={generated!r}, "
-                f"but the run wants {name}={wanted!r}. Generate them again."
+                f"The artifacts in {artifacts.directory} were generated with "
+                f"{name}={_shown(generated)}, but the run wants {name}={_shown(wanted)}. Generate "
+                "them again."
             )
+
+
+def _shown(setting: Any) -> str:
+    if isinstance(setting, tuple) and all(isinstance(part, Loss) for part in setting):
+        names = [repr(loss.name) if loss.plain else repr(loss) for loss in setting]
+        return ", ".join(names)
+    return repr(setting)
 
 
 def _refuse_small_batch(artifacts: Artifacts, batch_size: int) -> None:
@@ -147,20 +176,24 @@ def _refuse_small_batch(artifacts: Artifacts, batch_size: int) -> None:
         )
 
 
-def _refuse_other_target(artifacts: Artifacts, row_shape: tuple[int, ...] | None) -> None:
-    """Raise an EngineError if a row's target does not fit the loss in the artifacts."""
-    fed = artifacts.manifest["graphs"]["training"]["inputs"]
-    expected = next(value["shape"][1:] for value in fed if value["name"] == TARGET)
-    if row_shape is None:
+def _refuse_other_target(artifacts: Artifacts, targets: tuple[TensorSpec, ...] | None) -> None:
+    """Raise an EngineError if batches' targets do not fit the losses in the artifacts."""
+    if targets is None:
         return
-    # An axis of unknown size is named, or 0.
-    if len(expected) == len(row_shape) and all(
-        isinstance(size, str) or size in (0, given)
-        for size, given in zip(expected, row_shape, strict=True)
-    ):
-        return
-    raise EngineError(
-        f"The loss in {artifacts.directory} takes targets of shape {expected} a row, but those of "
-        f"the dataset have {list(row_shape)}. Generate the artifacts with target_shape="
-        f"{list(row_shape)}, or reshape the target."
-    )
+    fed = {value["name"]: value for value in artifacts.manifest["graphs"]["training"]["inputs"]}
+    for target in targets:
+        expected = fed.get(target.name)
+        given = f"{target.dtype} of shape {list(target.shape[1:])} a row"
+        if expected is None:
+            raise EngineError(
+                f"The loss in {artifacts.directory} takes no {target.name!r}, of which the dataset "
+                f"has {given}. Generate the artifacts with data=, this dataset."
+            )
+        if expected["dtype"] != target.dtype or not is_row_shape(
+            expected["shape"][1:], target.shape[1:]
+        ):
+            raise EngineError(
+                f"The loss in {artifacts.directory} takes targets {expected['dtype']} of shape "
+                f"{expected['shape'][1:]} a row, but those of the dataset are {given}. Generate "
+                "the artifacts with data=, this dataset, or reshape the target."
+            )

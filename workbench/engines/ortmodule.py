@@ -9,7 +9,6 @@ from typing_extensions import override
 
 from workbench.engines.base import Availability, EngineSetup
 from workbench.engines.torch_engine import TorchEngine, as_tensor
-from workbench.engines.torch_losses import first_output
 from workbench.engines.training_build import training_build
 
 if TYPE_CHECKING:
@@ -24,6 +23,7 @@ class ORTModuleEngine(TorchEngine):
 
     name: ClassVar[str] = "ortmodule"
     description: ClassVar[str] = "ONNX Runtime under PyTorch, by ORTModule"
+    draws_in_torch: ClassVar[bool] = False
 
     @classmethod
     @override
@@ -36,7 +36,7 @@ class ORTModuleEngine(TorchEngine):
         setup.report("loading ONNX Runtime")
         from workbench.ort.ortmodule import ORTModule
 
-        self.wrapped = ORTModule(self.module)
+        self.wrapped = ORTModule(self.module, fixed_draws=setup.fixed_draws)
         setup.report("exporting the model and building its gradient")
         size = setup.config.batch_size
         self.wrapped.build_for(
@@ -47,8 +47,8 @@ class ORTModuleEngine(TorchEngine):
         setup.report(f"ONNX Runtime's passes use {used} of {setup.config.threads} threads")
 
     @override
-    def batch_loss(self, inputs: tuple[Tensor, ...], target: Tensor) -> Tensor:
-        return self.loss(first_output(self.wrapped(*inputs)), target)
+    def batch_loss(self, inputs: tuple[Tensor, ...], targets: tuple[Tensor, ...]) -> Tensor:
+        return self.loss(self.wrapped(*inputs), targets)
 
 
 def _rows(array: np.ndarray, count: int) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from typing_extensions import override
 
 from workbench.engines.base import Availability, EngineSetup
+from workbench.engines.fixed_draws import turn_dropout_off
 from workbench.engines.torch_engine import TorchEngine
 
 if TYPE_CHECKING:
@@ -28,6 +29,8 @@ class PyTorchCompileEngine(TorchEngine):
 
     name: ClassVar[str] = "pytorch-compile"
     description: ClassVar[str] = "PyTorch, compiled by torch.compile"
+    draws_in_torch: ClassVar[bool] = False
+    """Its kernels draw for themselves."""
 
     @classmethod
     @override
@@ -49,11 +52,13 @@ class PyTorchCompileEngine(TorchEngine):
         import torch
 
         setup.report("preparing torch.compile")
+        if setup.fixed_draws:
+            turn_dropout_off(self.module)
         self.compiled_loss = torch.compile(super().batch_loss)
 
     @override
-    def batch_loss(self, inputs: tuple[Tensor, ...], target: Tensor) -> Tensor:
-        return self.compiled_loss(inputs, target)
+    def batch_loss(self, inputs: tuple[Tensor, ...], targets: tuple[Tensor, ...]) -> Tensor:
+        return self.compiled_loss(inputs, targets)
 
 
 def _compiler() -> str | None:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import importlib.util
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from typing_extensions import override
 
 from workbench.data import Batch
-from workbench.engines.base import Availability, Engine, EngineSetup, Evaluation
-from workbench.engines.torch_losses import first_output, loss_function
+from workbench.engines.base import Availability, Engine, EngineSetup, Evaluation, Gradients
+from workbench.engines.fixed_draws import fixed_draws
+from workbench.engines.torch_losses import TotalLoss
 from workbench.errors import EngineError
+from workbench.models.modes import modes_kept
 from workbench.requires_grad import trainable_names
 
 if TYPE_CHECKING:
@@ -28,6 +32,9 @@ class TorchEngine(Engine):
     (`batch_loss`); the optimizer step, evaluation and weights are the same for all of them, so a
     comparison of two such engines compares nothing but forward and backward.
     """
+
+    draws_in_torch: ClassVar[bool] = True
+    """Whether PyTorch draws, eagerly, what is random in the forward pass."""
 
     @classmethod
     @override
@@ -52,44 +59,61 @@ class TorchEngine(Engine):
         torch.manual_seed(config.seed)
         setup.report("building the model")
         self.model = load_saved(setup.model_path)
+        for notice in self.model.notices:
+            setup.report(notice)
         self.module: nn.Module = self.model.module()
         freeze(self.module, config.requires_grad)
-        self.loss = loss_function(config.loss)
+        names = [spec.name for spec in self.model.outputs]
+        self.loss = TotalLoss(config.losses, names, setup.model_path)
         self.optimizer = make_optimizer(self.module, config)
+        self._fixed_draws = setup.fixed_draws and self.draws_in_torch
         self.prepare(setup)
-        self.module.train()
 
     def prepare(self, setup: EngineSetup) -> None:
         """Whatever the subclass needs before the first step."""
 
-    def batch_loss(self, inputs: tuple[Tensor, ...], target: Tensor) -> Tensor:
+    def batch_loss(self, inputs: tuple[Tensor, ...], targets: tuple[Tensor, ...]) -> Tensor:
         """The loss of a batch, a scalar with a gradient."""
-        return self.loss(first_output(self.module(*inputs)), target)
+        return self.loss(self.module(*inputs), targets)
 
     @override
     def train_step(self, batch: Batch) -> float:
         from torch.autograd import backward
 
-        inputs, target = as_tensors(batch)
-        loss = self.batch_loss(inputs, target)
+        inputs, targets = as_tensors(batch)
+        loss = self.batch_loss(inputs, targets)
         backward(loss)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
         return loss.item()
 
     @override
+    def gradients(self, batch: Batch) -> Gradients:
+        from torch.autograd import backward
+
+        inputs, targets = as_tensors(batch)
+        draws = fixed_draws() if self._fixed_draws else nullcontext()
+        with buffers_kept(self.module), draws:
+            loss = self.batch_loss(inputs, targets)
+            backward(loss)
+        gradients = {
+            name: parameter.grad.detach().numpy().copy()
+            for name, parameter in self.module.named_parameters()
+            if parameter.grad is not None
+        }
+        self.optimizer.zero_grad(set_to_none=True)
+        return Gradients(loss.item(), gradients)
+
+    @override
     def evaluate(self, batch: Batch) -> Evaluation:
         import torch
 
-        inputs, target = as_tensors(batch)
-        self.module.eval()
-        try:
-            with torch.no_grad():
-                output = first_output(self.module(*inputs))
-                loss = self.loss(output, target).item()
-        finally:
-            self.module.train()
-        return Evaluation(loss, output.to(torch.float32).numpy())
+        inputs, targets = as_tensors(batch)
+        with modes_kept(self.module), torch.no_grad():
+            self.module.eval()
+            outputs = self.module(*inputs)
+            loss = self.loss(outputs, targets).item()
+        return Evaluation(loss, self.loss.read_first(outputs).to(torch.float32).numpy())
 
     @override
     def set_learning_rate(self, learning_rate: float) -> None:
@@ -118,6 +142,20 @@ class TorchEngine(Engine):
                     )
                 # In place, so that whoever holds the parameter's storage sees the new values.
                 own[name].copy_(torch.from_numpy(np.array(array)))
+
+
+@contextmanager
+def buffers_kept(module: nn.Module) -> Iterator[None]:
+    """Give the buffers of `module` their values back afterwards."""
+    import torch
+
+    before = [(buffer, buffer.clone()) for buffer in module.buffers()]
+    try:
+        yield
+    finally:
+        with torch.no_grad():
+            for buffer, value in before:
+                buffer.copy_(value)
 
 
 def freeze(module: nn.Module, patterns: tuple[str, ...] | None) -> None:
@@ -153,10 +191,10 @@ def make_optimizer(module: nn.Module, config: TrainingConfig) -> Optimizer:
     return made
 
 
-def as_tensors(batch: Batch) -> tuple[tuple[Tensor, ...], Tensor]:
-    """Inputs and target of the batch as tensors."""
+def as_tensors(batch: Batch) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
+    """Inputs and targets of the batch as tensors."""
     inputs = tuple(as_tensor(array) for array in batch.inputs)
-    return inputs, as_tensor(batch.target)
+    return inputs, tuple(as_tensor(array) for array in batch.targets)
 
 
 def as_tensor(array: np.ndarray) -> Tensor:

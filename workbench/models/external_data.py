@@ -4,16 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.errors import ModelError
+from workbench.models.tensor_data import is_outside, point_to, tensor_bytes
 
 if TYPE_CHECKING:
     import onnx
 
 
+MOST_BYTES_READ = 1 << 30
+"""Of external data; where there is more, what is large is only mapped into memory."""
+
+LARGE_BYTES = 1 << 20
+
+
 def read_external_data(model: onnx.ModelProto, path: Path) -> None:
-    """Read every external tensor of `model`, which was parsed from `path`, into the model.
+    """Read the external tensors of `model`, which was parsed from `path`, into the model.
+
+    Where they come to more than `MOST_BYTES_READ`, the large initializers stay where they are, and
+    their location becomes an absolute path.
 
     Raises:
         ModelError: a file is missing, too short, or lies outside the folder of `path`, be it by an
@@ -21,15 +31,37 @@ def read_external_data(model: onnx.ModelProto, path: Path) -> None:
     """
     import onnx
 
-    for tensor in every_tensor(model):
-        if tensor.data_location == onnx.TensorProto.EXTERNAL:
-            fields = {entry.key: entry.value for entry in tensor.external_data}
-            tensor.raw_data = _read(tensor, fields, path)
-            tensor.data_location = onnx.TensorProto.DEFAULT
-            tensor.ClearField("external_data")
+    outside = [tensor for tensor in every_tensor(model) if is_outside(tensor)]
+    places = [_place(tensor, path) for tensor in outside]
+    large: set[int] = set()
+    if sum(place.length for place in places) > MOST_BYTES_READ:
+        large = {id(t) for t in model.graph.initializer if tensor_bytes(t) > LARGE_BYTES}
+    for tensor, place in zip(outside, places, strict=True):
+        if id(tensor) in large:
+            if place.length != tensor_bytes(tensor):
+                raise ModelError(
+                    f"Tensor {tensor.name!r} of {path} is damaged: {place.length:,} bytes are not "
+                    f"what its shape {list(tensor.dims)} takes."
+                )
+            point_to(tensor, place.file.resolve(), place.offset, place.length)
+            continue
+        with place.file.open("rb") as content:
+            content.seek(place.offset)
+            tensor.raw_data = content.read(place.length)
+        tensor.data_location = onnx.TensorProto.DEFAULT
+        tensor.ClearField("external_data")
 
 
-def _read(tensor: onnx.TensorProto, fields: dict[str, str], path: Path) -> bytes:
+class Place(NamedTuple):
+    """Where the numbers of a tensor are."""
+
+    file: Path
+    offset: int
+    length: int
+
+
+def _place(tensor: onnx.TensorProto, path: Path) -> Place:
+    fields = {entry.key: entry.value for entry in tensor.external_data}
     what = f"Tensor {tensor.name!r} of {path}"
     location = fields.get("location", "")
     file = _inside(location, path.absolute().parent, what)
@@ -45,9 +77,7 @@ def _read(tensor: onnx.TensorProto, fields: dict[str, str], path: Path) -> bytes
             f"{what} is truncated: it should be the {length:,} bytes at {offset:,} of "
             f"{location!r}, which has {size:,}. Copy or export the model again."
         )
-    with file.open("rb") as content:
-        content.seek(offset)
-        return content.read(length)
+    return Place(file, offset, length)
 
 
 def _inside(location: str, folder: Path, what: str) -> Path:

@@ -12,7 +12,8 @@ import numpy as np
 from typing_extensions import override
 
 from workbench.errors import ModelError, nearest
-from workbench.models.example_inputs import as_example_arrays, read_arrays, write_arrays
+from workbench.models.dynamic_axes import DynamicAxes
+from workbench.models.example_inputs import as_examples, read_arrays, write_arrays
 from workbench.models.module_source import ModuleSource
 from workbench.models.module_specs import ModuleSpecs
 from workbench.models.search_path import add_to_search_path, search_entry
@@ -46,21 +47,29 @@ class FactorySource(ModuleSource):
         self._search_path = search_path
 
     @classmethod
-    def of(cls, factory: str, seed: int, example_inputs: Any) -> FactorySource:
+    def of(
+        cls,
+        factory: str,
+        seed: int,
+        example_inputs: Any,
+        dynamic_axes: DynamicAxes | None = None,
+    ) -> FactorySource:
         """A source that calls `factory`, as found from the working directory or `sys.path`.
 
         Args:
             factory: "package.module:factory"; returns a module, or (module, example inputs).
             seed: at which torch's CPU generator stands when it is called.
             example_inputs: in place of the factory's own.
+            dynamic_axes: by the name of an input: names of axes of any size beside the batch.
 
         Raises:
             ModelError: it cannot be imported or called, or returns something else.
         """
         module, own_examples = _call(factory, seed, str(Path.cwd()))
-        examples = as_example_arrays(own_examples if example_inputs is None else example_inputs)
+        examples = as_examples(own_examples if example_inputs is None else example_inputs)
         entry = search_entry(factory.partition(":")[0])
-        return cls(factory, seed, ModuleSpecs.of(module, examples), examples, entry)
+        specs = ModuleSpecs.of(module, examples, dynamic_axes)
+        return cls(factory, seed, specs, examples.arrays, entry)
 
     @property
     @override
@@ -71,6 +80,16 @@ class FactorySource(ModuleSource):
     @override
     def outputs(self) -> tuple[TensorSpec, ...]:
         return self._specs.outputs
+
+    @property
+    @override
+    def keywords(self) -> tuple[str, ...]:
+        return self._specs.keywords
+
+    @property
+    @override
+    def notices(self) -> tuple[str, ...]:
+        return self._specs.notices
 
     @override
     def build(self) -> torch.nn.Module:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.errors import ModelError
+from workbench.models.large_file import without_initializers, write_onnx
 
 if TYPE_CHECKING:
     import onnx
@@ -21,33 +21,44 @@ def write_inference_model(
     """Write an inference model again with the given weights in place of its own.
 
     Initializers without an entry in `weights` keep their values, and entries without an
-    initializer (a counter such as `num_batches_tracked`) are left out. The file is whole or absent.
+    initializer (a counter such as `num_batches_tracked`) are left out. The file is whole or absent;
+    above 2 GB a second one holds the weights. `source` stays as it is.
 
     Raises:
         ModelError: a weight has another shape than its initializer.
     """
     import onnx
-    from onnx import numpy_helper
 
     model = onnx.load(source) if isinstance(source, Path) else source
+    return write_onnx(with_weights(model, weights), path)
+
+
+def with_weights(model: onnx.ModelProto, weights: Mapping[str, np.ndarray]) -> onnx.ModelProto:
+    """A copy of `model` with the given weights in place of its own; itself where none are given.
+
+    Raises:
+        ModelError: a weight has another shape than its initializer.
+    """
+    if not weights:
+        return model
+    made = without_initializers(model)
     for initializer in model.graph.initializer:
         value = weights.get(initializer.name)
         if value is None:
-            continue
-        if tuple(initializer.dims) != value.shape:
-            raise ModelError(
-                f"Weight {initializer.name!r} has shape {list(value.shape)}, but the model has "
-                f"{list(initializer.dims)}. Use weights of this very model."
-            )
-        dtype = onnx.helper.tensor_dtype_to_np_dtype(initializer.data_type)
-        initializer.CopyFrom(
-            numpy_helper.from_array(np.ascontiguousarray(value, dtype=dtype), initializer.name)
+            made.graph.initializer.append(initializer)
+        else:
+            made.graph.initializer.append(_with_values(initializer, value))
+    return made
+
+
+def _with_values(initializer: onnx.TensorProto, value: np.ndarray) -> onnx.TensorProto:
+    import onnx
+    from onnx import numpy_helper
+
+    if tuple(initializer.dims) != value.shape:
+        raise ModelError(
+            f"Weight {initializer.name!r} has shape {list(value.shape)}, but the model has "
+            f"{list(initializer.dims)}. Use weights of this very model."
         )
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        onnx.save(model, temporary)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-    return path
+    dtype = onnx.helper.tensor_dtype_to_np_dtype(initializer.data_type)
+    return numpy_helper.from_array(np.asarray(value, dtype, order="C"), initializer.name)

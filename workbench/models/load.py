@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
 from workbench.errors import ModelError
-from workbench.models.example_inputs import as_example_arrays
+from workbench.models.dynamic_axes import DynamicAxes
+from workbench.models.example_inputs import as_examples
 from workbench.models.factory_source import FACTORY, FactorySource
 from workbench.models.memory_source import MemorySource
 from workbench.models.model import Model
@@ -23,6 +24,7 @@ def load_model(
     source: str | Path | torch.nn.Module,
     *,
     example_inputs: Any = None,
+    dynamic_axes: DynamicAxes | None = None,
     name: str | None = None,
     seed: int = 0,
     weights: str | Path | None = None,
@@ -35,7 +37,10 @@ def load_model(
             returns an `nn.Module` or (`nn.Module`, example inputs), looked for in the working
             directory and where Python finds packages.
         example_inputs: for a module: an array, a tensor or a tuple of them, one an argument of
-            `forward`, whose first axis is the batch. Floats become float32, integers int64.
+            `forward`, or a dict by the names of arguments. The first axis is the batch. Floats
+            become float32, integers int64.
+        dynamic_axes: for a module: names of the axes of its inputs that have any size beside the
+            batch, such as {"input_ids": {1: "sequence"}}; axes of one name have one size.
         name: what runs and figures call it; None: taken from the source.
         seed: of the initial weights of a sample or a factory, 0 or more.
         weights: a .safetensors file, or a state dict that torch.save wrote, to start from.
@@ -44,15 +49,17 @@ def load_model(
         ModelError: the source is unknown, missing, damaged, too new or otherwise cannot be used;
             or the weights do not fit it.
     """
-    model = _load(source, example_inputs, name, seed)
+    model = _load(source, example_inputs, dynamic_axes, name, seed)
     if weights is not None:
         model = model.with_weights(read_weights_file(Path(weights)), str(weights))
     return model
 
 
-def _load(source: Any, example_inputs: Any, name: str | None, seed: int) -> Model:
+def _load(
+    source: Any, example_inputs: Any, dynamic_axes: DynamicAxes | None, name: str | None, seed: int
+) -> Model:
     if _is_module(source):
-        memory = MemorySource.of(source, as_example_arrays(example_inputs))
+        memory = MemorySource.of(source, as_examples(example_inputs), dynamic_axes)
         return Model(memory, name=name or type(source).__name__)
     if not isinstance(source, str | Path):
         raise ModelError(
@@ -61,11 +68,12 @@ def _load(source: Any, example_inputs: Any, name: str | None, seed: int) -> Mode
         )
     path = Path(source)
     if isinstance(source, str) and FACTORY.fullmatch(source):
-        factory = FactorySource.of(source, seed, example_inputs)
+        factory = FactorySource.of(source, seed, example_inputs, dynamic_axes)
         return Model(factory, name=name or source.rpartition(":")[2])
-    if example_inputs is not None:
+    if example_inputs is not None or dynamic_axes is not None:
+        given = "example_inputs" if example_inputs is not None else "dynamic_axes"
         raise ModelError(
-            f"example_inputs are for an nn.Module or a factory; {str(source)!r} knows its inputs."
+            f"{given} are for an nn.Module or a factory; {str(source)!r} knows its inputs."
         )
     if path.suffix in TORCH_SUFFIXES or path.suffix == ".safetensors":
         refuse_as_model(path)

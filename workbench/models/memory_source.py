@@ -14,7 +14,9 @@ import numpy as np
 from typing_extensions import override
 
 from workbench.errors import ModelError
-from workbench.models.example_inputs import read_arrays, write_arrays
+from workbench.models.dynamic_axes import DynamicAxes
+from workbench.models.example_inputs import Examples, read_arrays, write_arrays
+from workbench.models.module_pickle import dump_module
 from workbench.models.module_source import ModuleSource
 from workbench.models.module_specs import ModuleSpecs
 from workbench.models.search_path import add_to_search_path, search_entry
@@ -53,7 +55,9 @@ class MemorySource(ModuleSource):
         self._search_path: tuple[str, ...] = ()
 
     @classmethod
-    def of(cls, module: torch.nn.Module, examples: tuple[np.ndarray, ...]) -> MemorySource:
+    def of(
+        cls, module: torch.nn.Module, examples: Examples, dynamic_axes: DynamicAxes | None = None
+    ) -> MemorySource:
         """A source that keeps a copy of `module` as it is now, on the CPU."""
         try:
             snapshot = copy.deepcopy(module).cpu()
@@ -62,7 +66,8 @@ class MemorySource(ModuleSource):
                 f"{type(module).__name__} cannot be copied: {error}. Give a factory instead, as "
                 '"package.module:factory".'
             ) from error
-        return cls(ModuleSpecs.of(snapshot, examples), examples, snapshot=snapshot)
+        specs = ModuleSpecs.of(snapshot, examples, dynamic_axes)
+        return cls(specs, examples.arrays, snapshot=snapshot)
 
     @property
     @override
@@ -73,6 +78,16 @@ class MemorySource(ModuleSource):
     @override
     def outputs(self) -> tuple[TensorSpec, ...]:
         return self._specs.outputs
+
+    @property
+    @override
+    def keywords(self) -> tuple[str, ...]:
+        return self._specs.keywords
+
+    @property
+    @override
+    def notices(self) -> tuple[str, ...]:
+        return self._specs.notices
 
     @override
     def build(self) -> torch.nn.Module:
@@ -89,11 +104,9 @@ class MemorySource(ModuleSource):
 
     @override
     def write(self, folder: Path) -> dict[str, Any]:
-        import cloudpickle
-
         module = self._kept()
         try:
-            content = cloudpickle.dumps(module)
+            content = dump_module(module)
         except Exception as error:
             raise ModelError(
                 f"{type(module).__name__} cannot cross to a worker process: {error}. Give a "

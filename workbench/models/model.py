@@ -18,6 +18,7 @@ from workbench.models.source import Source
 from workbench.models.specs import Layer, ParameterSpec, TensorSpec
 
 if TYPE_CHECKING:
+    import onnx
     import torch
 
 FORMAT_VERSION = 1
@@ -72,6 +73,11 @@ class Model:
     def has_module(self) -> bool:
         """Whether there is an `nn.Module` behind it; False for a model that came as ONNX."""
         return self._source.has_module
+
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What was changed of it to make it trainable, a sentence each."""
+        return self._source.notices
 
     @property
     def pickle_sha256(self) -> str | None:
@@ -166,6 +172,18 @@ class Model:
         """
         self._refuse_unknown(weights or {})
         return self._source.export(Path(path), {**self._initial, **(weights or {})})
+
+    def graph(self) -> onnx.ModelProto:
+        """The graph of a model that came as ONNX, with the initial weights.
+
+        Tensors of a model over 2 GB may lie in a file outside, by its absolute path.
+
+        Raises:
+            ModelError: there is a module behind it; `workbench.artifacts` exports that.
+        """
+        from workbench.models.inference_model import with_weights
+
+        return with_weights(self._source.graph(), self._initial)
 
     def _refuse_unknown(self, weights: Mapping[str, np.ndarray]) -> None:
         own = self.weights() if weights else {}

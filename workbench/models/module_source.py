@@ -12,10 +12,15 @@ import numpy as np
 from typing_extensions import override
 
 from workbench.errors import ModelError
+from workbench.models.dynamic_axes import dynamic_axes_of
+from workbench.models.keyword_arguments import take_inputs_in_order
+from workbench.models.modes import put_in_training
+from workbench.models.parameter_dtypes import refuse_untrainable_state, train_in_float32
 from workbench.models.source import Source
 from workbench.models.specs import Layer, ParameterSpec
 
 if TYPE_CHECKING:
+    import onnx
     import torch
 
 
@@ -24,6 +29,11 @@ class ModuleSource(Source):
 
     has_module: ClassVar[bool] = True
 
+    @property
+    def keywords(self) -> tuple[str, ...]:
+        """The argument of `forward` that each input is for; empty where they go by position."""
+        return ()
+
     @abstractmethod
     def build(self) -> torch.nn.Module:
         """A fresh module with the initial weights, in whatever mode."""
@@ -31,8 +41,14 @@ class ModuleSource(Source):
     @override
     def module(self) -> torch.nn.Module:
         module = self.build()
+        train_in_float32(module)
         refuse_untrainable_state(module)
-        return module.train()
+        take_inputs_in_order(module, self.keywords)
+        return put_in_training(module)
+
+    @override
+    def graph(self) -> onnx.ModelProto:
+        raise ModelError("There is an nn.Module behind this model and no graph yet; export it.")
 
     @cached_property
     def _parameters(self) -> dict[str, ParameterSpec]:
@@ -66,24 +82,7 @@ class ModuleSource(Source):
             self.example_inputs(),
             input_names=[spec.name for spec in self.inputs],
             output_names=[spec.name for spec in self.outputs],
+            dynamic_axes=dynamic_axes_of(self.inputs),
             training=False,
         )
         return write_inference_model(model, weights, path)
-
-
-def refuse_untrainable_state(module: torch.nn.Module) -> None:
-    """Raise a ModelError for parameters that no engine here can hold: only float32 on the CPU."""
-    import torch
-
-    for name, value in module.named_parameters():
-        if isinstance(value, torch.nn.parameter.UninitializedParameter):
-            raise ModelError(
-                f"Parameter {name!r} is not initialised yet (a lazy layer); run the module once "
-                "on example inputs before you load it."
-            )
-        if value.dtype != torch.float32:
-            dtype = str(value.dtype).removeprefix("torch.")
-            raise ModelError(
-                f"Parameter {name!r} is {dtype}; the workbench trains float32. "
-                "Convert the module first, with module.float()."
-            )

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from workbench.errors import ModelError
+from workbench.models.dynamic_axes import BATCH, DynamicAxes, input_shapes
+from workbench.models.example_inputs import Examples
+from workbench.models.flattened_outputs import output_names
 from workbench.models.forward_pass import trace_shapes
-from workbench.models.module_source import refuse_untrainable_state
+from workbench.models.keyword_arguments import take_inputs_in_order
+from workbench.models.modes import modes_kept
+from workbench.models.parameter_dtypes import refuse_untrainable_state, train_in_float32
 from workbench.models.specs import TensorSpec
 
 if TYPE_CHECKING:
@@ -22,43 +25,53 @@ class ModuleSpecs(NamedTuple):
 
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
+    keywords: tuple[str, ...] = ()
+    """The argument of `forward` that each input is for; empty where they go by position."""
+    notices: tuple[str, ...] = ()
+    """What was changed to make the module trainable."""
 
     @classmethod
-    def of(cls, module: torch.nn.Module, examples: Sequence[np.ndarray]) -> ModuleSpecs:
+    def of(
+        cls, module: torch.nn.Module, examples: Examples, dynamic_axes: DynamicAxes | None = None
+    ) -> ModuleSpecs:
         """Learn the specs from the signature of `forward` and from running it.
+
+        Args:
+            module: half-precision parameters of it become float32.
+            examples: what to run it on.
+            dynamic_axes: by the name of an input: names of axes of any size beside the batch.
 
         Raises:
             ModelError: `forward` fails, or its first output has no batch axis first.
         """
+        notices = train_in_float32(module)
         refuse_untrainable_state(module)
-        mode = module.training
-        outputs = trace_shapes(module, examples).outputs
-        module.train(mode)
-        first_shape = outputs[0][0]
-        if first_shape[:1] != ("batch",):
+        arguments = examples.keywords or _input_names(module, len(examples.arrays))
+        shapes = input_shapes(arguments, examples.arrays, dynamic_axes)
+        hook = take_inputs_in_order(module, examples.keywords)
+        try:
+            with modes_kept(module):
+                outputs = trace_shapes(module, examples.arrays, input_shapes=shapes).outputs
+        finally:
+            if hook is not None:
+                hook.remove()
+        first_shape = outputs[0].shape
+        if first_shape[:1] != (BATCH,):
             raise ModelError(
                 f"The first output of {type(module).__name__} has shape {list(first_shape)}; its "
                 "first axis must be the batch. Return predictions, not a loss."
             )
         taken = set(dict(module.named_parameters())) | set(dict(module.named_buffers()))
-        inputs = [
-            TensorSpec(name, ("batch", *array.shape[1:]), array.dtype.name)
-            for name, array in zip(_input_names(module, len(examples)), examples, strict=True)
-        ]
-        inputs = [spec._replace(name=_unused(spec.name, taken)) for spec in inputs]
-        taken |= {spec.name for spec in inputs}
-        numbers = [""] if len(outputs) == 1 else [f"_{index}" for index in range(len(outputs))]
-        return cls(
-            tuple(inputs),
-            tuple(
-                TensorSpec(_unused(f"output{number}", taken), shape, dtype)
-                for number, (shape, dtype) in zip(numbers, outputs, strict=True)
-            ),
-        )
+        inputs, named = [], []
+        for name, shape, array in zip(arguments, shapes, examples.arrays, strict=True):
+            inputs.append(TensorSpec(_unused(name, taken), shape, array.dtype.name))
+        for name, output in zip(output_names([o.path for o in outputs]), outputs, strict=True):
+            named.append(TensorSpec(_unused(name, taken), output.shape, output.dtype))
+        return cls(tuple(inputs), tuple(named), examples.keywords, notices)
 
     def to_json(self) -> dict[str, Any]:
         """A record for JSON."""
-        return {"inputs": self.inputs, "outputs": self.outputs}
+        return self._asdict()
 
     @classmethod
     def from_json(cls, record: Mapping[str, Any]) -> ModuleSpecs:
@@ -66,6 +79,8 @@ class ModuleSpecs(NamedTuple):
         return cls(
             tuple(TensorSpec.from_json(spec) for spec in record["inputs"]),
             tuple(TensorSpec.from_json(spec) for spec in record["outputs"]),
+            tuple(record.get("keywords", ())),
+            tuple(record.get("notices", ())),
         )
 
 
@@ -78,7 +93,8 @@ def _input_names(module: torch.nn.Module, count: int) -> list[str]:
 
 
 def _unused(name: str, taken: set[str]) -> str:
-    """`name`, or a variant of it that no parameter or other value has."""
+    """`name`, or a variant of it that no parameter or other value has; it is taken then."""
     while name in taken:
         name = f"{name}_"
+    taken.add(name)
     return name

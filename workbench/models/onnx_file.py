@@ -6,20 +6,26 @@ Nothing here runs a model or reads outside the file's folder.
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.errors import ModelError
-from workbench.models.external_data import every_tensor, read_external_data
+from workbench.models.external_data import LARGE_BYTES, every_tensor, read_external_data
+from workbench.models.half_precision import make_float32
+from workbench.models.large_file import MAX_BYTES, without_initializers
+from workbench.models.onnx_constants import lift_constants
+from workbench.models.onnx_graph import graph_inputs
+from workbench.models.onnx_nodes import check_operators, sort_nodes
+from workbench.models.onnx_opset import converted, opset_of, refuse_unknown_opset
+from workbench.models.tensor_data import is_outside, tensor_bytes
 
 if TYPE_CHECKING:
     import onnx
 
 MAX_IR_VERSION = 10
-MAX_OPSET = 21
 """The newest that onnxruntime-training 1.19.2 loads."""
 
-MAX_BYTES = 2**31 - 1
-"""Protocol buffers hold no more than this."""
+MIN_IR_VERSION = 8
+"""Below, graphs lack what the opsets that they are converted to may use."""
 
 OTHER_FORMATS = {
     b"PK\x03\x04": "a zip archive, such as PyTorch's .pt",
@@ -32,31 +38,106 @@ OTHER_FORMATS = {
 """What the first bytes of a file that is not ONNX tell."""
 
 
-def read_onnx(path: Path) -> onnx.ModelProto:
-    """The checked model in `path`, external data read into it, shapes inferred where they can be.
+class OnnxFile(NamedTuple):
+    """An ONNX model as it was read and made one that can be trained."""
+
+    model: onnx.ModelProto
+    """Checked; in an opset and IR version that ONNX Runtime's training takes, without functions,
+    its weights initializers. The largest may lie in a file outside, by its absolute path."""
+    notices: tuple[str, ...]
+    """What was changed of the model that its author would want to know, a sentence each."""
+
+
+def read_onnx(path: Path) -> OnnxFile:
+    """The checked model in `path`, shapes inferred where they can be.
 
     Raises:
-        ModelError: the file is missing, not ONNX, truncated, too new, invalid, too large, or
+        ModelError: the file is missing, not ONNX, truncated, too old or too new, invalid, or
             refers to external data that is missing or lies outside its folder.
     """
-    import onnx
-
     if not path.is_file():
         what = "is a folder, not a file" if path.is_dir() else "does not exist"
         raise ModelError(f"{path} {what}; check the path, relative to {Path.cwd()}.")
     if path.stat().st_size > MAX_BYTES:
-        raise ModelError(f"{path} is larger than 2 GB, which no ONNX file can be.")
+        raise ModelError(
+            f"{path} is larger than 2 GB, which no ONNX file can be: save the model with its "
+            "tensors as external data."
+        )
     model = _parse(path)
-    _refuse_newer(path, model)
+    name = str(path)
+    refuse_unknown_opset(model, name)
     read_external_data(model, path)
     _check_sizes(path, model)
+    check_operators(model, opset_of(model), name)
+    model = _plain(model)
+    notices = make_float32(model)
+    sort_nodes(model.graph, name)
+    model = _checked(model, path)
+    lift_constants(model)
+    return OnnxFile(model, notices)
+
+
+def _plain(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The same model without functions, of an IR version that is read, its initializers no inputs.
+
+    Before IR version 4 initializers are inputs as well. What a version above 10 adds to a graph of
+    these opsets, hints on which device a node runs, is left out.
+    """
+    import onnx_ir.passes.common as passes
+    from onnx_ir import serde
+
+    if model.functions:
+        inlined = serde.deserialize_model(model)
+        passes.InlinePass()(inlined)
+        model = serde.serialize_model(inlined)
+    fed = graph_inputs(model)
+    if len(fed) < len(model.graph.input):
+        copies = [type(value).FromString(value.SerializeToString()) for value in fed]
+        del model.graph.input[:]
+        model.graph.input.extend(copies)
+    for named in (*model.opset_import, *model.graph.node):
+        if named.domain == "ai.onnx":
+            named.domain = ""
+    model.ir_version = min(max(model.ir_version, MIN_IR_VERSION), MAX_IR_VERSION)
+    return model
+
+
+def _checked(model: onnx.ModelProto, path: Path) -> onnx.ModelProto:
+    """`model` checked, converted and with inferred shapes, its large weights left out meanwhile.
+
+    The checker and the converter copy what they are given, and none takes more than 2 GB.
+    """
+    import onnx
+
+    small = without_initializers(model)
+    order = [tensor.name for tensor in model.graph.initializer]
+    large = {}
+    for tensor in model.graph.initializer:
+        if tensor_bytes(tensor) < LARGE_BYTES:
+            small.graph.initializer.append(tensor)
+        else:
+            large[tensor.name] = tensor
+            small.graph.input.append(
+                onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+            )
     try:
         # First, since the checker refuses a graph output whose shape is left to be inferred.
-        inferred: onnx.ModelProto = onnx.shape_inference.infer_shapes(model)
+        inferred = onnx.shape_inference.infer_shapes(small)
         onnx.checker.check_model(inferred, full_check=True)
     except Exception as error:  # the checker's own classes, and RuntimeError from its C++ code
         raise ModelError(f"{path} is not a valid ONNX model: {_first_lines(error)}") from error
-    return inferred
+    made = converted(inferred, str(path))
+    checked = without_initializers(made)
+    held = {tensor.name: tensor for tensor in made.graph.initializer}
+    added = [name for name in held if name not in order]
+    for name in (*order, *added):
+        if name in large or name in held:
+            checked.graph.initializer.append(large.get(name) or held[name])
+    fed = [value for value in checked.graph.input if value.name not in large]
+    copies = [type(value).FromString(value.SerializeToString()) for value in fed]
+    del checked.graph.input[:]
+    checked.graph.input.extend(copies)
+    return checked
 
 
 def _check_sizes(path: Path, model: onnx.ModelProto) -> None:
@@ -64,6 +145,8 @@ def _check_sizes(path: Path, model: onnx.ModelProto) -> None:
     from onnx import numpy_helper
 
     for tensor in every_tensor(model):
+        if is_outside(tensor):
+            continue
         try:
             numpy_helper.to_array(tensor)
         except Exception as error:  # whatever damaged fields bring about
@@ -94,19 +177,6 @@ def _parse(path: Path) -> onnx.ModelProto:
     if not model.HasField("graph") or not model.ir_version:
         raise ModelError(f"{path} is not an ONNX file: it holds no graph.")
     return model
-
-
-def _refuse_newer(path: Path, model: onnx.ModelProto) -> None:
-    way_out = (
-        f"ONNX Runtime's training reads up to IR version {MAX_IR_VERSION} and opset {MAX_OPSET}: "
-        f"export it again with opset_version={MAX_OPSET} or lower and onnx 1.17, or convert it "
-        "with onnx.version_converter."
-    )
-    if model.ir_version > MAX_IR_VERSION:
-        raise ModelError(f"{path} has IR version {model.ir_version}, which is too new. {way_out}")
-    for opset in model.opset_import:
-        if opset.domain in ("", "ai.onnx") and opset.version > MAX_OPSET:
-            raise ModelError(f"{path} has opset {opset.version}, which is too new. {way_out}")
 
 
 def _first_lines(error: Exception) -> str:

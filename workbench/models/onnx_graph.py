@@ -9,6 +9,7 @@ import numpy as np
 
 from workbench.errors import ModelError
 from workbench.models.specs import ParameterSpec, TensorSpec
+from workbench.models.tensor_data import tensor_array
 
 if TYPE_CHECKING:
     import onnx
@@ -83,7 +84,6 @@ def parameter_specs(model: onnx.ModelProto) -> dict[str, ParameterSpec]:
     and must be frozen by name. Only float32 ones are trainable.
     """
     import onnx
-    from onnx import numpy_helper
 
     operands = set(_operands(model.graph))
     specs = {}
@@ -91,8 +91,12 @@ def parameter_specs(model: onnx.ModelProto) -> dict[str, ParameterSpec]:
         if tensor.name not in operands or not tensor.dims or not _is_floating(tensor):
             continue
         if tensor.data_type == onnx.TensorProto.FLOAT:
-            values = numpy_helper.to_array(tensor)
-            if values.size == 0 or not (np.abs(values) < MASK_MAGNITUDE).all():
+            values = tensor_array(tensor)
+            # Not of absolute values, which would take as much memory again.
+            if (
+                values.size == 0
+                or not -MASK_MAGNITUDE < values.min() <= values.max() < MASK_MAGNITUDE
+            ):
                 continue
         dtype = onnx.helper.tensor_dtype_to_np_dtype(tensor.data_type)
         if tensor.data_type == onnx.TensorProto.BFLOAT16:

@@ -34,12 +34,14 @@ class OnnxSource(Source):
         inputs: tuple[TensorSpec, ...],
         outputs: tuple[TensorSpec, ...],
         parameters: Mapping[str, ParameterSpec],
+        notices: tuple[str, ...] = (),
         graph: onnx.ModelProto | None = None,
     ) -> None:
         self._path = path
         self._inputs = inputs
         self._outputs = outputs
         self._parameters = dict(parameters)
+        self._notices = notices
         self._graph = graph
 
     @classmethod
@@ -51,14 +53,15 @@ class OnnxSource(Source):
         """
         from workbench.models import onnx_graph
 
-        model = read_onnx(path)
+        model, notices = read_onnx(path)
         batch = onnx_graph.batch_axis_name(model)
         inputs = onnx_graph.tensor_specs(onnx_graph.graph_inputs(model), batch)
         outputs = onnx_graph.tensor_specs(model.graph.output, batch)
         if not inputs or not outputs:
             missing = "outputs" if inputs else "inputs"
             raise ModelError(f"The graph in {path} has no {missing}; there is nothing to train.")
-        return cls(path, inputs, outputs, onnx_graph.parameter_specs(model), model)
+        parameters = onnx_graph.parameter_specs(model)
+        return cls(path, inputs, outputs, parameters, notices, model)
 
     @property
     @override
@@ -69,6 +72,11 @@ class OnnxSource(Source):
     @override
     def outputs(self) -> tuple[TensorSpec, ...]:
         return self._outputs
+
+    @property
+    @override
+    def notices(self) -> tuple[str, ...]:
+        return self._notices
 
     @override
     def parameters(self) -> dict[str, ParameterSpec]:
@@ -87,14 +95,13 @@ class OnnxSource(Source):
 
     @override
     def weights(self) -> dict[str, np.ndarray]:
-        from onnx import numpy_helper
-
         from workbench.models.onnx_graph import statistics
+        from workbench.models.tensor_data import tensor_array
 
         model = self._model()
         names = self._parameters.keys() | statistics(model)
         return {
-            tensor.name: np.array(numpy_helper.to_array(tensor))
+            tensor.name: np.array(tensor_array(tensor))
             for tensor in model.graph.initializer
             if tensor.name in names
         }
@@ -107,21 +114,20 @@ class OnnxSource(Source):
 
     @override
     def export(self, path: Path, weights: Mapping[str, np.ndarray]) -> Path:
-        import onnx
-
         from workbench.models.inference_model import write_inference_model
 
-        copy = onnx.ModelProto()
-        copy.CopyFrom(self._model())
-        return write_inference_model(copy, weights, path)
+        return write_inference_model(self._model(), weights, path)
 
     @override
     def write(self, folder: Path) -> dict[str, Any]:
-        (folder / ONNX_FILE).write_bytes(self._model().SerializeToString())
+        from workbench.models.large_file import write_onnx
+
+        write_onnx(self._model(), folder / ONNX_FILE)
         return {
             "inputs": self._inputs,
             "outputs": self._outputs,
             "parameters": self._parameters,
+            "notices": self._notices,
         }
 
     @classmethod
@@ -132,9 +138,14 @@ class OnnxSource(Source):
             tuple(TensorSpec.from_json(spec) for spec in record["inputs"]),
             tuple(TensorSpec.from_json(spec) for spec in record["outputs"]),
             {name: ParameterSpec.from_json(spec) for name, spec in record["parameters"].items()},
+            tuple(record.get("notices", ())),
         )
+
+    @override
+    def graph(self) -> onnx.ModelProto:
+        return self._model()
 
     def _model(self) -> onnx.ModelProto:
         if self._graph is None:
-            self._graph = read_onnx(self._path)
+            self._graph = read_onnx(self._path).model
         return self._graph

@@ -12,6 +12,7 @@ import numpy as np
 from workbench.models.specs import Layer, ParameterSpec, TensorSpec
 
 if TYPE_CHECKING:
+    import onnx
     import torch
 
 
@@ -39,6 +40,11 @@ class Source(ABC):
     def outputs(self) -> tuple[TensorSpec, ...]:
         """Outputs; the loss reads the first."""
 
+    @property
+    def notices(self) -> tuple[str, ...]:
+        """What was changed of the model to make it trainable, a sentence each."""
+        return ()
+
     @abstractmethod
     def parameters(self) -> dict[str, ParameterSpec]:
         """Every parameter by name, frozen ones included."""
@@ -46,6 +52,10 @@ class Source(ABC):
     @abstractmethod
     def module(self) -> torch.nn.Module:
         """A fresh module in training mode with the initial weights."""
+
+    @abstractmethod
+    def graph(self) -> onnx.ModelProto:
+        """The graph of a model that came as ONNX."""
 
     @abstractmethod
     def example_inputs(self) -> tuple[np.ndarray, ...]:

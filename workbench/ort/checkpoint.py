@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from workbench.models.tensor_data import held_inside
 from workbench.ort.native import native
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ def write_checkpoint(
 
     def chosen(names: set[str]) -> list[bytes]:
         values = model.graph.initializer
-        return [value.SerializeToString() for value in values if value.name in names]
+        return [held_inside(value).SerializeToString() for value in values if value.name in names]
 
     nominal = False
     native().save_checkpoint(chosen(set(trainable)), chosen(set(frozen)), str(path), nominal)

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import ArtifactsError
 from workbench.ort.native import native
+from workbench.ort.own_gradients import HiddenNodes
 
 if TYPE_CHECKING:
     import onnx
 
-    from workbench.trainable import StateUpdate
+    from workbench.trainable import NodeGradient, StateUpdate
 
 MICROSOFT = "com.microsoft"
 
@@ -59,6 +60,7 @@ def build_training_model(
     trainable: Sequence[str],
     frozen: Sequence[str],
     state_updates: Sequence[StateUpdate] = (),
+    gradients: Sequence[NodeGradient] = (),
     weight_decay: float = 0.0,
 ) -> onnx.ModelProto:
     """Append the gradient of the first output of `model`, its loss, to each trainable parameter.
@@ -70,6 +72,7 @@ def build_training_model(
         frozen: names of initializers that become inputs without a gradient.
         state_updates: buffers among `frozen` that every step overwrites, in place, with the value
             of the named output.
+        gradients: of the nodes whose gradient is our own.
         weight_decay: times the parameter is added to its gradient.
 
     Raises:
@@ -84,17 +87,20 @@ def build_training_model(
     del forward.graph.output[1:]
     forward.graph.output.extend(outputs)
 
-    made = onnx.load_from_string(_native_gradient(forward, set(trainable), loss.name))
+    hidden = HiddenNodes(gradients)
+    built = _native_gradient(hidden.hide(forward), set(trainable), loss.name)
+    made = onnx.load_from_string(built)
+    hidden.reveal(made)
     graph = made.graph
     if not any(entry.domain == MICROSOFT for entry in made.opset_import):
         made.opset_import.append(onnx.helper.make_opsetid(MICROSOFT, 1))
-    gradients = {value.name: value for value in graph.output}
+    found = {value.name: value for value in graph.output}
     del graph.output[:]
     graph.output.append(loss)
     _write_state(graph, state_updates)
     # ONNX Runtime matches gradients with parameters by the order of the graph's inputs.
     for name in [value.name for value in graph.input if value.name in set(trainable)]:
-        _accumulate(graph, name, gradients[f"{name}_grad"], weight_decay)
+        _accumulate(graph, name, found[f"{name}_grad"], weight_decay)
     graph.input.append(_flag(_RESET))
     return made
 

@@ -2,194 +2,175 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
-from workbench.config import LossName
-from workbench.errors import ConfigError, UntrainableError, nearest
+from workbench.data.target_specs import target_names, target_spec
+from workbench.errors import ConfigError
+from workbench.loss import Loss, as_losses, outputs_read
+from workbench.models import TensorSpec
+from workbench.models.loss_functions import load_function
+from workbench.ort.class_losses import cross_entropy, nll
+from workbench.ort.elementwise_losses import ELEMENTWISE
+from workbench.ort.loss_graph import PREFIX, LossGraph, opset_of, shape_of, with_opset
+from workbench.ort.own_loss import append_function, export_function
 
 if TYPE_CHECKING:
     import onnx
 
-IGNORE_INDEX = -100
-"""Label that counts for nothing, the default of `torch.nn.functional.cross_entropy`."""
-
 
 def append_loss(
     model: onnx.ModelProto,
-    loss: str,
+    loss: str | Loss,
     *,
     target: str = "target",
     row_shape: Sequence[int] | None = None,
 ) -> onnx.ModelProto:
-    """A copy of `model` with the loss of its first output against a new last input.
-
-    The outputs become the loss, a float32 scalar, then those of `model`. Every loss is the mean
-    over its elements.
+    """`append_losses` of one loss.
 
     Args:
-        model: its first output is float32 and has the batch on axis 0.
-        loss: "cross_entropy" takes an int64 target of class numbers, the others a float32 target
-            of the output's shape.
+        model: as there.
+        loss: its name, or the loss with its options.
         target: name of the new input.
-        row_shape: of the target of one row. cross_entropy has its classes on axis 1, as in torch,
-            unless the output has rank 3 or more and the target has the shape of the output without
-            its last axis; then the classes are last and every position counts as a sample. None:
-            that is taken to be so for rank 3, which is what language models return.
+        row_shape: of the target of one row; None: not known.
+    """
+    losses = as_losses(loss)
+    specs = None
+    if row_shape is not None:
+        specs = (target_spec(losses[0], shape_of(model.graph.output[0]), row_shape, target),)
+    return append_losses(model, losses, targets=specs, names=(target,))
+
+
+def append_losses(
+    model: onnx.ModelProto,
+    losses: Sequence[Loss],
+    *,
+    targets: Sequence[TensorSpec] | None = None,
+    names: Sequence[str] | None = None,
+    model_folder: Path | None = None,
+) -> onnx.ModelProto:
+    """A copy of `model` with the sum of `losses`, each of one output against one new last input.
+
+    The outputs become the sum, a float32 scalar, then those of `model`. Every loss is the mean
+    over its elements, times its factor. cross_entropy and nll have their classes on axis 1, as in
+    torch, unless the output has rank 3 or more and the target has the shape of the output without
+    its last axis; then the classes are last and every position counts as a sample. Where nothing
+    is known of the target that is taken to be so for rank 3, which is what language models return.
+    A float32 target of cross_entropy holds the probabilities of the classes, on axis 1.
+
+    A batch in which every label is ignored has a cross_entropy of 0, where torch has NaN.
+
+    Args:
+        model: its outputs are float32 and have the batch on axis 0.
+        losses: one at least.
+        targets: name, shape and dtype of each new input, one a loss, or all that a function of the
+            user's own takes; None: not known.
+        names: of the new inputs where `targets` says nothing.
+        model_folder: of the saved model beside which functions of the user's own lie, where they
+            are not in `losses` themselves.
 
     Raises:
-        ConfigError: there is no such loss.
-        UntrainableError: the output's shape does not suit the loss.
+        ConfigError: there is no such output, the numbers of losses and targets differ, or a
+            function returns no scalar.
+        UntrainableError: an output's shape does not suit its loss, or a function cannot be
+            exported.
     """
-    import onnx
-    from onnx import helper
+    from onnx import TensorProto, helper
 
-    if loss not in get_args(LossName):
-        raise ConfigError([f"loss={loss!r}: {nearest(loss, get_args(LossName))}"])
-    made = onnx.ModelProto()
-    made.CopyFrom(model)
-    graph = _Appender(made.graph)
-    output = made.graph.output[0]
-    if loss == "cross_entropy":
-        result = _cross_entropy(graph, output, target, row_shape)
-    else:
-        graph.input(target, onnx.TensorProto.FLOAT, _shape(output))
-        result = _ELEMENTWISE[loss](graph, output.name, target)
-    others = list(made.graph.output)
+    read = outputs_read(losses, [value.name for value in model.graph.output])
+    terms = _terms(losses, read, targets, names)
+    own = {
+        place: _exported(model, term, model_folder)
+        for place, term in enumerate(terms)
+        if term.loss.own
+    }
+    made = with_opset(model, max((opset_of(graph) for graph in own.values()), default=0))
+    graph = LossGraph(made.graph)
+    outputs = list(made.graph.output)
+    total = ""
+    for place, term in enumerate(terms):
+        loss, given = term.loss, [outputs[index] for index in term.outputs]
+        if place in own:
+            exported = with_opset(own[place], opset_of(made))
+            value = append_function(graph, loss, exported, given, term.known_targets)
+        else:
+            value = _append(graph, loss, given[0], term.names[0], term.targets[0])
+        if loss.factor != 1:
+            value = graph.node("Mul", value, graph.constant(loss.factor))
+        total = graph.node("Add", total, value) if total else value
+    name = graph.call(total, PREFIX)
     del made.graph.output[:]
-    made.graph.output.append(helper.make_tensor_value_info(result, onnx.TensorProto.FLOAT, []))
-    made.graph.output.extend(others)
+    made.graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, []))
+    made.graph.output.extend(outputs)
     return made
 
 
-class _Appender:
-    """Adds nodes and constants, whose names begin with "loss", to a graph."""
+class _Term(NamedTuple):
+    """One loss with what it compares."""
 
-    def __init__(self, graph: onnx.GraphProto) -> None:
-        self._graph = graph
-        self._taken = {value.name for value in (*graph.input, *graph.initializer)}
-        self._taken |= {name for node in graph.node for name in node.output}
+    loss: Loss
+    outputs: tuple[int, ...]
+    names: tuple[str, ...]
+    """Of its targets."""
+    targets: tuple[TensorSpec | None, ...]
 
-    def input(self, name: str, dtype: int, shape: list[int | str]) -> None:
-        from onnx import helper
+    @property
+    def known_targets(self) -> list[TensorSpec]:
+        """The targets of a function, which says nothing of them itself.
 
-        if name in self._taken:
-            raise UntrainableError(
-                f"The model already has a value named {name!r}, the name of the target. "
-                f"Rename it in the model."
+        Raises:
+            ConfigError: they are not known.
+        """
+        known = [target for target in self.targets if target is not None]
+        if len(known) < len(self.targets):
+            raise ConfigError(
+                [
+                    f"loss {self.loss.name} is a function, of whose targets nothing is known. Give "
+                    "data, whose targets it compares with."
+                ]
             )
-        self._taken.add(name)
-        self._graph.input.append(helper.make_tensor_value_info(name, dtype, shape))
-
-    def constant(self, value: float | list[int]) -> str:
-        import numpy as np
-        from onnx import numpy_helper
-
-        array = np.array(value, dtype=np.float32 if isinstance(value, float) else np.int64)
-        name = self._name()
-        self._graph.initializer.append(numpy_helper.from_array(array, name))
-        return name
-
-    def node(
-        self, op: str, *inputs: str, last: bool = False, also: str = "", **attributes: Any
-    ) -> str:
-        """Add a node; returns its first output. `also` names a second one, of no use here."""
-        from onnx import helper
-
-        output = self._name("" if last else f".{op.lower()}")
-        outputs = [output, self._name(f".{also}")] if also else [output]
-        self._graph.node.append(helper.make_node(op, inputs, outputs, output, **attributes))
-        return output
-
-    def _name(self, suffix: str = ".constant") -> str:
-        name, number = f"loss{suffix}", 1
-        while name in self._taken:
-            name, number = f"loss{suffix}.{number}", number + 1
-        self._taken.add(name)
-        return name
+        return known
 
 
-def _shape(value: onnx.ValueInfoProto) -> list[int | str]:
-    axes = value.type.tensor_type.shape.dim
-    return [axis.dim_param or axis.dim_value for axis in axes]
+def _terms(
+    losses: Sequence[Loss],
+    read: Sequence[tuple[int, ...]],
+    targets: Sequence[TensorSpec] | None,
+    names: Sequence[str] | None,
+) -> list[_Term]:
+    specs: Sequence[TensorSpec | None] = targets or [None] * len(losses)
+    inputs = [spec.name for spec in targets] if targets else names or target_names(len(losses))
+    if len(losses) == 1 and losses[0].own:
+        return [_Term(losses[0], read[0], tuple(inputs), tuple(specs))]
+    if len(specs) != len(losses):
+        raise ConfigError(
+            [f"loss: {len(losses)} losses need as many targets, but there are {len(specs)}."]
+        )
+    return [
+        _Term(loss, indices, (name,), (spec,))
+        for loss, indices, name, spec in zip(losses, read, inputs, specs, strict=True)
+    ]
 
 
-def _cross_entropy(
-    graph: _Appender,
+def _exported(model: onnx.ModelProto, term: _Term, model_folder: Path | None) -> onnx.ModelProto:
+    outputs = [model.graph.output[index] for index in term.outputs]
+    function = load_function(term.loss, model_folder)
+    return export_function(term.loss, function, outputs, term.known_targets)
+
+
+def _append(
+    graph: LossGraph,
+    loss: Loss,
     output: onnx.ValueInfoProto,
     target: str,
-    row_shape: Sequence[int] | None,
+    spec: TensorSpec | None,
 ) -> str:
     from onnx import TensorProto
 
-    shape = _shape(output)
-    if len(shape) < 2:
-        raise UntrainableError(
-            f"cross_entropy needs an output of shape (batch, classes, ...), but {output.name!r} "
-            f"has {shape}. Use bce_with_logits for a single logit."
-        )
-    scores, labels = output.name, target
-    if _classes_last(shape, row_shape):
-        graph.input(target, TensorProto.INT64, shape[:-1])
-        if not isinstance(shape[-1], int) or shape[-1] == 0:
-            raise UntrainableError(
-                f"cross_entropy needs to know the number of classes, but {output.name!r} has shape "
-                f"{shape}. Export the model with a fixed last axis."
-            )
-        scores = graph.node("Reshape", scores, graph.constant([-1, shape[-1]]))
-        labels = graph.node("Reshape", labels, graph.constant([-1]))
-    else:
-        graph.input(target, TensorProto.INT64, [shape[0], *shape[2:]])
-    return graph.node(
-        "SoftmaxCrossEntropyLoss",
-        scores,
-        labels,
-        last=True,
-        also="log_prob",  # read by the gradient
-        reduction="mean",
-        ignore_index=IGNORE_INDEX,
-    )
-
-
-def _classes_last(shape: list[int | str], row_shape: Sequence[int] | None) -> bool:
-    if row_shape is None:
-        return len(shape) == 3
-    places = shape[1:-1]
-    return len(places) == len(row_shape) >= 1 and all(
-        isinstance(place, str) or place in (0, size)  # an axis of unknown size is named or 0
-        for place, size in zip(places, row_shape, strict=True)
-    )
-
-
-def _mse(graph: _Appender, output: str, target: str) -> str:
-    difference = graph.node("Sub", output, target)
-    square = graph.node("Mul", difference, difference)
-    return graph.node("ReduceMean", square, last=True, keepdims=0)
-
-
-def _l1(graph: _Appender, output: str, target: str) -> str:
-    distance = graph.node("Abs", graph.node("Sub", output, target))
-    return graph.node("ReduceMean", distance, last=True, keepdims=0)
-
-
-def _bce_with_logits(graph: _Appender, output: str, target: str) -> str:
-    """x (1/2 - y) + |x| / 2 + log(1 + exp(-|x|)): never overflows, and its gradient is right at 0.
-
-    The usual max(x, 0) - x y + log(1 + exp(-|x|)) has the gradient -y at x = 0 where Relu and Abs
-    have the gradient 0 there; here the terms in |x| rightly have none and x / 2 gives 1/2 - y.
-    """
-    half = graph.constant(0.5)
-    size = graph.node("Abs", output)
-    linear = graph.node("Mul", output, graph.node("Sub", half, target))
-    slope = graph.node("Mul", size, half)
-    decay = graph.node("Exp", graph.node("Neg", size))
-    bend = graph.node("Log", graph.node("Add", decay, graph.constant(1.0)))
-    total = graph.node("Add", graph.node("Add", linear, slope), bend)
-    return graph.node("ReduceMean", total, last=True, keepdims=0)
-
-
-_ELEMENTWISE: dict[str, Callable[[_Appender, str, str], str]] = {
-    "mse": _mse,
-    "l1": _l1,
-    "bce_with_logits": _bce_with_logits,
-}
+    if loss.name == "cross_entropy":
+        return cross_entropy(graph, loss, output, target, spec)
+    if loss.name == "nll":
+        return nll(graph, loss, output, target, spec)
+    graph.input(target, TensorProto.FLOAT, shape_of(output))
+    return ELEMENTWISE[loss.name](graph, loss, output.name, target)

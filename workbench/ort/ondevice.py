@@ -72,6 +72,17 @@ class TrainingSession:
     def set_learning_rate(self, learning_rate: float) -> None:
         self._optimizer.set_learning_rate(learning_rate)
 
+    def backward(self, inputs: Sequence[np.ndarray]) -> float:
+        """Forward and backward, no step; the loss. `gradient` gives what it left.
+
+        Args:
+            inputs: as `train_step` takes them.
+        """
+        results = self._values()
+        self._module.train_step(inputs, results)
+        self._module.lazy_reset_grad()
+        return float(results[0].numpy())
+
     def train_step(self, inputs: Sequence[np.ndarray]) -> float:
         """Forward, backward, optimizer step and gradient reset; the loss before the step.
 
@@ -104,7 +115,7 @@ class TrainingSession:
 
     def set_parameter(self, name: str, value: np.ndarray) -> None:
         """Replace the parameter's value; `value` has its shape and dtype."""
-        native_value = self._value.ortvalue_from_numpy(np.ascontiguousarray(value), self._device)
+        native_value = self._value.ortvalue_from_numpy(np.asarray(value, order="C"), self._device)
         self._state.copy_parameter_from(name, native_value)
 
     def save(self, path: Path) -> None:

@@ -18,6 +18,7 @@ from workbench.control import create_control
 from workbench.data import Dataset
 from workbench.machine import describe_machine, package_versions
 from workbench.models import Model
+from workbench.models.loss_functions import SHA256_VARIABLE, vouched, write_functions
 from workbench.run_folder import RunFolder
 
 LOG_TAIL_LINES = 12
@@ -36,8 +37,26 @@ def launch(
         config: how.
         granted_steps: how many steps the worker may take before it waits for more; None: all.
     """
+    folder, config = write_run_folder(model, dataset, config, granted_steps=granted_steps)
+    worker = _start(folder, config, model.pickle_sha256)
+    threading.Thread(
+        target=_see_to_the_end, args=(folder, worker), name=f"watch-{folder.id}", daemon=True
+    ).start()
+    return folder, worker
+
+
+def write_run_folder(
+    model: Model, dataset: Dataset, config: TrainingConfig, *, granted_steps: int | None = None
+) -> tuple[RunFolder, TrainingConfig]:
+    """A new run folder with all that a worker needs; the arguments are those of `launch`.
+
+    Returns:
+        The folder, and the config as it is written there.
+    """
     folder = RunFolder.create(f"{model.name}-{config.engine}")
     model.save(folder.model_path)
+    losses = write_functions(config.losses, folder.model_path)
+    config = config.model_copy(update={"loss": losses})
     dataset.save(folder.data_path)
     create_control(folder.control_path, granted_steps)
     folder.write_spec(
@@ -51,11 +70,7 @@ def launch(
             "launched": time.time(),
         }
     )
-    worker = _start(folder, config, model.pickle_sha256)
-    threading.Thread(
-        target=_see_to_the_end, args=(folder, worker), name=f"watch-{folder.id}", daemon=True
-    ).start()
-    return folder, worker
+    return folder, config
 
 
 def _start(folder: RunFolder, config: TrainingConfig, module_sha256: str | None) -> Worker:
@@ -65,13 +80,14 @@ def _start(folder: RunFolder, config: TrainingConfig, module_sha256: str | None)
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            env=_environment(config, module_sha256),
+            env=worker_environment(config, module_sha256),
             # An interrupt in the terminal or kernel is the watcher's to handle, not the worker's.
             start_new_session=True,
         )
 
 
-def _environment(config: TrainingConfig, module_sha256: str | None) -> Mapping[str, str]:
+def worker_environment(config: TrainingConfig, module_sha256: str | None) -> Mapping[str, str]:
+    """The environment variables that a worker starts with."""
     environment = {
         **os.environ,
         "WORKBENCH_PARENT_PID": str(os.getpid()),
@@ -79,6 +95,8 @@ def _environment(config: TrainingConfig, module_sha256: str | None) -> Mapping[s
         "PYTHONUNBUFFERED": "1",
     }
     environment.pop("WORKBENCH_MODULE_SHA256", None)
+    environment.pop(SHA256_VARIABLE, None)
+    environment |= vouched(config.losses)
     if module_sha256 is not None:
         environment["WORKBENCH_MODULE_SHA256"] = module_sha256
     return environment

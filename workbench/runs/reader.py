@@ -45,7 +45,7 @@ class RunReader:
             step=_concatenate([_steps_of(record) for record in records], np.int64),
             epoch=_concatenate([_epochs_of(record) for record in records], np.int64),
             loss=_concatenate([np.array(r["losses"], dtype=np.float64) for r in records]),
-            seconds=_concatenate([np.array(r["seconds"], dtype=np.float64) for r in records]),
+            seconds=_concatenate([np.array(r["nanoseconds"]) * 1e-9 for r in records]),
             samples=_concatenate([_repeat(record, "batch_size") for record in records], np.int64),
             rss_bytes=_concatenate([_rss_of(record) for record in records]),
             events=others,

@@ -1,20 +1,26 @@
 """Graph rewrites that make an ONNX model trainable with ONNX Runtime; onnx and onnx-ir only.
 
-`gradients` is what ONNX Runtime can differentiate, as data. Each rewrite has a file of its own and
-states its precondition; `registry` lists them; `make` applies them and refuses the rest.
+`differentiable` and `limits` are what ONNX Runtime can differentiate, as data. For the rest there
+are `rewrites`, which write a node in operators that it can, and `own_gradients`, which leave the
+node and give its gradient as a graph. `registry` lists them; `make` applies them and refuses what
+remains.
 """
 
 from __future__ import annotations
 
+from workbench.trainable.fixed_draws import fix_draws
 from workbench.trainable.make import find, leading_to_outputs, make_trainable
+from workbench.trainable.own_gradient import NodeGradient
 from workbench.trainable.report import Finding, Report, State, StateUpdate
 
 __all__ = [
     "Finding",
+    "NodeGradient",
     "Report",
     "State",
     "StateUpdate",
     "find",
+    "fix_draws",
     "leading_to_outputs",
     "make_trainable",
 ]

@@ -6,7 +6,8 @@ from collections.abc import Collection
 
 import onnx_ir as ir
 
-from workbench.trainable.gradients import CONSTANT_RESULT
+from workbench.models.node_marks import DETACHED
+from workbench.trainable.differentiable import CONSTANT_RESULT, STEPS
 
 _SMOOTH = frozenset(
     {
@@ -32,11 +33,13 @@ class GradientPath:
         for node in reversed(graph):
             if not any(output in wanted for output in node.outputs):
                 continue
-            carried = tuple(index for index, value in enumerate(node.inputs) if value in varying)
+            read = values_read(node)
+            carried = tuple(index for index, value in enumerate(read) if value in varying)
             if not carried or _is_constant(node):
                 continue
             self._carried[node] = carried
-            wanted.update(value for value in node.inputs if value in varying)
+            wanted.update(value for value in read if value in varying)
+        self._varying_values = varying
         self._wanted = wanted
 
     @staticmethod
@@ -47,17 +50,41 @@ class GradientPath:
         for node in graph:
             if _is_constant(node):
                 continue
-            if any(value in varying for value in node.inputs):
+            if any(value in varying for value in values_read(node)):
                 varying.update(output for output in node.outputs if _is_smooth(output))
         return varying
 
     def carried(self, node: ir.Node) -> tuple[int, ...]:
-        """Indices of the inputs of `node` that need a gradient; empty off the path."""
+        """Indices of the inputs of `node` that need a gradient; empty off the path.
+
+        Indices past its inputs are of what its subgraphs read, see `values_read`.
+        """
         return self._carried.get(node, ())
+
+    def stops_at(self, node: ir.Node) -> bool:
+        """Whether no gradient passes `node` on its way to a trainable parameter."""
+        stops = _is_detached(node) or (not node.domain and node.op_type in STEPS)
+        return stops and node.inputs[0] in self._varying_values
 
     def needs_gradient(self, value: ir.Value) -> bool:
         """Whether the gradient reaches `value`."""
         return value in self._wanted
+
+
+def values_read(node: ir.Node) -> list[ir.Value | None]:
+    """The inputs of `node`, then all that the nodes of its subgraphs read, from outside or not."""
+    read = list(node.inputs)
+    for attribute in node.attributes.values():
+        graphs: tuple[ir.Graph, ...] = ()
+        if attribute.type == ir.AttributeType.GRAPH:
+            graphs = (attribute.as_graph(),)
+        elif attribute.type == ir.AttributeType.GRAPHS:
+            graphs = tuple(attribute.as_graphs())
+        for graph in graphs:
+            for inner in graph:
+                read += values_read(inner)
+            read.extend(iter(graph.outputs))
+    return read
 
 
 def _is_smooth(value: ir.Value) -> bool:
@@ -65,4 +92,8 @@ def _is_smooth(value: ir.Value) -> bool:
 
 
 def _is_constant(node: ir.Node) -> bool:
-    return not node.domain and node.op_type in CONSTANT_RESULT
+    return (not node.domain and node.op_type in CONSTANT_RESULT) or _is_detached(node)
+
+
+def _is_detached(node: ir.Node) -> bool:
+    return DETACHED in node.metadata_props

@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import onnx_ir as ir
 
+from workbench.trainable.rewrites.recurrence import is_plain
+
 
 class Obstacle(NamedTuple):
     """Why a node cannot be trained through."""
@@ -39,15 +41,6 @@ def _only(inputs: Collection[int], meaning: str) -> Limit:
     return limit
 
 
-def _without_reduction(node: ir.Node, _: Collection[int]) -> Obstacle | None:
-    reduction = _text(node, "reduction", "none")
-    if reduction == "none":
-        return None
-    return Obstacle(
-        f"ONNX Runtime's gradient ignores reduction={reduction!r} and is wrong.", GENERAL_REMEDY
-    )
-
-
 def _constant_padding(node: ir.Node, _: Collection[int]) -> Obstacle | None:
     mode = _text(node, "mode", "constant")
     if mode == "constant":
@@ -58,20 +51,9 @@ def _constant_padding(node: ir.Node, _: Collection[int]) -> Obstacle | None:
             )
         return None
     return Obstacle(
-        f"ONNX Runtime has a gradient for constant padding only, not for mode={mode!r}.",
-        "Use padding_mode='zeros' or constant padding.",
-    )
-
-
-def _forward_steps(node: ir.Node, _: Collection[int]) -> Obstacle | None:
-    if len(node.inputs) < 5 or node.inputs[4] is None:
-        return None
-    steps = node.inputs[4].const_value
-    if steps is not None and (steps.numpy() > 0).all():
-        return None
-    return Obstacle(
-        "ONNX Runtime's gradient fails for a negative or computed step.",
-        "Use torch.flip's indices with index_select, or steps of one or more.",
+        f"ONNX Runtime has no gradient for mode={mode!r}, and one of our own needs constant widths "
+        f"and the sizes of the padded axes.",
+        "Fix the sizes of the graph's inputs, or use padding_mode='zeros'.",
     )
 
 
@@ -91,20 +73,31 @@ def _matrices(node: ir.Node, _: Collection[int]) -> Obstacle | None:
     return None
 
 
+def _one_shape(node: ir.Node, carried: Collection[int]) -> Obstacle | None:
+    result = node.outputs[0].shape
+    values = [node.inputs[index] for index in carried]
+    if result is not None and all(v is not None and v.shape == result for v in values):
+        return None
+    return Obstacle(
+        "ONNX Runtime's gradient is wrong where a value is broadcast, and the ranks of these are "
+        "not known.",
+        "Give the model inputs of known shapes.",
+    )
+
+
 def _three_outputs(node: ir.Node, _: Collection[int]) -> Obstacle | None:
     if len(node.outputs) == 3 and len(node.inputs) == 3:
         return None
     return Obstacle("ONNX Runtime's gradient needs its bias and three outputs.", GENERAL_REMEDY)
 
 
-def _computed_input(node: ir.Node, _: Collection[int]) -> Obstacle | None:
-    source = node.inputs[0]
-    if source is not None and source.producer() is None:
-        return Obstacle(
-            "ONNX Runtime crashes when it pools a parameter itself.",
-            "Compute on the parameter before it is pooled, such as multiplying it by the input.",
-        )
-    return None
+def _log_probabilities(node: ir.Node, _: Collection[int]) -> Obstacle | None:
+    if len(node.outputs) == 2:
+        return None
+    return Obstacle(
+        "ONNX Runtime's gradient needs its second output, the log probabilities.",
+        "Give the node both outputs, or leave the loss out of the model and name it with loss=.",
+    )
 
 
 def _static_shape(node: ir.Node, _: Collection[int]) -> Obstacle | None:
@@ -113,9 +106,10 @@ def _static_shape(node: ir.Node, _: Collection[int]) -> Obstacle | None:
     if shape is not None and shape.is_static():
         return None
     return Obstacle(
-        "ONNX Runtime's gradient crashes (SIGFPE) unless every axis, the batch too, is fixed.",
-        "Use MaxPool or a convolution with stride in its place, or nn.AdaptiveAvgPool2d(1) to "
-        "average over the whole image.",
+        "ONNX Runtime's gradient crashes (SIGFPE) unless every axis is fixed, and one of our own "
+        "needs all but the batch.",
+        "Fix the height and width of the graph's inputs, or use nn.AdaptiveAvgPool2d(1) to average "
+        "over the whole image.",
     )
 
 
@@ -146,22 +140,47 @@ def _batch_statistics(node: ir.Node, _: Collection[int]) -> Obstacle | None:
     )
 
 
+def _no_volumes_in_groups(node: ir.Node, _: Collection[int]) -> Obstacle | None:
+    group = node.attributes.get("group")
+    weight = node.inputs[1]
+    if group is None or group.as_int() == 1 or weight is None or weight.shape is None:
+        return None
+    if len(weight.shape) == 4:
+        return None
+    return Obstacle(
+        "ONNX Runtime's gradient is wrong for volumes in groups, and one of our own needs their "
+        "sizes to be fixed, all but the batch.",
+        "Fix the sizes of the graph's inputs beyond the batch.",
+    )
+
+
+def _plain_recurrence(node: ir.Node, _: Collection[int]) -> Obstacle | None:
+    if is_plain(node):
+        return None
+    return Obstacle(
+        "Its gradient takes sequences of one length, default activations, and neither clipping, "
+        "peepholes nor coupled gates.",
+        "Mask the loss in place of sequence lengths, and leave the other settings at their "
+        "defaults.",
+    )
+
+
 LIMITS: dict[str, tuple[Limit, ...]] = {
-    "AveragePool": (_computed_input, _static_shape),
+    "AveragePool": (_static_shape,),
     "BatchNormalization": (_batch_statistics,),
-    "Clip": (_only({0}, "bounds"),),
+    "Conv": (_no_volumes_in_groups,),
     "Dropout": (_only({0}, "ratio"),),
+    "GRU": (_plain_recurrence,),
     "Gelu": (_exact_gelu,),
+    "LSTM": (_plain_recurrence,),
     "LayerNormalization": (_three_outputs,),
     "MatMul": (_matrices,),
-    "MaxPool": (_computed_input,),
     "Pad": (_constant_padding, _only({0}, "fill value")),
     "Pow": (_only({0}, "exponent"),),
-    "ScatterElements": (_without_reduction,),
-    "ScatterND": (_without_reduction,),
-    "Slice": (_forward_steps,),
+    "SoftmaxCrossEntropyLoss": (_log_probabilities, _only({0}, "weights")),
     "Split": (_every_output,),
     "Transpose": (_written_permutation,),
+    "Where": (_one_shape,),
 }
 
 

@@ -9,13 +9,17 @@ from workbench.errors import UntrainableError
 from workbench.models.export import LAYER
 from workbench.trainable.gradient_path import GradientPath
 from workbench.trainable.obstacle import obstacle
-from workbench.trainable.registry import REWRITES
+from workbench.trainable.own_gradient import BackwardGraph, NodeGradient
+from workbench.trainable.registry import REWRITES, own_gradient
 from workbench.trainable.report import Finding, Report, StateUpdate
 from workbench.trainable.rewrite import GraphEdit, Rewrite
 
 if TYPE_CHECKING:
     import onnx
     import onnx_ir as ir
+
+
+_STOPPED = "no gradient passes it, as in PyTorch: it is detached, or a step without a slope"
 
 
 def make_trainable(
@@ -38,11 +42,13 @@ def make_trainable(
     """
     model = _read(onnx_model)
     edit, rewritten = _rewrite(model, requires_grad)
-    _refuse(model.graph, GradientPath(model.graph, requires_grad))
+    path = GradientPath(model.graph, requires_grad)
+    _refuse(model.graph, path)
     if not rewritten:
         return onnx_model, Report()
     updates = _append_state(edit)
-    return _write(model), Report(rewritten, updates)
+    made = _write(model)
+    return made, Report(rewritten, updates, node_gradients(model.graph, path))
 
 
 def find(onnx_model: onnx.ModelProto, requires_grad: Collection[str]) -> list[Finding]:
@@ -58,7 +64,7 @@ def find(onnx_model: onnx.ModelProto, requires_grad: Collection[str]) -> list[Fi
     known = {finding.node: finding for finding in rewritten}
     for node in model.graph:
         carried = path.carried(node)
-        found = obstacle(node, carried) if carried else None
+        found = obstacle(node, carried)
         if found is not None:
             label = _label(node)
             known[label] = Finding(
@@ -86,6 +92,13 @@ def _rewrite(
         findings += applied
         if applied:
             edit.path = GradientPath(model.graph, requires_grad)
+    known = {finding.node for finding in findings}
+    for node in model.graph:
+        own = own_gradient(node, edit.path.carried(node))
+        if own is not None and _label(node) not in known:
+            findings.append(Finding(node.op_type, _label(node), "rewritten", own.note))
+        if edit.path.stops_at(node):
+            findings.append(Finding(node.op_type, _label(node), "rewritten", _STOPPED))
     findings.sort(key=lambda finding: order.get(finding.node, len(order)))
     return edit, tuple(findings)
 
@@ -108,7 +121,7 @@ def _refuse(graph: ir.Graph, path: GradientPath) -> None:
     sentences = []
     for node in graph:
         carried = path.carried(node)
-        found = obstacle(node, carried) if carried else None
+        found = obstacle(node, carried)
         if found is not None:
             layer = layer_of(node)
             where = f"{_label(node)} of layer {layer}" if layer else _label(node)
@@ -119,6 +132,21 @@ def _refuse(graph: ir.Graph, path: GradientPath) -> None:
             f"The model cannot be trained with ONNX Runtime; {count} stand"
             f"{'' if len(sentences) > 1 else 's'} in the way:\n" + "\n".join(sentences)
         )
+
+
+def node_gradients(graph: ir.Graph, path: GradientPath) -> tuple[NodeGradient, ...]:
+    """Those of the nodes on the gradient's way whose gradient is our own."""
+    gradients = []
+    for node in graph:
+        carried = path.carried(node)
+        own = own_gradient(node, carried)
+        if own is not None:
+            backward = BackwardGraph()
+            results = own.backward(node, carried, backward)
+            gradients.append(backward.finish(str(node.name), results))
+        elif path.stops_at(node):
+            gradients.append(NodeGradient(str(node.name), (), (), {}))
+    return tuple(gradients)
 
 
 def _append_state(edit: GraphEdit) -> tuple[StateUpdate, ...]:

@@ -6,17 +6,33 @@ from collections.abc import Collection
 
 import onnx_ir as ir
 
-from workbench.trainable.gradients import (
+from workbench.trainable.differentiable import (
     DIFFERENTIABLE,
     DIFFERENTIABLE_MICROSOFT,
     INSTEAD,
     MICROSOFT,
 )
+from workbench.trainable.element_types import type_obstacle
 from workbench.trainable.limits import GENERAL_REMEDY, LIMITS, Obstacle
+from workbench.trainable.registry import own_gradient
+
+CONTROL_FLOW = frozenset({"If", "Loop", "Scan", "SequenceMap"})
+"""Operators that hold graphs of their own."""
 
 
 def obstacle(node: ir.Node, carried: Collection[int]) -> Obstacle | None:
     """Why `node` has no right gradient to the inputs in `carried`; None if it has one."""
+    if not carried:
+        return None
+    wrong_type = type_obstacle(node, carried)
+    if wrong_type is not None or own_gradient(node, carried) is not None:
+        return wrong_type
+    if node.op_type in CONTROL_FLOW and not node.domain:
+        return Obstacle(
+            "ONNX Runtime has no gradient for control flow, in which a value decides what runs.",
+            "Export the model again without it: from PyTorch by torch.onnx.export(dynamo=True), "
+            f"with fixed sizes where the condition is on a size. {GENERAL_REMEDY}",
+        )
     known = DIFFERENTIABLE_MICROSOFT if node.domain == MICROSOFT else DIFFERENTIABLE
     if node.op_type not in known or node.domain not in {"", MICROSOFT}:
         return Obstacle("ONNX Runtime has no gradient for it.", _remedy(node.op_type))

@@ -1,23 +1,182 @@
-"""Every rewrite, in the order in which they are tried."""
+"""Every rewrite, in the order in which they are tried, and every gradient of our own."""
 
 from __future__ import annotations
 
-from workbench.trainable.batch_normalization import TrainBatchNormalization
-from workbench.trainable.cast_like import CastLikeToCast
-from workbench.trainable.dropout import CompleteDropout
-from workbench.trainable.gelu import TanhGeluToFastGelu
-from workbench.trainable.layer_normalization import CompleteLayerNormalization
+from collections.abc import Collection
+
+import onnx_ir as ir
+
+from workbench.trainable.own_gradient import OwnGradient
+from workbench.trainable.own_gradients.atan import AtanGradient
+from workbench.trainable.own_gradients.average_pool import AveragePoolGradient
+from workbench.trainable.own_gradients.batch_normalization import (
+    FrozenBatchNormalizationGradient,
+)
+from workbench.trainable.own_gradients.clip import ClipGradient
+from workbench.trainable.own_gradients.col2im import Col2ImGradient
+from workbench.trainable.own_gradients.concat import ConcatGradient
+from workbench.trainable.own_gradients.convolution import (
+    ConvTransposeGradient,
+    GroupedVolumeConvGradient,
+)
+from workbench.trainable.own_gradients.cum_sum import CumSumGradient
+from workbench.trainable.own_gradients.depth_to_space import (
+    DepthToSpaceGradient,
+    SpaceToDepthGradient,
+)
+from workbench.trainable.own_gradients.einsum import EinsumGradient
+from workbench.trainable.own_gradients.exponential_unit import (
+    CeluGradient,
+    EluGradient,
+    SeluGradient,
+)
+from workbench.trainable.own_gradients.grouped_line import GroupedLineConvGradient
+from workbench.trainable.own_gradients.hard_unit import (
+    HardSigmoidGradient,
+    HardSwishGradient,
+    ShrinkGradient,
+    ThresholdedReluGradient,
+)
+from workbench.trainable.own_gradients.hyperbolic import (
+    AcoshGradient,
+    AsinhGradient,
+    AtanhGradient,
+    CoshGradient,
+    SinhGradient,
+)
+from workbench.trainable.own_gradients.matmul import MatMulVectorGradient
+from workbench.trainable.own_gradients.mod import ModGradient
+from workbench.trainable.own_gradients.pad import ConstantPadGradient, RepeatingPadGradient
+from workbench.trainable.own_gradients.padded_embedding import PaddedEmbeddingGradient
+from workbench.trainable.own_gradients.pow import PowGradient
+from workbench.trainable.own_gradients.prelu import PReluGradient
+from workbench.trainable.own_gradients.reduction import (
+    ReduceL1Gradient,
+    ReduceL2Gradient,
+    ReduceLogSumGradient,
+    ReduceMaxGradient,
+    ReduceMinGradient,
+    ReduceProdGradient,
+    ReduceSumSquareGradient,
+)
+from workbench.trainable.own_gradients.resize import RepeatingResizeGradient
+from workbench.trainable.own_gradients.rnn import RNNGradient
+from workbench.trainable.own_gradients.scalar import (
+    ScalarErfGradient,
+    ScalarPowGradient,
+    ScalarSqrtGradient,
+    ScalarWhereGradient,
+)
+from workbench.trainable.own_gradients.scatter import ScatterElementsGradient, ScatterNDGradient
+from workbench.trainable.own_gradients.slice import SliceGradient
+from workbench.trainable.own_gradients.soft_unit import SoftplusGradient, SoftsignGradient
+from workbench.trainable.own_gradients.trigonometry import AcosGradient, AsinGradient, TanGradient
+from workbench.trainable.own_gradients.variadic import MeanGradient, SumGradient
+from workbench.trainable.own_gradients.where import WhereGradient
 from workbench.trainable.rewrite import Rewrite
-from workbench.trainable.split_to_sequence import SequenceToSplit
-from workbench.trainable.split_unused import UnusedSplitToSlices
+from workbench.trainable.rewrites.batch_normalization import TrainBatchNormalization
+from workbench.trainable.rewrites.buffer_update import CarryBufferUpdate
+from workbench.trainable.rewrites.cast_like import CastLikeToCast
+from workbench.trainable.rewrites.dropout import CompleteDropout
+from workbench.trainable.rewrites.gelu import TanhGeluToFastGelu
+from workbench.trainable.rewrites.instance_normalization import InstanceToLayerNormalization
+from workbench.trainable.rewrites.layer_normalization import CompleteLayerNormalization
+from workbench.trainable.rewrites.max_pool import PoolCopyOfParameter
+from workbench.trainable.rewrites.mish import MishToSoftplus
+from workbench.trainable.rewrites.recurrence import (
+    OneDirectionGRU,
+    OneDirectionLSTM,
+    OneDirectionRNN,
+)
+from workbench.trainable.rewrites.resize import ResizeToMatMul
+from workbench.trainable.rewrites.split_to_sequence import SequenceToSplit
+from workbench.trainable.rewrites.split_unused import UnusedSplitToSlices
+from workbench.trainable.rewrites.unsqueeze import UnsqueezeAlongList
 
 REWRITES: tuple[Rewrite, ...] = (
     SequenceToSplit(),
     CastLikeToCast(),
+    InstanceToLayerNormalization(),
     CompleteLayerNormalization(),
+    OneDirectionLSTM(),
+    OneDirectionGRU(),
+    OneDirectionRNN(),
     CompleteDropout(),
     TanhGeluToFastGelu(),
+    MishToSoftplus(),
     TrainBatchNormalization(),
+    CarryBufferUpdate(),
     UnusedSplitToSlices(),
+    UnsqueezeAlongList(),
+    ResizeToMatMul(),
+    PoolCopyOfParameter(),
 )
 """A rewrite may rely on those before it having been applied to the whole graph."""
+
+OWN_GRADIENTS: tuple[OwnGradient, ...] = (
+    AtanGradient(),
+    ClipGradient(),
+    CeluGradient(),
+    EluGradient(),
+    SeluGradient(),
+    HardSigmoidGradient(),
+    HardSwishGradient(),
+    ShrinkGradient(),
+    ThresholdedReluGradient(),
+    AcoshGradient(),
+    AsinhGradient(),
+    AtanhGradient(),
+    CoshGradient(),
+    SinhGradient(),
+    ModGradient(),
+    PowGradient(),
+    PReluGradient(),
+    SoftplusGradient(),
+    SoftsignGradient(),
+    AcosGradient(),
+    AsinGradient(),
+    TanGradient(),
+    AveragePoolGradient(),
+    ConstantPadGradient(),
+    ConvTransposeGradient(),
+    DepthToSpaceGradient(),
+    GroupedLineConvGradient(),
+    GroupedVolumeConvGradient(),
+    RepeatingPadGradient(),
+    RepeatingResizeGradient(),
+    SpaceToDepthGradient(),
+    FrozenBatchNormalizationGradient(),
+    PaddedEmbeddingGradient(),
+    RNNGradient(),
+    Col2ImGradient(),
+    ConcatGradient(),
+    CumSumGradient(),
+    EinsumGradient(),
+    MatMulVectorGradient(),
+    MeanGradient(),
+    ReduceL1Gradient(),
+    ReduceL2Gradient(),
+    ReduceLogSumGradient(),
+    ReduceMaxGradient(),
+    ReduceMinGradient(),
+    ReduceProdGradient(),
+    ReduceSumSquareGradient(),
+    ScalarErfGradient(),
+    ScalarPowGradient(),
+    ScalarSqrtGradient(),
+    ScalarWhereGradient(),
+    ScatterElementsGradient(),
+    ScatterNDGradient(),
+    SliceGradient(),
+    SumGradient(),
+    WhereGradient(),
+)
+"""The first that applies to a node is its gradient, even where ONNX Runtime has one."""
+
+
+def own_gradient(node: ir.Node, carried: Collection[int]) -> OwnGradient | None:
+    """The gradient of our own for `node`, whose inputs in `carried` need one; None if none."""
+    if node.domain or not carried:
+        return None
+    candidates = (own for own in OWN_GRADIENTS if own.op == node.op_type)
+    return next((own for own in candidates if own.applies(node, carried)), None)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from workbench.trainable.own_gradient import NodeGradient
+
 State = Literal["trains", "rewritten", "cannot"]
 
 
@@ -39,6 +41,9 @@ class Report(NamedTuple):
     """One for each node that was rewritten, in the order of the graph."""
     state_updates: tuple[StateUpdate, ...] = ()
     """The outputs that were appended to the graph's, in this order."""
+
+    gradients: tuple[NodeGradient, ...] = ()
+    """Of the nodes whose gradient is our own; their names are those of the rewritten graph."""
 
     @property
     def changed(self) -> bool:

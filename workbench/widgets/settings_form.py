@@ -7,7 +7,8 @@ from typing import Any, get_args
 
 import ipywidgets
 
-from workbench.config import LossName, OptimizerName, TrainingConfig
+from workbench.config import OptimizerName, TrainingConfig
+from workbench.loss import LossName
 
 DEFAULT_STEPS = 200
 """As of `compare`."""

@@ -20,6 +20,7 @@ from filelock import FileLock, Timeout
 
 from workbench.config import make_config
 from workbench.data import load_saved_dataset
+from workbench.data.target_specs import target_specs
 from workbench.engines import engine_class
 from workbench.engines.base import EngineSetup
 from workbench.errors import RunFolderError, WorkbenchError
@@ -85,7 +86,7 @@ def train_run(folder: RunFolder, spec: dict[str, Any], control: Control) -> dict
             artifacts_path=folder.artifacts_path,
             config=config,
             report=lambda text: events.write("phase", text=text),
-            target_shape=dataset.train.target.shape[1:],
+            targets=target_specs(dataset.train.targets),
         )
     )
     events.write("built", rss_before_bytes=rss_before_bytes)

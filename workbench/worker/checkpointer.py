@@ -9,7 +9,7 @@ from workbench.engines.base import Engine
 from workbench.events import EventWriter
 from workbench.run_folder import RunFolder
 
-COST_SHARE = 0.005
+COST_SHARE = 0.001
 """Checkpoints at the ends of epochs may take this share of the time, and no more."""
 
 

@@ -10,6 +10,7 @@ import numpy as np
 from workbench.config import TrainingConfig
 from workbench.data import Split
 from workbench.engines.base import Engine
+from workbench.loss import CLASS_LOSSES, Loss
 
 
 class EvaluationResult(NamedTuple):
@@ -18,7 +19,7 @@ class EvaluationResult(NamedTuple):
     loss: float
     """Mean over the samples."""
     accuracy: float | None
-    """Share of targets predicted right, 0 to 1; None where the loss is no classification's."""
+    """Share of the first loss's targets predicted right, 0 to 1; None unless it classifies."""
 
 
 def evaluate(
@@ -31,25 +32,30 @@ def evaluate(
     """
     loss_sum = 0.0
     samples = right = predictions = 0
+    losses = config.losses
     for batch in split.in_order(config.batch_size):
         if stop_wanted():
             return None
         loss, output = engine.evaluate(batch)
         loss_sum += loss * len(batch.target)
         samples += len(batch.target)
-        hits = _hits(config.loss, output, batch.target)
+        hits = _hits(losses[0], output, batch.target)
         if hits is not None:
             right += int(hits.sum())
             predictions += hits.size
     return EvaluationResult(loss_sum / samples, right / predictions if predictions else None)
 
 
-def _hits(loss: str, output: np.ndarray, target: np.ndarray) -> np.ndarray | None:
-    """Which targets are predicted right: bool, the shape of `target`."""
-    if loss == "cross_entropy":
+def _hits(loss: Loss, output: np.ndarray, target: np.ndarray) -> np.ndarray | None:
+    """Which targets are predicted right: bool, one for each that counts."""
+    if loss.own:
+        return None
+    if loss.name in CLASS_LOSSES:
+        if target.dtype.kind == "f":
+            return np.asarray(output.argmax(axis=1) == target.argmax(axis=1))
         classes_last = output.ndim >= 3 and output.shape[:-1] == target.shape
         predicted = output.argmax(axis=-1 if classes_last else 1)
-        return np.asarray(predicted == target)
-    if loss == "bce_with_logits":
+        return np.asarray((predicted == target)[target != loss.ignore_index])
+    if loss.name == "bce_with_logits":
         return np.asarray((output > 0) == (target > 0.5))
     return None

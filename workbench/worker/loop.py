@@ -65,12 +65,12 @@ def train(
                     checkpointer.save(recorder.done_steps)
                     return LoopResult("stopped", recorder.done_steps, evaluation)
 
-            started = time.perf_counter()
+            started_ns = time.perf_counter_ns()
             batch = next(batches, None)
             if batch is None:
                 break
             loss = engine.train_step(batch)
-            recorder.add(loss, time.perf_counter() - started)
+            recorder.add(loss, started_ns, time.perf_counter_ns())
 
             if not math.isfinite(loss):
                 recorder.flush()

@@ -7,43 +7,43 @@ import time
 from workbench.events import EventWriter, finite_or_none
 from workbench.worker.memory import rss_bytes
 
-FLUSH_S = 0.1
+FLUSH_NS = 200_000_000
 """Steps are gathered for this long before they are written as one event."""
 
 
 class StepRecorder:
-    """Gathers the steps of a run and writes them, with the resident set, ten times a second."""
+    """Gathers the steps of a run and writes them, with the resident set, five times a second."""
 
     def __init__(self, events: EventWriter, batch_size: int, steps_per_epoch: int) -> None:
         self._events = events
         self._batch_size = batch_size
         self._steps_per_epoch = steps_per_epoch
         self._losses: list[float] = []
-        self._seconds: list[float] = []
-        self._last_flush = 0.0
+        self._nanoseconds: list[int] = []
+        self._flush_after_ns = 0
         self.done_steps = 0
 
-    def add(self, loss: float, seconds: float) -> None:
-        """Record one step that took `seconds`."""
+    def add(self, loss: float, started_ns: int, ended_ns: int) -> None:
+        """Record one step, by the loss it found and the clock before and after it."""
         self._losses.append(loss)
-        self._seconds.append(seconds)
+        self._nanoseconds.append(ended_ns - started_ns)
         self.done_steps += 1
-        if time.perf_counter() - self._last_flush > FLUSH_S:
+        if ended_ns > self._flush_after_ns:
             self.flush()
 
     def flush(self) -> None:
         """Write what was gathered. Nothing is written twice, and nothing if there is nothing."""
-        self._last_flush = time.perf_counter()
+        self._flush_after_ns = time.perf_counter_ns() + FLUSH_NS
         if not self._losses:
             return
         self._events.write(
             "steps",
             first_step=self.done_steps - len(self._losses) + 1,
             losses=finite_or_none(self._losses),
-            seconds=self._seconds,
+            nanoseconds=self._nanoseconds,
             batch_size=self._batch_size,
             steps_per_epoch=self._steps_per_epoch,
             rss_bytes=rss_bytes(),
         )
         self._losses.clear()
-        self._seconds.clear()
+        self._nanoseconds.clear()

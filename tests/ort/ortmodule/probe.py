@@ -175,6 +175,46 @@ def modes() -> Answer:
     }
 
 
+def mixed_modes() -> Answer:
+    """Layers in evaluation mode within a module that trains, then another choice of them."""
+    torch.manual_seed(0)
+    plain = nn.Sequential(
+        nn.Linear(4, 6, bias=False),
+        nn.BatchNorm1d(6),
+        nn.Dropout(0.5),
+        nn.Linear(6, 5, bias=False),
+        nn.BatchNorm1d(5),
+        nn.Linear(5, 3),
+    )
+    plain.get_buffer("1.running_mean").add_(0.3)
+    plain.get_buffer("4.running_var").mul_(2)
+    plain[2].eval()
+    wrapped = ORTModule(copy.deepcopy(plain))
+    worst, kept = 0.0, True
+    for place in ("1", "4"):
+        for module in (plain, wrapped):
+            module.get_submodule(place).eval()
+        before = wrapped.get_buffer(f"{place}.running_mean").clone()
+        for _ in range(50):
+            x = torch.randn(BATCH, 4)
+            gradients = []
+            for module in (plain, wrapped):
+                module.zero_grad()
+                loss_of(module(x)).backward()
+                gradients.append([each.grad for each in module.parameters()])
+            # Of a bias before a BatchNorm it is zero but for rounding.
+            worst = max(worst, *(relative(a, b, 0.1) for a, b in zip(*gradients, strict=True)))
+        kept = kept and torch.equal(before, wrapped.get_buffer(f"{place}.running_mean"))
+        for module in (plain, wrapped):
+            module.get_submodule(place).train()
+    return {
+        "gradient": worst,
+        "state": state_difference(plain, wrapped),
+        "kept": kept,
+        "graphs": len(wrapped._built),
+    }
+
+
 def freezing() -> Answer:
     """Frozen parameters get no gradient; another choice gets a graph of its own."""
     plain, wrapped = pair(CASES["digits-mlp"])
@@ -318,6 +358,18 @@ def seeded_dropout() -> Answer:
     }
 
 
+class Determinant(nn.Module):
+    """ONNX Runtime computes it and cannot differentiate it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(4, 4))
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = torch.linalg.det(x * self.scale)
+        return y
+
+
 class Branches(nn.Module):
     def __init__(self) -> None:
         super().__init__()
@@ -348,20 +400,17 @@ def refusals() -> Answer:
         return "nothing was raised"
 
     x = torch.randn(4, 4)
-    mixed = ORTModule(nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4)))
-    mixed.get_submodule("1").eval()
     fine = ORTModule(nn.Linear(4, 4))
     again = fine(x).sum()
     again.backward(retain_graph=True)
     twice = fine(x).sum()
-    untrainable = nn.Sequential(nn.Linear(4, 4), nn.Softplus())
+    untrainable = Determinant()
     state = copy.deepcopy(untrainable.state_dict())
     answer = {
-        "operator": message(lambda: ORTModule(untrainable)(x)),
+        "operator": message(lambda: ORTModule(untrainable)(torch.randn(3, 4, 4))),
         "branch": message(lambda: ORTModule(Branches())(x)),
         "argument": message(lambda: fine({1, 2})),
         "result": message(lambda: ORTModule(Strange())(x)),
-        "mixed": message(lambda: mixed(x)),
         "backward_twice": message(again.backward),
         "second_derivative": message(
             lambda: torch.autograd.grad(twice, list(fine.parameters()), create_graph=True)
@@ -388,6 +437,7 @@ def untouched_torch() -> Answer:
 PARTS: dict[str, Callable[[], Answer]] = {
     "batch_norm": batch_norm,
     "modes": modes,
+    "mixed_modes": mixed_modes,
     "freezing": freezing,
     "input_gradients": input_gradients,
     "memory": memory,

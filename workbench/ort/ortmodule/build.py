@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -21,6 +22,7 @@ from workbench.ort.ortmodule.layout import Layout
 from workbench.ort.ortmodule.session import TrainingSession
 from workbench.ort.ortmodule.structure import Structure
 from workbench.ort.ortmodule.threads import fastest
+from workbench.trainable import fix_draws
 
 
 class Built(NamedTuple):
@@ -35,7 +37,12 @@ class Built(NamedTuple):
 
 
 def build(
-    module: nn.Module, layout: Layout, arguments: Structure, tensors: Sequence[torch.Tensor]
+    module: nn.Module,
+    layout: Layout,
+    arguments: Structure,
+    tensors: Sequence[torch.Tensor],
+    *,
+    fixed_draws: bool = False,
 ) -> Built:
     """Export `module`, build its gradient graph and load it; takes seconds.
 
@@ -44,6 +51,7 @@ def build(
         layout: of the module, current.
         arguments: structure of the pair (args, kwargs) of a call.
         tensors: those among the arguments.
+        fixed_draws: leave nothing to chance, see `fix_draws`.
 
     Raises:
         UntrainableError: the module cannot be exported or differentiated, or the arguments are
@@ -61,15 +69,17 @@ def build(
     flags = zip(parameters, layout.trained(), strict=True)
     inputs = zip(exported.inputs, tensors, strict=True)
     graph = build_gradient(
-        exported.model,
+        fix_draws(exported.model) if fixed_draws else exported.model,
         exported.inputs,
         list(parameters),
         buffers,
         requires_grad=[name for name, trained in flags if trained]
         + [name for name, tensor in inputs if tensor.requires_grad],
     )
-    # What a Dropout draws follows the seed that PyTorch was given.
-    native().set_seed(torch.initial_seed() % 2**31)
+    # What a Dropout draws follows the seed that PyTorch was given. Each of each step takes the next
+    # number, so those of neighbouring seeds must lie far apart.
+    random = np.random.default_rng(torch.initial_seed() % 2**64)
+    native().set_seed(int(random.integers(2, 2**31)))
     state = BoundState({**parameters, **buffers}[name] for name in graph.state)
     state.refresh()
     load = partial(TrainingSession, graph, state, BufferUpdates(graph, layout.buffers))

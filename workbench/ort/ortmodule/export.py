@@ -42,10 +42,13 @@ class Flattened(nn.Module):
         self.report = report
 
     def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
-        """Run the module on its own kind of arguments; report the structure of its result."""
+        """Run the module on its own kind of arguments; report the structure of its result.
+
+        What is no tensor and cannot be part of a graph is None there: a cache of keys and values.
+        """
         args, kwargs = rebuild(self.arguments, iter(tensors))
         found: list[torch.Tensor] = []
-        self.report(flatten(self.module(*args, **kwargs), found))
+        self.report(flatten(self.module(*args, **kwargs), found, others_as_none=True))
         return tuple(found)
 
 

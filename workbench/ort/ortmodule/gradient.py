@@ -7,10 +7,12 @@ from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.errors import UntrainableError
+from workbench.models.node_marks import uses_running_statistics
 from workbench.ort.gradient import parameters_as_inputs
 from workbench.ort.native import native
+from workbench.ort.own_gradients import HiddenNodes
 from workbench.ort.relu_gradient import rewrite_relu_gradient
-from workbench.trainable import make_trainable
+from workbench.trainable import leading_to_outputs, make_trainable
 from workbench.trainable.report import Report
 
 if TYPE_CHECKING:
@@ -63,9 +65,13 @@ def build_gradient(
         UntrainableError: it has a part without a gradient; names the operator and the way out.
     """
     normalizations = Counter(
-        node.input[3] for node in model.graph.node if node.op_type == "BatchNormalization"
+        node.input[3]
+        for node in model.graph.node
+        if node.op_type == "BatchNormalization" and not uses_running_statistics(node)
     )
     _give_outputs_names_of_their_own(model.graph)
+    # ONNX Runtime fails for a parameter that no gradient reaches.
+    requires_grad = leading_to_outputs(model, list(requires_grad))
     model, report = make_trainable(model, requires_grad)
     # The builder would look for gradients of the buffers' new values; they are put back later.
     updates = [update.output for update in report.state_updates]
@@ -75,6 +81,7 @@ def build_gradient(
     model = parameters_as_inputs(model, state)
     trained = [name for name in parameters if name in requires_grad and name in state]
 
+    hidden = HiddenNodes(report.gradients)
     c = native()
     configuration = c.OrtModuleGraphBuilderConfiguration()
     configuration.initializer_names = state
@@ -84,7 +91,7 @@ def build_gradient(
     configuration.loglevel = c.Severity.ERROR
     builder = c.OrtModuleGraphBuilder()
     try:
-        builder.initialize(model.SerializeToString(), configuration)
+        builder.initialize(hidden.hide(model).SerializeToString(), configuration)
         builder.build(c.TrainingGraphTransformerConfiguration())
         info = builder.get_graph_info()
     except Exception as error:
@@ -102,7 +109,7 @@ def build_gradient(
         zip(info.initializer_names_to_train, info.initializer_grad_names_to_train, strict=True)
     )
     return GradientGraph(
-        model=_complete(builder.get_gradient_model(), model.graph.output, updates),
+        model=_complete(builder.get_gradient_model(), hidden, model.graph.output, updates),
         inputs=tuple(info.user_input_names),
         state=tuple(info.initializer_names),
         outputs=outputs,
@@ -116,9 +123,12 @@ def build_gradient(
 
 
 def _complete(
-    model: bytes, results: Iterable[onnx.ValueInfoProto], updates: Iterable[str]
+    model: bytes,
+    hidden: HiddenNodes,
+    results: Iterable[onnx.ValueInfoProto],
+    updates: Iterable[str],
 ) -> bytes:
-    """Let results outlive the backward pass, and buffers' new values leave the forward pass.
+    """Reveal what was hidden, keep results, and let buffers' new values leave the forward pass.
 
     The forward pass gives out what the YieldOp reads. Afterwards the builder's graph has no more
     use for a result than the backward pass has, so its memory would be given to other values while
@@ -128,6 +138,7 @@ def _complete(
     from onnx.helper import make_attribute
 
     proto = onnx.load_from_string(model)
+    hidden.reveal(proto)
     graph = proto.graph
     present = {value.name for value in graph.output}
     graph.output.extend([value for value in results if value.name not in present])

@@ -53,12 +53,9 @@ class Layout:
         """For each parameter, in order, whether it requires a gradient."""
         return tuple([owner[name].requires_grad for owner, name in self.parameters.values()])
 
-    def first_in_evaluation(self) -> str | None:
-        """Name of the first submodule that is in evaluation mode; None if there is none."""
-        for name, module in self._names.items():
-            if not module.training:
-                return name
-        return None
+    def modes(self) -> tuple[bool, ...]:
+        """For each of `modules` whether it is in training mode."""
+        return tuple([module.training for module in self.modules])
 
     def _slot(self, name: str) -> Slot:
         path, _, attribute = name.rpartition(".")

@@ -8,7 +8,6 @@ import torch
 from torch import nn
 from typing_extensions import override
 
-from workbench.errors import UntrainableError
 from workbench.ort.ortmodule.build import Built, build
 from workbench.ort.ortmodule.function import run_graph
 from workbench.ort.ortmodule.layout import Layout
@@ -25,7 +24,7 @@ class ORTModule(nn.Module):
     call exports the module, builds its gradient graph and loads it, which takes seconds. Later
     calls with another batch size use the same graph; calls whose arguments have other sizes
     beyond the first axis, other dtypes or another nesting, or with another choice of frozen
-    parameters, get a graph of their own at their first time.
+    parameters or of layers in evaluation mode, get a graph of their own at their first time.
 
     In evaluation mode, under `torch.no_grad()`, under transforms of `torch.func`, and where nothing
     requires a gradient, the wrapped module itself runs, in PyTorch.
@@ -36,6 +35,8 @@ class ORTModule(nn.Module):
     Args:
         module: on the CPU; it is not copied. Its forward takes and returns tensors, None, numbers,
             strings, and lists, tuples and dicts of them.
+        fixed_draws: in training too, Dropout passes its input on and other random draws are
+            constants, so that the results can be compared with those of another engine.
 
     Raises:
         UntrainableError: in the first call, where torch cannot export the module or ONNX Runtime
@@ -44,7 +45,7 @@ class ORTModule(nn.Module):
 
     wrapped: nn.Module
 
-    def __init__(self, module: nn.Module) -> None:
+    def __init__(self, module: nn.Module, *, fixed_draws: bool = False) -> None:
         super().__init__()
         # Not among the submodules, so that no name gets a prefix.
         object.__setattr__(self, "wrapped", module)
@@ -54,6 +55,7 @@ class ORTModule(nn.Module):
         self._modules = module._modules
         self.training = module.training
         self._layout = Layout(module)
+        self._fixed_draws = fixed_draws
         self._built: dict[Any, Built] = {}
         self._before: Repetition | None = None
 
@@ -105,21 +107,16 @@ class ORTModule(nn.Module):
         if not self._layout.is_current():
             self._layout = Layout(self.wrapped)
             self._built.clear()
-        evaluating = self._layout.first_in_evaluation()
-        if evaluating is not None:
-            raise UntrainableError(
-                f"ORTModule is in training mode but its submodule {evaluating!r} is in evaluation "
-                f"mode, and one graph cannot be both. Call train() on the whole, and freeze what "
-                f"is not to learn with requires_grad_(False)."
-            )
         arguments = flatten((args, kwargs), tensors)
         kinds = tuple(
             [(each.requires_grad, each.dtype, each.device, each.shape[1:]) for each in tensors]
         )
-        key = (arguments, kinds, self._layout.trained())
+        key = (arguments, kinds, self._layout.trained(), self._layout.modes())
         built = self._built.get(key)
         if built is None and (any(key[2]) or any(kind[0] for kind in kinds)):
-            built = self._built[key] = build(self.wrapped, self._layout, arguments, tensors)
+            built = self._built[key] = build(
+                self.wrapped, self._layout, arguments, tensors, fixed_draws=self._fixed_draws
+            )
         return built
 
     @override

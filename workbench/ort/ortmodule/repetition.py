@@ -34,6 +34,7 @@ class Repetition:
         self._kinds = kinds
         self._facts = (
             layout.modules,
+            list(layout.modes()),
             layout.children,
             layout.registries,
             layout.count,
@@ -58,14 +59,16 @@ class Repetition:
             ):
                 return False
         # One expression whose loops all run in C.
-        modules, children, registries, count, slots, tensors, addresses, trained = self._facts
+        modules, modes, children, registries, count, slots, tensors, addresses, trained = (
+            self._facts
+        )
         now: Any = list(starmap(dict.get, slots))
         return (
             all(map(is_, now, tensors))
             and list(map(_address, now)) == addresses
             and all(map(_contiguous, now))
             and list(map(_requires_grad, now)) == trained
-            and all(map(_training, modules))
+            and list(map(_training, modules)) == modes
             and all(starmap(eq, children))
             and sum(map(len, registries)) == count
         )

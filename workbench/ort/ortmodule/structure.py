@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import OrderedDict
 from collections.abc import Iterator
+from functools import partial
 from typing import Any, NamedTuple
 
 import torch
@@ -31,7 +33,7 @@ class Sequence(NamedTuple):
 
 
 class Mapping(NamedTuple):
-    """A dict, in its order."""
+    """A dict in its order, or a dataclass, be it a dict as well or not."""
 
     kind: type
     keys: tuple[Any, ...]
@@ -44,27 +46,48 @@ Structure = Leaf | Constant | Sequence | Mapping
 LEAF = Leaf()
 
 
-def flatten(value: Any, tensors: list[torch.Tensor]) -> Structure:
+def flatten(value: Any, tensors: list[torch.Tensor], *, others_as_none: bool = False) -> Structure:
     """The structure of `value`, whose tensors are appended to `tensors` from left to right.
+
+    Args:
+        value: what is nested.
+        tensors: takes its tensors.
+        others_as_none: take an object of any other class for None, such as a cache of keys and
+            values among the results of a model; Python's own, such as a set, are refused.
 
     Raises:
         UntrainableError: something in `value` is none of the kinds above.
     """
+    inner = partial(flatten, tensors=tensors, others_as_none=others_as_none)
     if isinstance(value, torch.Tensor):
         tensors.append(value)
         return LEAF
     if value is None or isinstance(value, (bool, int, float, str)):
         return Constant(type(value), value)
     if isinstance(value, (list, tuple)):
-        return Sequence(type(value), tuple([flatten(item, tensors) for item in value]))
-    if type(value) in (dict, OrderedDict):
-        items = tuple([flatten(item, tensors) for item in value.values()])
-        return Mapping(type(value), tuple(value), items)
+        return Sequence(type(value), tuple([inner(item) for item in value]))
+    fields = _fields(value)
+    if fields is not None:
+        return Mapping(type(value), tuple(fields), tuple([inner(v) for v in fields.values()]))
+    if others_as_none and type(value).__module__ != "builtins":
+        return Constant(type(None), None)
     raise UntrainableError(
-        f"ORTModule takes and gives tensors, None, numbers, strings and lists, tuples and dicts of "
-        f"them, but met a {type(value).__module__}.{type(value).__qualname__}. "
-        "Wrap the module in one whose forward takes and returns only these."
+        f"ORTModule takes tensors, None, numbers, strings and lists, tuples, dicts and dataclasses "
+        f"of them, but met a {type(value).__module__}.{type(value).__qualname__}. "
+        "Wrap the module in one whose forward takes only these."
     )
+
+
+def _fields(value: Any) -> dict[Any, Any] | None:
+    """What a dict or dataclass holds by key; None of anything else."""
+    if type(value) in (dict, OrderedDict):
+        return dict(value)
+    if not dataclasses.is_dataclass(value) or isinstance(value, type):
+        return None
+    if isinstance(value, dict):
+        # transformers' outputs: of their fields they hold those that are not None.
+        return dict(value)
+    return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
 
 
 def rebuild(structure: Structure, tensors: Iterator[torch.Tensor]) -> Any:
@@ -75,7 +98,10 @@ def rebuild(structure: Structure, tensors: Iterator[torch.Tensor]) -> Any:
         return structure.value
     items = [rebuild(item, tensors) for item in structure.items]
     if isinstance(structure, Mapping):
-        return structure.kind(zip(structure.keys, items, strict=True))
+        pairs = zip(structure.keys, items, strict=True)
+        if dataclasses.is_dataclass(structure.kind):
+            return structure.kind(**dict(pairs))
+        return structure.kind(pairs)
     if hasattr(structure.kind, "_fields"):
         return structure.kind(*items)
     return structure.kind(items)

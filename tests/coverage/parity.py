@@ -1,0 +1,234 @@
+"""One module under PyTorch and under each of ONNX Runtime's two ways to train, step by step."""
+
+from __future__ import annotations
+
+import copy
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import onnx
+import torch
+from onnx import helper
+from torch import Tensor, nn
+
+from tests.coverage.case import Edit, Variant
+from workbench import ORTModule
+from workbench.ort.checkpoint import write_checkpoint
+from workbench.ort.gradient import build_training_model, parameters_as_inputs
+from workbench.ort.ondevice import TrainingSession
+from workbench.ort.optimizers import make_optimizer_model
+from workbench.ort.ortmodule import build
+from workbench.ort.ortmodule.export import PREFIX, ForwardGraph, export_forward
+from workbench.ort.ortmodule.structure import flatten
+from workbench.trainable import make_trainable
+from workbench.trainable.make import leading_to_outputs
+
+BATCHES = (4, 3)
+"""Rows of each step. The graph is exported with the first."""
+
+FLOOR = 0.01
+"""Part of the largest gradient below which a parameter's own largest does not count: what is
+rounding noise alone, such as that of a bias before a batch normalization, has no digits."""
+
+Differences = dict[str, float]
+"""Largest difference, over the largest number of the reference, of "forward" (the outputs), "loss"
+and "gradient"."""
+
+
+class Step(NamedTuple):
+    """One batch, and what PyTorch makes of it."""
+
+    inputs: tuple[Tensor, ...]
+    target: Tensor
+    output: Tensor
+    loss: float
+    gradients: dict[str, Tensor]
+    """Of every parameter; zeros where PyTorch has none."""
+
+
+def reference(variant: Variant) -> tuple[nn.Module, list[Step]]:
+    """The module, whose weights no step has changed, and its steps."""
+    torch.manual_seed(0)
+    module = variant.build()
+    runner = copy.deepcopy(module)
+    generator = torch.Generator().manual_seed(1)
+    return module, [_step(runner, variant.sample(rows, generator), generator) for rows in BATCHES]
+
+
+def _step(module: nn.Module, inputs: tuple[Tensor, ...], generator: torch.Generator) -> Step:
+    module.zero_grad()
+    output = module(*inputs)
+    target = torch.randn(output.shape, generator=generator) * 2.0
+    loss = nn.functional.mse_loss(output, target)
+    loss.backward()
+    gradients = {
+        name: torch.zeros_like(value) if value.grad is None else value.grad.clone()
+        for name, value in module.named_parameters()
+    }
+    return Step(inputs, target, output.detach(), loss.item(), gradients)
+
+
+def export(module: nn.Module, step: Step, edit: Edit | None) -> ForwardGraph:
+    """The graph that both engines train, edited as the variant asks."""
+    tensors: list[Tensor] = []
+    arguments = flatten((step.inputs, {}), tensors)
+    exported = export_forward(copy.deepcopy(module), arguments, tensors)
+    if edit is not None:
+        edit(exported.model)
+    return exported
+
+
+def rewritten(module: nn.Module, exported: ForwardGraph) -> list[str]:
+    """What `make_trainable` did to the graph: an op and how it was rewritten."""
+    graph = exported.model
+    _, report = make_trainable(graph, leading_to_outputs(graph, _trainable(module)))
+    return list(dict.fromkeys(f"{found.op}: {found.note}" for found in report.rewritten))
+
+
+def ortmodule(module: nn.Module, steps: Sequence[Step], exported: ForwardGraph) -> Differences:
+    """Differences of ORTModule, which is spared an export of its own."""
+    build.export_forward = lambda *_: exported  # type: ignore[assignment]
+    wrapped = ORTModule(module)
+    worst = Worst()
+    for step in steps:
+        module.zero_grad()
+        output = wrapped(*step.inputs)
+        loss = nn.functional.mse_loss(output, step.target)
+        loss.backward()
+        got = {
+            name: value.grad.numpy()
+            for name, value in module.named_parameters()
+            if value.grad is not None
+        }
+        worst.meet(step, output.detach().numpy(), loss.item(), got)
+    return worst.differences
+
+
+def ondevice(module: nn.Module, steps: Sequence[Step], exported: ForwardGraph) -> Differences:
+    """Differences of on-device training at a learning rate of zero."""
+    graph = exported.model
+    trainable = leading_to_outputs(graph, _trainable(module))
+    worst = Worst()
+    with tempfile.TemporaryDirectory() as folder:
+        native = _session(graph, module, trainable, Path(folder))
+        native.set_learning_rate(0.0)
+        for step in steps:
+            inputs = {
+                name: np.ascontiguousarray(value.numpy())
+                for name, value in zip(exported.inputs, step.inputs, strict=True)
+            }
+            # An input that the graph does not read has no place in it.
+            fed = [inputs[value.name] for value in graph.graph.input if value.name in inputs]
+            fed.append(step.target.numpy())
+            _, output = native.eval_step(fed)
+            loss = native.train_step(fed)
+            got = {name.removeprefix(PREFIX): native.gradient(name) for name in trainable}
+            worst.meet(step, output, loss, got)
+    return worst.differences
+
+
+def _session(
+    graph: onnx.ModelProto, module: nn.Module, trainable: list[str], folder: Path
+) -> TrainingSession:
+    state = {PREFIX + name for name in module.state_dict(keep_vars=True)}
+    held = [value.name for value in graph.graph.initializer if value.name in state]
+    frozen = [name for name in held if name not in trainable]
+    made, report = make_trainable(graph, trainable)
+    made = _with_loss(made)
+    training_model = build_training_model(
+        made,
+        trainable=trainable,
+        frozen=frozen,
+        state_updates=report.state_updates,
+        gradients=report.gradients,
+    )
+    onnx.save(training_model, folder / "training.onnx")
+    # The rewritten forward pass, in training mode, in the place of the eval model.
+    onnx.save(parameters_as_inputs(made, [*trainable, *frozen]), folder / "eval.onnx")
+    onnx.save(make_optimizer_model("sgd", 0.0), folder / "optimizer.onnx")
+    write_checkpoint(graph, trainable, frozen, folder / "checkpoint")
+    return TrainingSession(
+        checkpoint=folder / "checkpoint",
+        training_model=folder / "training.onnx",
+        eval_model=folder / "eval.onnx",
+        optimizer_model=folder / "optimizer.onnx",
+        threads=1,
+        seed=0,
+    )
+
+
+def _with_loss(model: onnx.ModelProto) -> onnx.ModelProto:
+    """A copy of `model` with its mean squared difference from a last input as first output."""
+    made = onnx.ModelProto()
+    made.CopyFrom(model)
+    graph = made.graph
+    target = onnx.ValueInfoProto()
+    target.CopyFrom(graph.output[0])
+    target.name = "target"
+    graph.input.append(target)
+    for op, inputs, output in (
+        ("Sub", [graph.output[0].name, "target"], "loss.difference"),
+        ("Mul", ["loss.difference", "loss.difference"], "loss.squares"),
+        ("ReduceMean", ["loss.squares"], "loss"),
+    ):
+        graph.node.append(helper.make_node(op, inputs, [output], output))
+    graph.node[-1].attribute.append(helper.make_attribute("keepdims", 0))
+    loss = helper.make_tensor_value_info("loss", onnx.TensorProto.FLOAT, [])
+    others = list(graph.output)
+    del graph.output[:]
+    graph.output.extend([loss, *others])
+    return made
+
+
+def _trainable(module: nn.Module) -> list[str]:
+    return [PREFIX + name for name, value in module.named_parameters() if value.requires_grad]
+
+
+class Worst:
+    """The largest differences over steps."""
+
+    def __init__(self) -> None:
+        self.differences: Differences = {"forward": 0.0, "loss": 0.0, "gradient": 0.0}
+
+    def meet(
+        self, step: Step, output: np.ndarray, loss: float, gradients: Mapping[str, np.ndarray]
+    ) -> None:
+        """Take one step into account; a parameter without a gradient counts as one of zeros."""
+        self._add("forward", output, step.output.numpy(), 0.0)
+        self._add("loss", np.array(loss), np.array(step.loss), 0.0)
+        floor = FLOOR * max(float(value.abs().max()) for value in step.gradients.values())
+        for name, expected in step.gradients.items():
+            got = gradients.get(name, np.zeros(expected.shape, np.float32))
+            self._add("gradient", got, expected.numpy(), floor)
+
+    def _add(self, what: str, got: np.ndarray, expected: np.ndarray, floor: float) -> None:
+        if got.shape != expected.shape:
+            raise AssertionError(f"{what} has shape {got.shape} and not {expected.shape}")
+        largest = max(float(np.abs(expected).max()), floor, 1e-30)
+        difference = float(np.abs(got - expected).max()) / largest
+        # A comparison with NaN is false, and NaN must not pass for no difference.
+        if not difference <= self.differences[what]:
+            self.differences[what] = difference if np.isfinite(difference) else 1e30
+
+
+def rounding(variant: Variant) -> float:
+    """Largest of the differences of PyTorch in float64 from PyTorch in float32."""
+    module, steps = reference(variant)
+    exact = copy.deepcopy(module).double()
+    worst = Worst()
+    for step in steps:
+        exact.zero_grad()
+        inputs = [x.double() if x.is_floating_point() else x for x in step.inputs]
+        output = exact(*inputs)
+        loss = nn.functional.mse_loss(output, step.target.double())
+        loss.backward()
+        got = {
+            name: value.grad.numpy()
+            for name, value in exact.named_parameters()
+            if value.grad is not None
+        }
+        worst.meet(step, output.detach().numpy(), loss.item(), got)
+    return max(worst.differences.values())

@@ -1,0 +1,47 @@
+"""Every case, by group: what the tests run and the document lists."""
+
+from __future__ import annotations
+
+import re
+
+from tests.coverage import (
+    cases_activations,
+    cases_attention,
+    cases_convolutions,
+    cases_layers,
+    cases_mathematics,
+    cases_normalization,
+    cases_pooling,
+    cases_reductions,
+    cases_tensors,
+    cases_weights,
+)
+from tests.coverage.case import Case
+
+GROUPS: dict[str, tuple[Case, ...]] = {
+    "Activations": cases_activations.CASES,
+    "Convolution, up-sampling, padding": cases_convolutions.CASES,
+    "Pooling": cases_pooling.CASES,
+    "Normalization": cases_normalization.CASES,
+    "Linear, embedding and recurrent layers": cases_layers.CASES,
+    "Attention": cases_attention.CASES,
+    "Functions of each element": cases_mathematics.CASES,
+    "Reductions, extremes, orders": cases_reductions.CASES,
+    "Moving, choosing, joining, multiplying": cases_tensors.CASES,
+    "Weights": cases_weights.CASES,
+}
+CASES: dict[str, Case] = {case.name: case for group in GROUPS.values() for case in group}
+
+
+WATCHED = ("Conv1d, depthwise", "Conv3d, grouped")
+"""Cases in which ONNX Runtime's own gradient writes over other values."""
+
+
+def representatives() -> list[str]:
+    """Names of the cases that every run of the tests has: the first of each kind of layer."""
+    chosen: dict[tuple[str, str], str] = {}
+    for group, cases in GROUPS.items():
+        for case in cases:
+            kind = re.split(r"[,(]| at | by | of ", case.name)[0].strip()
+            chosen.setdefault((group, kind), case.name)
+    return list(dict.fromkeys((*chosen.values(), *WATCHED)))

@@ -1,0 +1,26 @@
+"""Dropout of every kind drops anew at each step, and follows the seed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.forked import outcomes_of
+from tests.trainable import dropout_cases
+from tests.trainable.dropout_cases import ENGINES, MODULES, STEPS
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> dict[str, Any]:
+    return outcomes_of(dropout_cases, timeout_s=600)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", MODULES)
+def test_draws_follow_the_seed(name: str, engine: str, outcomes: dict[str, Any]) -> None:
+    first, again, other = outcomes[f"{name}, {engine}"]
+    assert isinstance(first, list), first
+    assert len(set(first)) == STEPS, f"steps drew the same: {first}"
+    assert first == again, "one seed drew twice differently"
+    assert not set(first) & set(other), "two seeds drew the same"

@@ -1,0 +1,157 @@
+"""`workbench check`: what trains, and on request whether its gradients are right."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from workbench.cli import options as opt
+from workbench.cli.output import print_json, print_table, stderr
+
+if TYPE_CHECKING:
+    from workbench.check import Check
+    from workbench.verification import EngineVerdict, Verification
+
+_COLOURS = {"trains": "green", "rewritten": "cyan", "cannot": "bold red"}
+_SHOWN = 10
+"""Wrong gradients that are listed of each engine."""
+
+VerifyOption = Annotated[
+    bool,
+    typer.Option("--verify", help="Compare loss and gradients with PyTorch, on one batch."),
+]
+EnginesOption = Annotated[
+    str | None,
+    typer.Option(help="To verify, comma-separated. Default: ondevice,ortmodule."),
+]
+
+
+def check(
+    model: opt.ModelArgument,
+    verify: VerifyOption = False,
+    data: opt.DataOption = None,
+    target: opt.TargetOption = None,
+    engines: EnginesOption = None,
+    loss: opt.LossOption = None,
+    loss_option: opt.LossOptionOption = None,
+    requires_grad: opt.RequiresGradOption = None,
+    batch_size: opt.BatchSizeOption = None,
+    threads: opt.ThreadsOption = None,
+    json: opt.JsonOption = False,
+) -> None:
+    """Say what of a model trains, what is rewritten, what cannot, and why.
+
+    Exit status 1 when it cannot be trained, or when --verify finds a gradient that is wrong.
+    """
+    import workbench as wb
+
+    settings = opt.given(
+        data=data,
+        target=target,
+        engines=engines and [name.strip() for name in engines.split(",") if name.strip()],
+        loss=opt.chosen_loss(loss, loss_option),
+        batch_size=batch_size,
+        threads=threads,
+    )
+    if settings and not verify:
+        _refuse_alone(settings)
+    with stderr.status("Exporting and checking the model"):
+        loaded = wb.load_model(model)
+        checked = wb.check(loaded, requires_grad=requires_grad)
+    if not json:
+        print_check(checked)
+    verified = None
+    if verify and checked.ok:
+        verified = _verify(loaded, settings, requires_grad)
+    if verified is not None and not json:
+        print()
+        print_verification(verified)
+    ok = checked.ok and (verified is None or verified.ok)
+    if json:
+        found = {} if verified is None else {"verification": verified.to_dict()}
+        print_json({**checked.to_dict(), "ok": ok, **found})
+    if not ok:
+        raise typer.Exit(1)
+
+
+def print_check(checked: Check) -> None:
+    """The verdict, and a table with a row for each kind of op and state."""
+    print(checked.verdict)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("op", no_wrap=True)
+    table.add_column("nodes", justify="right", no_wrap=True)
+    table.add_column("state", no_wrap=True)
+    table.add_column("how, or why not and what to do")
+    for row in checked.ops:
+        state = Text(row.state, style=_COLOURS[row.state])
+        table.add_row(Text(row.op), str(row.count), state, Text(row.details))
+    print_table(table)
+
+
+def print_verification(verified: Verification) -> None:
+    """The verdict, a table with a row for each engine, and what is wrong."""
+    print(verified.verdict)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("engine", "result"):
+        table.add_column(name, no_wrap=True)
+    for name in ("loss", "loss error", "gradients", "largest error"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("of", overflow="fold")
+    for verdict in verified.engines:
+        table.add_row(*_cells(verified, verdict))
+    print_table(table)
+    for verdict in verified.engines:
+        if verdict.failure:
+            print(f"\n{verdict.engine}: {verdict.failure}")
+    wrong = [row for verdict in verified.engines for row in verified.wrong(verdict.engine)[:_SHOWN]]
+    if not wrong:
+        return
+    print()
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("engine", "wrong gradient", "shape", "error", "worst at", "is", "should be"):
+        table.add_column(name, overflow="fold")
+    for row in wrong:
+        numbers = (f"{row.actual:.6g}", f"{row.expected + 0:.6g}")
+        where = [str(list(row.shape)), f"{row.relative_error:.1e}", str(list(row.worst_entry))]
+        table.add_row(*map(Text, (row.engine, row.parameter, *where, *numbers)))
+    print_table(table)
+
+
+def _cells(verified: Verification, verdict: EngineVerdict) -> list[Text]:
+    name = Text(verdict.engine)
+    if verdict.failure:
+        return [name, Text("failed", style="bold red")]
+    right = verified.agrees(verdict.engine)
+    result = Text("ok", style="green") if right else Text("wrong", style="bold red")
+    rows = verified.of(verdict.engine)
+    worst = max(rows, key=lambda row: row.relative_error)
+    numbers = (f"{verdict.loss:.6g}", f"{verdict.loss_error:.1e}", str(len(rows)))
+    return [
+        name,
+        result,
+        *map(Text, numbers),
+        Text(f"{worst.relative_error:.1e}"),
+        Text(worst.parameter),
+    ]
+
+
+def _verify(model: Any, settings: dict[str, Any], requires_grad: list[str] | None) -> Verification:
+    import workbench as wb
+    from workbench.cli.training import dataset
+
+    source = dataset(settings.pop("data", None), settings.pop("target", None))
+    with stderr.status("Verifying the gradients") as status:
+        return wb.verify(
+            model, source, requires_grad=requires_grad, report=status.update, **settings
+        )
+
+
+def _refuse_alone(settings: dict[str, Any]) -> None:
+    from workbench.errors import ConfigError
+
+    raise ConfigError(
+        [f"--{name.replace('_', '-')}: says nothing without --verify." for name in settings]
+    )

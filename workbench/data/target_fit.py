@@ -1,0 +1,174 @@
+"""Whether a dataset's targets suit the losses that compare a model's outputs with them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from workbench.data.rows import refuse_not_finite
+from workbench.errors import ConfigError, DataError
+from workbench.loss import CLASS_LOSSES, Loss, outputs_read
+from workbench.models import Model, TensorSpec
+
+Shape = tuple[int | str, ...]
+
+
+def check_targets(
+    model: Model, losses: Sequence[Loss], targets: Sequence[np.ndarray], where: str
+) -> None:
+    """Check the targets of one split, each against its loss and the output that this reads.
+
+    Of what a function of the user's own is given, only NaN and infinity are refused.
+
+    Args:
+        where: names the split in messages.
+
+    Raises:
+        ConfigError: there is no such output, or an option does not suit it.
+        DataError: the number, a shape, a dtype or a value of the targets does not fit.
+    """
+    read = outputs_read(losses, [spec.name for spec in model.outputs])
+    alone = len(losses) == 1 and losses[0].own
+    if len(targets) != len(losses) and not alone:
+        raise DataError(
+            f"{len(losses)} losses need as many targets, but dataset {where} has {len(targets)}; "
+            "give targets as a tuple of arrays, one a loss."
+        )
+    for target in targets:
+        refuse_not_finite(target, f"The target of dataset {where}")
+    if alone:
+        return
+    for loss, (index, *_), target in zip(losses, read, targets, strict=True):
+        output = model.outputs[index]
+        if loss.own:
+            continue
+        if loss.name in CLASS_LOSSES:
+            _check_classes(model, loss, output, target, where)
+        else:
+            _check_values(loss, output, target, where)
+
+
+def fits(shape: Shape, array: np.ndarray) -> bool:
+    """Whether rows of `array` can be a tensor of `shape`; a named axis takes any size."""
+    return len(shape) == array.ndim and all(
+        isinstance(size, str) or size == actual
+        for size, actual in zip(shape[1:], array.shape[1:], strict=True)
+    )
+
+
+def shape_text(shape: Shape) -> str:
+    """A shape, for messages."""
+    return "(" + ", ".join(str(size) for size in shape) + ")"
+
+
+def row_text(array: np.ndarray) -> str:
+    """The shape of batches of the rows of `array`, for messages."""
+    return shape_text(("batch", *array.shape[1:]))
+
+
+def _check_values(loss: Loss, output: TensorSpec, target: np.ndarray, where: str) -> None:
+    if target.dtype != np.float32:
+        raise DataError(
+            f"Loss {loss.name} needs a float32 target but dataset {where} holds {target.dtype}; "
+            "load it with target_dtype='float32', or choose cross_entropy for class numbers."
+        )
+    if not fits(output.shape, target):
+        raise DataError(
+            f"Loss {loss.name} compares output {output.name!r} of shape "
+            f"{shape_text(output.shape)} with a target of the same shape, but targets of dataset "
+            f"{where} have {row_text(target)}; reshape the target, for instance with "
+            "target.reshape(len(target), -1)."
+        )
+    for option in ("weight", "pos_weight"):
+        given = getattr(loss, option)
+        if given is not None and not _broadcasts(np.shape(given), target.shape[1:]):
+            raise ConfigError(
+                [
+                    f"loss {loss.name}: {option} of shape {np.shape(given)} does not broadcast to "
+                    f"rows of shape {target.shape[1:]}."
+                ]
+            )
+    if loss.name == "bce_with_logits":
+        outside = (target < 0) | (target > 1)
+        if outside.any():
+            row = int(np.argwhere(outside)[0][0])
+            raise DataError(
+                f"Loss bce_with_logits needs targets from 0 to 1, but row {row} of dataset "
+                f"{where} holds {target[outside][0]:g}."
+            )
+
+
+def _broadcasts(shape: tuple[int, ...], row_shape: tuple[int, ...]) -> bool:
+    """Whether something of `shape` broadcasts to rows of `row_shape` and makes them no larger."""
+    return len(shape) <= len(row_shape) and all(
+        size in (1, of_row)
+        for size, of_row in zip(reversed(shape), reversed(row_shape), strict=False)
+    )
+
+
+def _check_classes(
+    model: Model, loss: Loss, output: TensorSpec, target: np.ndarray, where: str
+) -> None:
+    if len(output.shape) < 2:
+        raise DataError(
+            f"Loss {loss.name} needs an output with a class axis, but {output.name!r} of model "
+            f"{model.name!r} has shape {shape_text(output.shape)}."
+        )
+    if _is_distribution(loss, output, target):
+        _check_weights(loss, output, output.shape[1])
+        if loss.ignore_index >= 0:
+            raise ConfigError(
+                [
+                    f"loss {loss.name}: ignore_index={loss.ignore_index} names a class, but the "
+                    f"target of dataset {where} holds probabilities. Leave it out."
+                ]
+            )
+        return
+    if target.dtype != np.int64:
+        raise DataError(
+            f"Loss {loss.name} needs class numbers (int64) but the target of dataset {where} "
+            f"is {target.dtype}; load it with target_dtype='int64', or choose mse or l1."
+        )
+    if len(output.shape) >= 3 and fits(output.shape[:-1], target):
+        count = output.shape[-1]
+    elif fits((output.shape[0], *output.shape[2:]), target):
+        count = output.shape[1]
+    else:
+        raise DataError(
+            f"Loss {loss.name} compares output {output.name!r} of shape "
+            f"{shape_text(output.shape)} with class numbers, but targets of dataset {where} have "
+            f"{row_text(target)}; give one class number for each prediction."
+        )
+    _check_weights(loss, output, count)
+    if isinstance(count, int):
+        _check_labels(model, loss, count, target, where)
+
+
+def _is_distribution(loss: Loss, output: TensorSpec, target: np.ndarray) -> bool:
+    """Whether the target holds the probabilities of the classes, on axis 1."""
+    return (
+        loss.name == "cross_entropy" and target.dtype == np.float32 and fits(output.shape, target)
+    )
+
+
+def _check_weights(loss: Loss, output: TensorSpec, count: int | str) -> None:
+    if loss.weight is not None and isinstance(count, int) and len(loss.weight) != count:
+        raise ConfigError(
+            [
+                f"loss {loss.name}: weight has {len(loss.weight)} numbers, but output "
+                f"{output.name!r} has {count} classes."
+            ]
+        )
+
+
+def _check_labels(model: Model, loss: Loss, count: int, target: np.ndarray, where: str) -> None:
+    labels = target[target != loss.ignore_index]
+    low, high = int(labels.min(initial=0)), int(labels.max(initial=0))
+    if low < 0 or high >= count:
+        bad = low if low < 0 else high
+        row = int(np.argwhere(target == bad)[0][0])
+        raise DataError(
+            f"Label {bad} in row {row} of dataset {where} is out of range: model {model.name!r} "
+            f"has {count} classes, 0 to {count - 1}."
+        )

@@ -1,0 +1,60 @@
+"""What a module returns, as named tensors: nested containers flattened, all else left out."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    import torch
+
+
+class Output(NamedTuple):
+    """One tensor that a module returned."""
+
+    path: tuple[str, ...]
+    """Keys, field names and positions that lead to it; empty where it was returned by itself."""
+    tensor: torch.Tensor
+
+
+def flattened_outputs(value: Any, path: tuple[str, ...] = ()) -> Iterator[Output]:
+    """Every tensor in nested tuples, lists, mappings and dataclasses, in order.
+
+    Anything else is left out: None, numbers, and caches of keys and values.
+    """
+    import torch
+
+    if isinstance(value, torch.Tensor):
+        yield Output(path, value)
+        return
+    for key, inner in _items(value):
+        yield from flattened_outputs(inner, (*path, key))
+
+
+def _items(value: Any) -> list[tuple[str, Any]]:
+    # transformers' outputs are mappings and dataclasses; as mappings they leave None out.
+    if isinstance(value, Mapping):
+        return [(str(key), inner) for key, inner in value.items()]
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return list(zip(value._fields, value, strict=True))
+    if isinstance(value, tuple | list):
+        return [(str(index), inner) for index, inner in enumerate(value)]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return [(field.name, getattr(value, field.name)) for field in fields]
+    return []
+
+
+def output_names(paths: Sequence[tuple[str, ...]]) -> list[str]:
+    """A name for each path: "output" for the only tensor, "logits" for a key, else numbered.
+
+    What is returned as {"logits": a, "hidden": (b, c)} is named logits, hidden_0 and hidden_1;
+    (a, b) is named output_0 and output_1.
+    """
+    names = []
+    for path in paths:
+        joined = re.sub(r"\W", "_", "_".join(path))
+        names.append(joined if joined[:1].isalpha() else "_".join(filter(None, ("output", joined))))
+    return names

@@ -1,0 +1,83 @@
+"""What an exported node says of itself beyond ONNX, as its metadata: how PyTorch trains it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from workbench.errors import ModelError
+
+if TYPE_CHECKING:
+    import onnx
+    import onnx_ir as ir
+    import torch
+
+PADDING_INDEX = "padding_idx"
+"""Of a Gather: the row of the embedding that gets no gradient."""
+
+STATISTICS = "statistics"
+"""Of a BatchNormalization: `RUNNING` where it must not use those of the batch."""
+
+RUNNING = "running"
+
+OPEN_BOUNDS = "open_bounds"
+"""Of a Clip: its bounds themselves get no gradient, as in relu6 and hardtanh."""
+
+DETACHED = "detached"
+"""Of a Clip without bounds: the gradient stops at it."""
+
+UPDATES = "updates"
+"""Of an Identity: the buffer whose new value, after a forward pass in training, it gives."""
+
+MARKS = frozenset({DETACHED, OPEN_BOUNDS, PADDING_INDEX, STATISTICS, UPDATES})
+
+
+def mark_padding(model: ir.Model, program: torch.export.ExportedProgram) -> None:
+    """Mark the lookups whose padding row is not to be trained, in a graph fresh from the exporter.
+
+    Values still have the names of the calls that they came from.
+    """
+    import torch
+
+    padded = {
+        call.name: call.args[2]
+        for call in program.graph.nodes
+        if call.target is torch.ops.aten.embedding.default and len(call.args) > 2
+    }
+    for node in model.graph:
+        padding = padded.get(str(node.outputs[0].name), -1)
+        if node.op_type == "Gather" and isinstance(padding, int) and padding >= 0:
+            node.metadata_props[PADDING_INDEX] = str(padding)
+
+
+def refuse_padding(module: torch.nn.Module) -> None:
+    """Raise a ModelError for an embedding whose padding row a traced graph would train."""
+    import torch
+
+    for name, layer in module.named_modules():
+        if layer.training and isinstance(layer, torch.nn.Embedding):
+            padding = layer.padding_idx
+            if padding is not None:
+                raise ModelError(f"tracing forgets padding_idx={padding} of {name!r}.")
+
+
+def uses_running_statistics(node: onnx.NodeProto) -> bool:
+    """Whether a BatchNormalization must not use the statistics of the batch."""
+    return any(entry.key == STATISTICS and entry.value == RUNNING for entry in node.metadata_props)
+
+
+def mark_statistics(model: ir.Model, updated: Collection[str]) -> None:
+    """Mark the batch normalizations that use their running statistics while the module trains.
+
+    Those are layers in evaluation mode, and calls of `functional.batch_norm` with training=False.
+
+    Args:
+        model: its initializers have the module's own names.
+        updated: names of the running means that a training step updates.
+    """
+    for node in model.graph:
+        if node.op_type != "BatchNormalization":
+            continue
+        mean = node.inputs[3]
+        if mean is not None and mean.is_initializer() and mean.name not in updated:
+            node.metadata_props[STATISTICS] = RUNNING

@@ -1,0 +1,106 @@
+"""The nodes of an ONNX graph that nobody vouches for: all known, in order, and without a cycle."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from graphlib import CycleError, TopologicalSorter
+from typing import TYPE_CHECKING
+
+from workbench.errors import ModelError, nearest
+
+if TYPE_CHECKING:
+    import onnx
+
+DEFAULT_DOMAINS = frozenset({"", "ai.onnx"})
+
+KNOWN_DOMAINS = DEFAULT_DOMAINS | {"ai.onnx.ml", "com.microsoft", "com.microsoft.nchwc"}
+"""Domains for whose operators ONNX Runtime has kernels."""
+
+
+def check_operators(model: onnx.ModelProto, opset: int, what: str) -> None:
+    """Refuse a node whose operator nothing here can run.
+
+    Args:
+        model: to check.
+        opset: version of its default domain.
+        what: names the model in messages.
+
+    Raises:
+        ModelError: names the node, its operator and domain.
+    """
+    import onnx
+
+    functions = {(function.domain, function.name) for function in model.functions}
+    bodies = [model.graph.node, *(function.node for function in model.functions)]
+    for node in (node for body in bodies for node in every_node(body)):
+        if (node.domain, node.op_type) in functions:
+            continue
+        if node.domain not in KNOWN_DOMAINS:
+            raise ModelError(
+                f"{what} has node {label(node)!r} of operator {node.op_type} of domain "
+                f"{node.domain!r}, which ONNX Runtime does not know. Export the model without "
+                "custom operators, or with a function body for each."
+            )
+        if node.domain in DEFAULT_DOMAINS and not onnx.defs.has(node.op_type, opset, ""):
+            known = {schema.name for schema in onnx.defs.get_all_schemas() if not schema.domain}
+            raise ModelError(
+                f"{what} is not a valid ONNX model: node {label(node)!r} is of operator "
+                f"{node.op_type}, which opset {opset} does not know. "
+                f"{nearest(node.op_type, known)}"
+            )
+
+
+def sort_nodes(graph: onnx.GraphProto, what: str) -> None:
+    """Put the nodes of `graph` into an order in which each reads what was computed before it.
+
+    Raises:
+        ModelError: there is none; names the nodes of a cycle.
+    """
+    nodes = list(graph.node)
+    makers = {name: index for index, node in enumerate(nodes) for name in node.output if name}
+    needs = {
+        index: [makers[name] for name in _read(node) if name in makers]
+        for index, node in enumerate(nodes)
+    }
+    if all(maker < index for index, read in needs.items() for maker in read):
+        return
+    try:
+        order = list(TopologicalSorter(needs).static_order())
+    except CycleError as error:
+        cycle = [nodes[index] for index in error.args[1]]
+        path = " -> ".join(f"{node.op_type} ({label(node)})" for node in cycle)
+        raise ModelError(
+            f"{what} is not a valid ONNX model: nodes read each other's results in a cycle: {path}."
+        ) from None
+    copies = [type(node).FromString(node.SerializeToString()) for node in nodes]
+    del graph.node[:]
+    graph.node.extend(copies[index] for index in order)
+
+
+def label(node: onnx.NodeProto) -> str:
+    """Name of the node, or of its first output where it has none."""
+    return str(node.name or next(iter(node.output), ""))
+
+
+def every_node(nodes: Iterable[onnx.NodeProto]) -> Iterator[onnx.NodeProto]:
+    """The nodes and those of their subgraphs."""
+    for node in nodes:
+        yield node
+        for graph in _subgraphs(node):
+            yield from every_node(graph.node)
+
+
+def _subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
+    for attribute in node.attribute:
+        if attribute.HasField("g"):
+            yield attribute.g
+        yield from attribute.graphs
+
+
+def _read(node: onnx.NodeProto) -> Iterator[str]:
+    """Names that a node reads, those that its subgraphs take from outside among them."""
+    yield from node.input
+    for graph in _subgraphs(node):
+        own = {name for inner in graph.node for name in inner.output}
+        for inner in graph.node:
+            yield from (name for name in _read(inner) if name not in own)

@@ -1,0 +1,140 @@
+"""What some functions of torch do while a module is traced for export."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+from torch.overrides import TorchFunctionMode
+
+from workbench.models.class_losses import cross_entropy, nll_loss
+from workbench.models.embedding_bag import embedding_bag
+from workbench.models.instance_norm import instance_norm
+from workbench.models.projected_lstm import lstm
+
+_DATA = Tensor.data.__get__  # type: ignore[attr-defined]
+_DETACHING = {Tensor.detach, torch.detach, _DATA}
+
+
+class TracedFunctions(TorchFunctionMode):
+    """Traces what the exporters would lose, or what would fix the size of the batch.
+
+    - Where PyTorch stops the gradient, by `detach` or in a region without gradients, the trace has
+      a call of `stop_gradient`; the exporters know nothing of gradients.
+    - `Tensor.data` is traced as `detach`, since the tensor would be taken for a constant.
+    - `kron` and `take_along_dim` are traced as what they are made of. Written in C++, they read
+      sizes as numbers, and torch.export takes such a size for fixed.
+    - `hstack` and its kin are traced as joins, where the exporter would write a loop over tensors.
+    - An `lstm` with a projection is traced step by step.
+    - `instance_norm` updates its running statistics in the open, where the trace sees it.
+    - `cross_entropy` and `nll_loss` are traced as lookups of log probabilities.
+    - `embedding_bag` is traced as lookups and reductions, for it would become a loop.
+    """
+
+    def __torch_function__(
+        self,
+        func: Callable[..., Any],
+        types: Sequence[type],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+    ) -> Any:
+        made = _MADE_OF.get(func, func)(*args, **(kwargs or {}))
+        stops = func in _DETACHING or (
+            not torch.is_grad_enabled() and any(_needs_gradient(value) for value in args)
+        )
+        return _stopped(made) if stops else made
+
+
+@torch.library.custom_op("workbench::stop_gradient", mutates_args=())
+def stop_gradient(x: Tensor) -> Tensor:
+    """A copy of `x`, without a gradient."""
+    return x.clone()
+
+
+stop_gradient.register_fake(torch.empty_like)
+
+STOP_GRADIENT = torch.ops.workbench.stop_gradient.default
+"""What a call of `stop_gradient` is in a trace."""
+
+
+def _stopped(made: Any) -> Any:
+    if isinstance(made, tuple | list):
+        return type(made)(_stopped(value) for value in made)
+    smooth = isinstance(made, Tensor) and made.is_floating_point()
+    return stop_gradient(made) if smooth else made
+
+
+def _needs_gradient(value: Any) -> bool:
+    if isinstance(value, tuple | list):
+        return any(_needs_gradient(part) for part in value)
+    return isinstance(value, Tensor) and value.requires_grad
+
+
+def _kron(input: Tensor, other: Tensor) -> Tensor:  # noqa: A002
+    rank = max(input.ndim, other.ndim)
+    left, right = (
+        value.reshape((1,) * (rank - value.ndim) + tuple(value.shape)) for value in (input, other)
+    )
+    apart = tuple(size for axis in left.shape for size in (axis, 1))
+    along = tuple(size for axis in right.shape for size in (1, axis))
+    sizes = [a * b for a, b in zip(left.shape, right.shape, strict=True)]
+    return (left.reshape(apart) * right.reshape(along)).reshape(sizes)
+
+
+def _take_along_dim(
+    input: Tensor,  # noqa: A002
+    indices: Tensor,
+    dim: int | None = None,
+) -> Tensor:
+    if dim is None:
+        return input.reshape(-1).gather(0, indices.reshape(-1))
+    axis = dim % input.ndim
+    sizes = torch.broadcast_shapes(  # type: ignore[no-untyped-call]
+        *(value.shape[:axis] + value.shape[axis + 1 :] for value in (input, indices))
+    )
+    spread = [
+        value.expand(*sizes[:axis], value.shape[axis], *sizes[axis:]) for value in (input, indices)
+    ]
+    return spread[0].gather(axis, spread[1])
+
+
+def _hstack(tensors: Sequence[Tensor]) -> Tensor:
+    vectors = [value.reshape(-1) if value.ndim < 2 else value for value in tensors]
+    return torch.cat(vectors, dim=min(1, vectors[0].ndim - 1))
+
+
+def _vstack(tensors: Sequence[Tensor]) -> Tensor:
+    return torch.cat([value.reshape(1, -1) if value.ndim < 2 else value for value in tensors])
+
+
+def _column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    return torch.cat(
+        [value.reshape(-1, 1) if value.ndim < 2 else value for value in tensors], dim=1
+    )
+
+
+def _dstack(tensors: Sequence[Tensor]) -> Tensor:
+    planes = [value.reshape(1, -1) if value.ndim < 2 else value for value in tensors]
+    return torch.cat([value.unsqueeze(2) if value.ndim < 3 else value for value in planes], dim=2)
+
+
+_MADE_OF: dict[Callable[..., Any], Callable[..., Any]] = {
+    functional.cross_entropy: cross_entropy,
+    functional.embedding_bag: embedding_bag,
+    functional.instance_norm: instance_norm,
+    functional.nll_loss: nll_loss,
+    torch.lstm: lstm,
+    torch.kron: _kron,
+    Tensor.kron: _kron,
+    _DATA: torch.detach,
+    torch.hstack: _hstack,
+    torch.vstack: _vstack,
+    torch.row_stack: _vstack,
+    torch.dstack: _dstack,
+    torch.column_stack: _column_stack,
+    torch.take_along_dim: _take_along_dim,
+    Tensor.take_along_dim: _take_along_dim,
+}

@@ -1,0 +1,46 @@
+"""What ONNX Runtime can differentiate, as data.
+
+The set was read from the gradient builders that the library of onnxruntime-training-cpu 1.19.2
+holds, and each was then checked on the CPU against finite differences.
+`limits` says where those checks failed.
+"""
+
+from __future__ import annotations
+
+MICROSOFT = "com.microsoft"
+
+DIFFERENTIABLE = frozenset({
+    "Abs", "Add", "AveragePool", "BatchNormalization", "Cast", "Clip", "Concat", "Conv", "Cos",
+    "Div", "Dropout", "Erf", "Exp", "Expand", "Flatten", "GRU", "Gather", "GatherElements",
+    "GatherND", "Gelu", "Gemm", "GlobalAveragePool", "Identity", "LSTM", "LayerNormalization",
+    "LeakyRelu", "Log", "LogSoftmax", "MatMul", "Max", "MaxPool", "Min", "Mul", "Neg", "Pad",
+    "Pow", "Reciprocal", "ReduceL2", "ReduceLogSumExp", "ReduceMean", "ReduceSum", "Relu",
+    "Reshape", "ScatterElements", "ScatterND", "Sigmoid", "SimplifiedLayerNormalization", "Sin",
+    "Slice", "Softmax", "SoftmaxCrossEntropyLoss", "Split", "Sqrt", "Squeeze", "Sub", "Tanh",
+    "Tile", "TopK", "Transpose", "Trilu", "Unsqueeze", "Where",
+})  # fmt: skip
+"""Ops of the default domain whose gradient ONNX Runtime builds and runs on the CPU."""
+
+DIFFERENTIABLE_MICROSOFT = frozenset({"BiasGelu", "FastGelu", "Gelu", "QuickGelu"})
+"""The same of ONNX Runtime's own domain."""
+
+STEPS = frozenset({"Ceil", "Floor", "Round", "Sign"})
+"""Ops whose derivative is zero wherever there is one, a gradient that PyTorch passes on as zeros.
+ONNX Runtime does not know that it may stop there."""
+
+CONSTANT_RESULT = STEPS | frozenset({
+    "And", "ArgMax", "ArgMin", "ConstantOfShape", "Equal", "EyeLike", "Greater",
+    "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "NonZero", "Not", "OneHot", "Or",
+    "RandomNormalLike", "RandomUniformLike", "Range", "Shape", "Size", "Xor",
+})  # fmt: skip
+"""Ops whose result does not vary smoothly with their inputs: no gradient is due through them."""
+
+INSTEAD = {
+    "Compress": "torch.where or a product with the mask, whose result has a fixed size,",
+    "ConvTranspose": "one of fixed sizes with explicit pads and output_padding below its strides",
+    "InstanceNormalization": "LayerNorm, or opset 18 or later,",
+    "PRelu": "LeakyReLU",
+    "RNN": "tanh or ReLU over sequences of one length, or GRU or LSTM,",
+    "Resize": "one of fixed sizes, without axes or tf_crop_and_resize,",
+}
+"""What may take the place of an op without a gradient."""

@@ -1,0 +1,1 @@
+"""Gradients of our own, one kind of node a file."""

@@ -1,0 +1,1 @@
+"""Rewrites of the graph: each writes one kind of node in operators that can be differentiated."""

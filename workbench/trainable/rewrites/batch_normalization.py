@@ -1,0 +1,115 @@
+"""BatchNormalization in its inference form, as PyTorch's training form."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import onnx_ir as ir
+
+from workbench.models.node_marks import RUNNING, STATISTICS
+from workbench.trainable.rewrite import GraphEdit, Rewrite
+
+_FIRST_WITH_TRAINING_MODE = 14
+"""Opset."""
+
+
+class TrainBatchNormalization(Rewrite):
+    """Normalizes by the statistics of the batch and gives the new running ones as outputs.
+
+    With momentum m (ONNX's, which is one minus PyTorch's), batch mean b and biased batch variance
+    v over n values a channel, ONNX Runtime computes
+
+        mean' = m mean + (1 - m) b        var' = m var + (1 - m) v
+
+    while PyTorch puts the unbiased n / (n - 1) v into the variance. Since the node is linear in
+    what it is given for `var`, it is given var / k with k = n / (n - 1), and its result is
+    multiplied by k. The unused k of the batch's own size costs four nodes of one number each.
+
+    Precondition: mean and variance are buffers (initializers), or are computed from the very
+    input, as a layer that keeps no running statistics exports them; the layer is not in evaluation
+    mode.
+    Concerns every node, trained through or not, for PyTorch in training mode does the same.
+    """
+
+    op: ClassVar[str] = "BatchNormalization"
+    note: ClassVar[str] = (
+        "normalizes by the batch while it trains and updates the running statistics"
+    )
+    everywhere: ClassVar[bool] = True
+
+    def applies(self, node: ir.Node) -> bool:
+        training = node.attributes.get("training_mode")
+        if training is not None and training.as_int() == 1:
+            return False
+        if node.metadata_props.get(STATISTICS) == RUNNING:
+            return False
+        if node.graph is None or node.graph.opset_imports.get("", 0) < _FIRST_WITH_TRAINING_MODE:
+            return False
+        return _keeps_statistics(node) or _computes_statistics(node)
+
+    def apply(self, node: ir.Node, edit: GraphEdit) -> None:
+        node.attributes["training_mode"] = ir.AttrInt64("training_mode", 1)
+        name = node.outputs[0].name
+        node.resize_outputs(3)
+        for output, suffix in zip(node.outputs[1:], ("mean", "var"), strict=True):
+            output.name = f"{name}.{suffix}"
+            output.type = ir.TensorType(ir.DataType.FLOAT)
+        if _keeps_statistics(node):
+            _update_statistics(node, edit)
+
+
+def _update_statistics(node: ir.Node, edit: GraphEdit) -> None:
+    source, scale, _, mean, variance = node.inputs
+    assert source is not None
+    assert scale is not None
+    assert scale.shape is not None
+    assert mean is not None
+    assert variance is not None
+    mean_name, variance_name = str(mean.name), str(variance.name)
+    channels = edit.constant(
+        f"{node.outputs[0].name}.channels", ir.tensor(np.float32(scale.shape.numpy()[0]))
+    )
+    # n / (n - 1) = size / (size - channels), where size = n channels.
+    size = ir.node("Size", [source])
+    whole = ir.node("Cast", size.outputs, {"to": int(ir.DataType.FLOAT)})
+    rest = ir.node("Sub", [whole.outputs[0], channels])
+    factor = ir.node("Div", [whole.outputs[0], rest.outputs[0]])
+    biased = ir.node("Div", [edit.state.get(variance_name, variance), factor.outputs[0]])
+    unbiased = ir.node("Mul", [node.outputs[2], factor.outputs[0]])
+    edit.graph.insert_before(node, [size, whole, rest, factor, biased])
+    edit.graph.insert_after(node, [unbiased])
+    node.replace_input_with(3, edit.state.get(mean_name, mean))
+    node.replace_input_with(4, biased.outputs[0])
+    for buffer, new, old in (
+        (mean_name, node.outputs[1], mean),
+        (variance_name, unbiased.outputs[0], variance),
+    ):
+        new.type, new.shape = old.type, old.shape
+        edit.state[buffer] = new
+
+
+def _keeps_statistics(node: ir.Node) -> bool:
+    _, scale, _, mean, variance = node.inputs
+    return (
+        mean is not None
+        and mean.is_initializer()
+        and variance is not None
+        and variance.is_initializer()
+        and scale is not None
+        and scale.shape is not None
+        and scale.shape.is_static()
+    )
+
+
+def _computes_statistics(node: ir.Node) -> bool:
+    source, *_, mean, variance = node.inputs
+    if mean is None or variance is None:
+        return False
+    producer = mean.producer()
+    return (
+        producer is not None
+        and producer.op_type == "ReduceMean"
+        and producer.inputs[0] is source
+        and variance.producer() is not None
+    )

@@ -1,0 +1,174 @@
+"""The gradients of a graph measured by its loss alone, with no differentiation of any kind."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from workbench.artifacts import request as artifacts
+from workbench.artifacts.build import with_losses
+from workbench.artifacts.forward import forward_graphs
+from workbench.artifacts.parameters import choose_parameters
+from workbench.data import Batch
+from workbench.data.target_specs import target_specs
+from workbench.errors import UntrainableError
+from workbench.models import load_saved
+from workbench.ort.gradient import parameters_as_inputs
+from workbench.ort.inference import InferenceSession
+from workbench.trainable import make_trainable
+from workbench.verification.double_precision import in_double_precision
+from workbench.verification.mixed_run import MixedRun
+from workbench.verification.request import Answer, Request
+
+if TYPE_CHECKING:
+    import onnx
+
+LONGEST_S = 90.0
+"""What measuring may take: fewer entries of each parameter are taken where all would take longer,
+and float32 where not even one of each can be."""
+
+Feeds = dict[str, np.ndarray]
+
+
+class Way(NamedTuple):
+    """One way to run the graph."""
+
+    source: str
+    load: Callable[[], Callable[[Feeds], float]]
+    """Gives what runs it: from all inputs to the loss."""
+    dtype: type[np.floating]
+    step: float
+    """What an entry is moved by, times its size where that is above 1."""
+    tolerance: float
+    """Relative error to expect of a difference."""
+
+
+def measure(request: Request, batch: Batch, report: Callable[[str], None]) -> Answer:
+    """Central differences (L(w + h) - L(w - h)) / 2h at the first of the entries of the request.
+
+    In float64; operators that ONNX Runtime has no float64 kernel of are run by the reference
+    implementation of the onnx package. Where that fails or takes too long, in float32, whose
+    rounding makes for an error of some percent.
+
+    Raises:
+        WorkbenchError: the graph cannot be run.
+    """
+    from safetensors.numpy import load_file
+
+    entries = load_file(request.entries_path)
+    graph, weights = _loss_graph(request, batch, report)
+    fed = [*batch.inputs, *batch.targets]
+    names = [value.name for value in graph.graph.input]
+    feeds = dict(zip(names[: len(fed)], fed, strict=True)) | weights
+    reasons = []
+    for way in _ways(graph, request.config.threads):
+        report(f"measuring gradients by {way.source}")
+        try:
+            run = way.load()
+            started = time.perf_counter()
+            loss = run(_as(feeds, way.dtype))
+            seconds = (time.perf_counter() - started) * 2 * len(entries)
+        except Exception as error:  # each library has its own
+            reasons.append(f"  - {way.source}: {type(error).__name__}: {str(error).strip()}")
+            continue
+        if way.dtype is np.float64 and seconds > LONGEST_S:
+            reasons.append(f"  - {way.source}: it would take {seconds:.0f} s.")
+            continue
+        each = max(1, int(LONGEST_S / seconds))
+        taken = {name: places[:each] for name, places in entries.items()}
+        return Answer(loss, _differences(run, way, feeds, taken), way.source, way.tolerance)
+    raise UntrainableError(
+        f"The graph of {request.model.name!r} cannot be run to measure its gradients:\n"
+        + "\n".join(reasons)
+    )
+
+
+def _differences(
+    run: Callable[[Feeds], float], way: Way, feeds: Feeds, entries: Mapping[str, np.ndarray]
+) -> Feeds:
+    """By parameter the gradient at each entry, float64."""
+    made = _as(feeds, way.dtype)
+    gradients: Feeds = {}
+    for name, places in entries.items():
+        parameter = made[name].reshape(-1)
+        found = np.zeros(len(places))
+        for index, place in enumerate(places):
+            before = parameter[place]
+            step = way.step * max(1.0, abs(float(before)))
+            losses, moved = [], []
+            for direction in (step, -step):
+                parameter[place] = before + direction
+                moved.append(float(parameter[place]))
+                losses.append(run(made))
+            parameter[place] = before
+            found[index] = (losses[0] - losses[1]) / (moved[0] - moved[1])
+        gradients[name] = found
+    return gradients
+
+
+def _ways(graph: onnx.ModelProto, threads: int) -> Iterator[Way]:
+    """The ways to run the graph, the best first."""
+    double = in_double_precision(graph)
+
+    def native(model: onnx.ModelProto) -> Callable[[Feeds], float]:
+        session = InferenceSession(model.SerializeToString(), threads)
+        return lambda feeds: float(session.run(feeds)[0])
+
+    name = "finite differences in float"
+    yield Way(f"{name}64", lambda: native(double), np.float64, 1e-6, 1e-5)
+    mixed = f"{name}64, in part by onnx.reference"
+    yield Way(mixed, lambda: MixedRun(double, threads).run, np.float64, 1e-6, 1e-5)
+    yield Way(f"{name}32", lambda: native(graph), np.float32, 1e-2, 0.05)
+
+
+def _loss_graph(
+    request: Request, batch: Batch, report: Callable[[str], None]
+) -> tuple[onnx.ModelProto, Feeds]:
+    """The forward graph with its loss as the only output, and the parameters that are its inputs.
+
+    Nothing in it was rewritten, but that batch normalization uses the statistics of the batch
+    where training would, and that it draws nothing.
+    """
+    model = load_saved(request.model)
+    forward = forward_graphs(model, report)
+    config = request.config
+    wanted = artifacts.Request(
+        model=request.model,
+        directory=request.work,
+        losses=config.losses,
+        optimizer=config.optimizer,
+        weight_decay=config.effective_weight_decay,
+        requires_grad=config.requires_grad,
+        targets=target_specs(batch.targets),
+    )
+    graph = with_losses(forward.training, wanted, fixed_draws=True)
+    del graph.graph.output[1:]
+    kept = choose_parameters(forward, graph, config.requires_grad)
+    _, rewrites = make_trainable(graph, kept.trainable)
+    _use_batch_statistics(graph, {update.buffer for update in rewrites.state_updates})
+    weights = {name: forward.weights[name] for name in kept.trainable}
+    return parameters_as_inputs(graph, list(weights)), weights
+
+
+def _use_batch_statistics(graph: onnx.ModelProto, updated: set[str]) -> None:
+    from onnx import helper
+
+    for node in graph.graph.node:
+        if node.op_type != "BatchNormalization" or node.input[3] not in updated:
+            continue
+        others = [attribute for attribute in node.attribute if attribute.name != "training_mode"]
+        del node.attribute[:]
+        node.attribute.extend([*others, helper.make_attribute("training_mode", 1)])
+        del node.output[1:]
+        node.output.extend([f"{node.output[0]}.mean", f"{node.output[0]}.var"])
+
+
+def _as(feeds: Feeds, dtype: type[np.floating]) -> Feeds:
+    """Copies of `feeds`, the float32 ones as `dtype`."""
+    return {
+        name: np.array(value, dtype=dtype if value.dtype == np.float32 else value.dtype, order="C")
+        for name, value in feeds.items()
+    }

@@ -1,0 +1,36 @@
+"""What integers a graph takes, where it looks them up in a table."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from workbench.models import Model
+
+_SAME = {"Cast", "Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"}
+"""Ops that pass whole numbers on as they are."""
+
+
+def index_ranges(model: Model) -> dict[str, int]:
+    """For each input that is an index into initializers, the rows of the shortest of them."""
+    import onnx
+
+    with TemporaryDirectory() as folder:
+        # Shapes are all that is read; values in files of their own stay there.
+        path = model.export(Path(folder) / "model.onnx")
+        graph = onnx.load(path, load_external_data=False).graph
+    tables = {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}
+    inputs = {value.name: value.name for value in graph.input}
+    ranges: dict[str, int] = {}
+    for node in graph.node:
+        if node.op_type in _SAME and node.input[0] in inputs:
+            inputs[node.output[0]] = inputs[node.input[0]]
+        if node.op_type != "Gather" or node.input[0] not in tables or node.input[1] not in inputs:
+            continue
+        axis = next((a.i for a in node.attribute if a.name == "axis"), 0)
+        name = inputs[node.input[1]]
+        rows = tables[node.input[0]][axis]
+        ranges[name] = min(rows, ranges.get(name, rows))
+    return ranges

@@ -1,0 +1,234 @@
+"""`wb.verify`: one process an engine, and the comparison of what they wrote."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+
+from workbench.child import run_child
+from workbench.config import TrainingConfig, make_config
+from workbench.data import Dataset, Split, check_fit, load_dataset
+from workbench.errors import ConfigError, EngineError, WorkbenchError
+from workbench.models import Model, load_model
+from workbench.models.loss_functions import SHA256_VARIABLE, vouched, write_functions
+from workbench.progress import ProgressBar
+from workbench.verification.agreement import gradient_rows, loss_error
+from workbench.verification.entries import choose_entries
+from workbench.verification.random_rows import random_rows
+from workbench.verification.request import FINITE_DIFFERENCES, Answer, Request, save_arrays
+from workbench.verification.result import EngineVerdict, GradientRow, Verification
+
+Report = Callable[[str], None]
+
+ENGINES = ("ondevice", "ortmodule")
+BATCH_SIZE = 8
+TOLERANCE = 1e-4
+
+_HASHES = ("WORKBENCH_MODULE_SHA256", SHA256_VARIABLE)
+
+
+def verify(
+    model: Model | str | Path,
+    data: Dataset | str | None = None,
+    *,
+    engines: Sequence[str] | None = None,
+    loss: Any = None,
+    requires_grad: Sequence[str] | None = None,
+    batch_size: int | None = None,
+    seed: int = 0,
+    threads: int | None = None,
+    tolerance: float = TOLERANCE,
+    report: Report | None = None,
+) -> Verification:
+    """Compare the loss and every parameter's gradient of each engine with PyTorch's.
+
+    Forward and backward of one batch at the initial weights, in training mode, each engine in a
+    process of its own: a crash is that engine's verdict. For a model that came as ONNX alone the
+    reference is the loss itself, with single entries of each parameter a little larger and
+    smaller (central differences), the entry with the largest gradient and some at random.
+
+    Random draws differ between engines, so nothing is left to chance here: Dropout is off, and
+    other draws are constants. Batch normalization is in training mode.
+
+    The error of a parameter is its largest difference over the largest entry of its reference
+    gradient, or over a hundredth of the largest of all parameters where that is more: a gradient
+    that is zero but for rounding has no size to be measured by.
+
+    Args:
+        model: a `Model`, or what `load_model` takes.
+        data: a `Dataset`, or what `load_dataset` takes; None: that of the sample, or random rows
+            that fit the model.
+        engines: names of engines; None: "ondevice" and "ortmodule", of a model that came as ONNX
+            alone "ondevice".
+        loss: as in `TrainingConfig`; None: the model's default.
+        requires_grad: names or fnmatch patterns of the parameters to train; None: all.
+        batch_size: rows; None: 8, or as many as there are.
+        seed: of the choice of rows and entries.
+        threads: of each engine; None: as many as the process may use.
+        tolerance: largest relative error that counts as equal.
+        report: is told, in a few words, what is being done; None: a bar, in a notebook.
+
+    Raises:
+        ConfigError: wrong settings, all of them listed.
+        ModelError: the model cannot be loaded.
+        DataError: the dataset does not fit, or there is none and no rows can be made up.
+        WorkbenchError: the reference itself cannot be computed.
+    """
+    loaded = model if isinstance(model, Model) else load_model(model)
+    names = _engine_names(loaded, engines, tolerance)
+    settings = {
+        "loss": loss if loss is not None else loaded.defaults.get("loss"),
+        "requires_grad": None if requires_grad is None else tuple(requires_grad),
+        "batch_size": batch_size,
+        "threads": threads,
+    }
+    given = {name: value for name, value in settings.items() if value is not None}
+    configs = {
+        name: make_config({**given, "seed": seed, "optimizer": "sgd", "engine": name})
+        for name in ("pytorch", *names)
+    }
+    batch = _batch(loaded, data, configs["pytorch"], batch_size)
+    with TemporaryDirectory(prefix="workbench-verify-") as folder, ProgressBar() as bar:
+        work = _Work(loaded, batch, configs, Path(folder), report or bar.say)
+        return work.compare(names, tolerance)
+
+
+class _Work:
+    """The model and the batch in a folder, and the processes that read them."""
+
+    def __init__(
+        self,
+        model: Model,
+        batch: Dataset,
+        configs: Mapping[str, TrainingConfig],
+        folder: Path,
+        report: Report,
+    ) -> None:
+        self.model, self.batch, self.folder, self.report = model, batch, folder, report
+        model.save(folder / "model")
+        batch.save(folder / "data")
+        losses = write_functions(configs["pytorch"].losses, folder / "model")
+        self.configs = {
+            name: config.model_copy(update={"loss": losses}) for name, config in configs.items()
+        }
+        # Nothing that another parent vouched for.
+        kept = {name: value for name, value in os.environ.items() if name not in _HASHES}
+        self.environment = {**kept, **vouched(losses)}
+        if model.pickle_sha256 is not None:
+            self.environment["WORKBENCH_MODULE_SHA256"] = model.pickle_sha256
+
+    def compare(self, names: Sequence[str], tolerance: float) -> Verification:
+        """Run the reference and each engine."""
+        entries = None
+        if self.model.has_module:
+            expected = self.run("pytorch")
+            answers = {name: self._try(name) for name in names}
+        else:
+            answers = {name: self._try(name) for name in names}
+            known = next((a.gradients for a in answers.values() if isinstance(a, Answer)), {})
+            entries = choose_entries(known, self.configs["pytorch"].seed)
+            expected = Answer(math.nan, {}, "finite differences")
+            if known:
+                expected = self.run(FINITE_DIFFERENCES, entries)
+                # Only so many were taken as there was time for.
+                entries = {name: entries[name][: len(v)] for name, v in expected.gradients.items()}
+        verdicts, rows = [], []
+        for name, answer in answers.items():
+            verdicts.append(_verdict(name, expected, answer))
+            if isinstance(answer, Answer):
+                rows += self._rows(name, expected, answer, entries)
+        return Verification(
+            model=self.model.name,
+            reference=expected.source or "PyTorch",
+            reference_loss=expected.loss,
+            tolerance=max(tolerance, expected.tolerance),
+            batch_size=len(self.batch.train),
+            engines=tuple(verdicts),
+            gradients=tuple(rows),
+        )
+
+    def run(self, name: str, entries: Mapping[str, np.ndarray] | None = None) -> Answer:
+        """What the process of one engine answers.
+
+        Raises:
+            WorkbenchError: what it raised, or that it died and how.
+        """
+        work = self.folder / name
+        work.mkdir()
+        config = self.configs.get(name, self.configs["pytorch"])
+        request = Request(self.folder / "model", self.folder / "data", name, config, work)
+        request.write(work / "request.json")
+        if entries is not None:
+            save_arrays(request.entries_path, dict(entries))
+        run_child(
+            "workbench.verification",
+            work / "request.json",
+            lambda text: self.report(f"{name}: {text}"),
+            {**self.environment, "OMP_NUM_THREADS": str(config.threads)},
+            work=f"computes the gradients by {name}",
+            failure=EngineError,
+        )
+        return Answer.read(request.answer_path)
+
+    def _try(self, name: str) -> Answer | WorkbenchError:
+        try:
+            return self.run(name)
+        except WorkbenchError as error:
+            return error
+
+    def _rows(
+        self,
+        name: str,
+        expected: Answer,
+        answer: Answer,
+        entries: Mapping[str, np.ndarray] | None,
+    ) -> list[GradientRow]:
+        shapes = {key: tuple(value.shape) for key, value in answer.gradients.items()}
+        if entries is None:
+            shapes = {key: tuple(value.shape) for key, value in expected.gradients.items()} | shapes
+        else:
+            # Of what another engine's gradients were measured for, this one may lack some.
+            shapes = {key: self.model.parameters[key] for key in expected.gradients}
+        order = {key: place for place, key in enumerate(self.model.parameters)}
+        ordered = dict(sorted(shapes.items(), key=lambda item: order.get(item[0], len(order))))
+        return gradient_rows(name, ordered, expected.gradients, answer.gradients, entries)
+
+
+def _verdict(name: str, expected: Answer, answer: Answer | WorkbenchError) -> EngineVerdict:
+    if isinstance(answer, WorkbenchError):
+        return EngineVerdict(name, math.nan, math.nan, str(answer))
+    return EngineVerdict(name, answer.loss, loss_error(expected.loss, answer.loss), "")
+
+
+def _engine_names(model: Model, engines: Sequence[str] | None, tolerance: float) -> tuple[str, ...]:
+    problems = []
+    if isinstance(engines, str) or (engines is not None and not engines):
+        problems.append(f"engines={engines!r}: give a sequence of names, such as {list(ENGINES)}.")
+    if not tolerance > 0:
+        problems.append(f"tolerance={tolerance!r}: give a number above 0, such as {TOLERANCE:g}.")
+    if problems:
+        raise ConfigError(problems)
+    if engines is None:
+        return ENGINES if model.has_module else ("ondevice",)
+    return tuple(dict.fromkeys(engines))
+
+
+def _batch(
+    model: Model, data: Dataset | str | None, config: TrainingConfig, size: int | None
+) -> Dataset:
+    """The rows to compare on, as a dataset of one batch."""
+    source = data if data is not None else model.dataset
+    if source is None:
+        dataset = random_rows(model, config.losses, size or BATCH_SIZE, config.seed)
+    else:
+        dataset = source if isinstance(source, Dataset) else load_dataset(source)
+    check_fit(model, dataset, config.loss)
+    count = size or min(BATCH_SIZE, len(dataset.train))
+    batch = next(dataset.train.batches(count, config.seed, 1))
+    return Dataset(dataset.name, Split(batch.inputs, batch.targets))
