@@ -49,6 +49,7 @@ CASES = {
     "PRelu": Case("PRelu", APART, ("p", CUBE[0, :, :1])),
     "PRelu, slope": Case("PRelu", CUBE[0, :, :1], (CUBE, "p")),
     "Pow, exponent": Case("Pow", CUBE[0], (POSITIVE, "p")),
+    "Pow, whole exponent": Case("Pow", APART, ("p", np.array(3, np.int64))),
     "Pow, several exponents": Case("Pow", APART, ("p", np.array([0, 1, 2, 3, 0, -1], np.int64))),
     "Pow, broadcast p": Case("Pow", POSITIVE[0, :, :1], ("p", CUBE)),
     "Selu": Case("Selu", APART),
