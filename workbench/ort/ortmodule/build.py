@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +27,21 @@ from workbench.ort.ortmodule.threads import fastest
 from workbench.trainable import fix_draws
 
 
+class Origin(NamedTuple):
+    """What a graph was built for, and what that took."""
+
+    inputs: tuple[str, ...]
+    """Name in the graph of each tensor among the arguments."""
+    shapes: tuple[tuple[int, ...], ...]
+    """The shapes of these tensors in the call that it was built for."""
+    export_s: float
+    """Seconds to export the module."""
+    gradient_s: float
+    """Seconds to rewrite the graph and to build its gradient."""
+    load_s: float
+    """Seconds to load it into ONNX Runtime, trials of its threads included."""
+
+
 class Built(NamedTuple):
     """What runs every call with arguments like those that it was built for."""
 
@@ -34,6 +51,7 @@ class Built(NamedTuple):
     """Places of the trained parameters among the tensors of `state`."""
     structure: Structure
     """That of what the module returns."""
+    origin: Origin
 
 
 def build(
@@ -63,7 +81,9 @@ def build(
                 f"ORTModule trains on the CPU but an argument is on {tensor.device}. "
                 "Give it tensors and a module that are on the CPU."
             )
+    times = [time.perf_counter()]
     exported = export_forward(module, arguments, tensors)
+    times.append(time.perf_counter())
     parameters = {PREFIX + name: slot for name, slot in layout.parameters.items()}
     buffers = {PREFIX + name: slot for name, slot in layout.buffers.items()}
     flags = zip(parameters, layout.trained(), strict=True)
@@ -76,6 +96,7 @@ def build(
         requires_grad=[name for name, trained in flags if trained]
         + [name for name, tensor in inputs if tensor.requires_grad],
     )
+    times.append(time.perf_counter())
     # What a Dropout draws follows the seed that PyTorch was given. Each of each step takes the next
     # number, so those of neighbouring seeds must lie far apart.
     random = np.random.default_rng(torch.initial_seed() % 2**64)
@@ -85,6 +106,7 @@ def build(
     load = partial(TrainingSession, graph, state, BufferUpdates(graph, layout.buffers))
     with _kept(module.buffers()):
         session = fastest(load, tensors, torch.get_num_threads())
+    times.append(time.perf_counter())
     places = {name: place for place, name in enumerate(graph.gradients)}
     trained = [name for name in graph.gradients if name in parameters]
     program = Program(
@@ -94,7 +116,12 @@ def build(
         tuple(i for i in range(session.result_count) if i not in graph.differentiable),
     )
     where = {name: place for place, name in enumerate(graph.state)}
-    return Built(program, state, tuple(where[name] for name in trained), exported.structure)
+    origin = Origin(
+        exported.inputs,
+        tuple(tuple(tensor.shape) for tensor in tensors),
+        *[end - start for start, end in pairwise(times)],
+    )
+    return Built(program, state, tuple(where[name] for name in trained), exported.structure, origin)
 
 
 @contextmanager

@@ -42,6 +42,10 @@ class GradientGraph(NamedTuple):
     """What had to be rewritten, and which outputs are new values of buffers."""
     normalizations: Counter[str]
     """Buffer -> how many times the forward pass updates it."""
+    given_nodes: int
+    """Nodes of the forward pass as it was given."""
+    trainable_nodes: int
+    """Nodes of the forward pass after it was rewritten."""
 
 
 def build_gradient(
@@ -69,6 +73,7 @@ def build_gradient(
         for node in model.graph.node
         if node.op_type == "BatchNormalization" and not uses_running_statistics(node)
     )
+    given_nodes = len(model.graph.node)
     _give_outputs_names_of_their_own(model.graph)
     # ONNX Runtime fails for a parameter that no gradient reaches.
     requires_grad = leading_to_outputs(model, list(requires_grad))
@@ -119,6 +124,8 @@ def build_gradient(
         gradients={**of_inputs, **of_parameters},
         report=report,
         normalizations=normalizations,
+        given_nodes=given_nodes,
+        trainable_nodes=len(model.graph.node),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, Self
 
 import torch
@@ -13,6 +14,13 @@ from workbench.ort.ortmodule.function import run_graph
 from workbench.ort.ortmodule.layout import Layout
 from workbench.ort.ortmodule.repetition import Repetition
 from workbench.ort.ortmodule.structure import LEAF, flatten, rebuild
+
+EVALUATION = "evaluation mode"
+NO_GRADIENTS = "gradients are turned off"
+TRANSFORM = "a transform of torch.func is active"
+NOTHING_TRAINS = "nothing in the call requires a gradient"
+NORMAL_CALLS = frozenset({EVALUATION, NO_GRADIENTS})
+"""Reasons to run in PyTorch that are no part of a training step."""
 
 _transforms_active = torch._C._are_functorch_transforms_active
 
@@ -58,6 +66,8 @@ class ORTModule(nn.Module):
         self._fixed_draws = fixed_draws
         self._built: dict[Any, Built] = {}
         self._before: Repetition | None = None
+        self.pytorch_calls: Counter[str] = Counter()
+        """How many calls the wrapped module itself ran, in PyTorch, by the reason."""
 
     @override
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -67,14 +77,14 @@ class ORTModule(nn.Module):
             UntrainableError: see the class.
         """
         if not (self.training and torch.is_grad_enabled()) or _transforms_active():
-            return self.wrapped(*args, **kwargs)
+            return self._in_pytorch(_why_pytorch(self.training), args, kwargs)
         before = self._before
         if before is not None and not kwargs and before.fits(args):
             return run_graph(before.program, *args, *before.parameters)[0]
         tensors: list[torch.Tensor] = []
         built = self._find(args, kwargs, tensors)
         if built is None:
-            return self.wrapped(*args, **kwargs)
+            return self._in_pytorch(NOTHING_TRAINS, args, kwargs)
         built.state.refresh()
         held = built.state.tensors
         trained = [held[place] for place in built.trained]
@@ -83,6 +93,16 @@ class ORTModule(nn.Module):
             kinds = [(each.shape, each.dtype, each.requires_grad) for each in tensors]
             self._before = Repetition(built, self._layout, kinds)
         return results[0] if built.structure is LEAF else rebuild(built.structure, iter(results))
+
+    def _in_pytorch(self, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """What the wrapped module returns, run by PyTorch; counted, so that it can be told."""
+        self.pytorch_calls[why] += 1
+        return self.wrapped(*args, **kwargs)
+
+    @property
+    def built_graphs(self) -> tuple[Built, ...]:
+        """What was built so far, one for each kind of call."""
+        return tuple(self._built.values())
 
     @property
     def session_threads(self) -> tuple[int, ...]:
@@ -144,3 +164,10 @@ class ORTModule(nn.Module):
             if wrapped is None:
                 raise
             return getattr(wrapped, name)
+
+
+def _why_pytorch(training: bool) -> str:
+    """Why a call that is not for training, or one under a transform, runs in PyTorch."""
+    if not training:
+        return EVALUATION
+    return NO_GRADIENTS if not torch.is_grad_enabled() else TRANSFORM

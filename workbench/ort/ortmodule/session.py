@@ -13,6 +13,7 @@ from workbench.ort.native import native
 from workbench.ort.ortmodule.bound_state import BoundState, crossing
 from workbench.ort.ortmodule.buffer_updates import BufferUpdates
 from workbench.ort.ortmodule.gradient import GradientGraph
+from workbench.ort.ortmodule.observation import end_profile, observed
 
 
 class TrainingSession:
@@ -46,9 +47,11 @@ class TrainingSession:
         self._has_updates = bool(graph.report.state_updates)
         self._vector = c.OrtValueVector
         self._partial_run = c.PartialGraphExecutionState
+        options = _session_options(threads)
         try:
-            session = c.InferenceSession(_session_options(threads), graph.model, False, False)
-            session.initialize_session(["CPUExecutionProvider"], [{}], set())
+            with observed(options) as self.observation:
+                session = c.InferenceSession(options, graph.model, False, False)
+                session.initialize_session(["CPUExecutionProvider"], [{}], set())
         except Exception as error:
             raise UntrainableError(
                 f"ONNX Runtime cannot run the gradient of this module: {error} "
@@ -66,6 +69,10 @@ class TrainingSession:
         )
         # The agent keeps no reference of its own.
         self._session = session
+
+    def end_profile(self) -> tuple[list[dict[str, Any]], int]:
+        """The profile of a session that was loaded within `profiled`; see there."""
+        return end_profile(self._session)
 
     def forward(self, inputs: Iterable[torch.Tensor]) -> tuple[list[torch.Tensor], Any]:
         """The results of the module, whose buffers are updated, and the partial run.
