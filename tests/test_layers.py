@@ -32,6 +32,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "machine",
         "progress",
         "requires_grad",
+        "setting_problems",
+        "ortmodule_options",
     ),
     ("models", "data"),
     ("trainable",),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -15,8 +15,10 @@ from pydantic import (
     field_validator,
 )
 
-from workbench.errors import ConfigError, nearest
+from workbench.errors import ConfigError
 from workbench.loss import Loss, as_losses, losses_to_json
+from workbench.ortmodule_options import ORTModuleOptions
+from workbench.setting_problems import problems_of
 
 EngineName = Literal["pytorch", "pytorch-compile", "ondevice", "ortmodule", "fake"]
 OptimizerName = Literal["adamw", "sgd"]
@@ -69,6 +71,9 @@ class TrainingConfig(BaseModel):
     memory_limit_bytes: int | None = Field(
         default=None, ge=1, description="resident set at which the worker ends itself"
     )
+    ortmodule: ORTModuleOptions = Field(
+        default=ORTModuleOptions(), description="of the engine ortmodule; other engines have none"
+    )
 
     @field_validator("loss", mode="before")
     @classmethod
@@ -105,23 +110,4 @@ def make_config(settings: Mapping[str, Any]) -> TrainingConfig:
     try:
         return TrainingConfig(**settings)
     except ValidationError as error:
-        problems = [sentence for problem in error.errors() for sentence in _sentences(problem)]
-        raise ConfigError(problems) from None
-
-
-def _sentences(problem: Any) -> list[str]:
-    if problem["loc"] == ("loss",):
-        return list(problem["ctx"]["error"].args)
-    return [_sentence(problem)]
-
-
-def _sentence(problem: Any) -> str:
-    name = ".".join(str(part) for part in problem["loc"])
-    value = problem["input"]
-    if problem["type"] == "extra_forbidden":
-        return f"{name}: no such setting. {nearest(name, TrainingConfig.model_fields)}"
-    if problem["type"] == "literal_error":
-        known = get_args(TrainingConfig.model_fields[name].annotation)
-        return f"{name}={value!r}: {nearest(str(value), known)}"
-    message = problem["msg"]
-    return f"{name}={value!r}: {message[0].lower()}{message[1:]}."
+        raise ConfigError(problems_of(error, TrainingConfig)) from None
