@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -44,6 +44,7 @@ def export_onnx(
     output_names: Sequence[str],
     training: bool,
     dynamic_axes: DynamicAxes | None = None,
+    axes: Sequence[Mapping[int, str]] | None = None,
     exporters: Sequence[str] = tuple(EXPORTERS),
 ) -> onnx.ModelProto:
     """Export `module` with a dynamic first axis named "batch".
@@ -66,6 +67,8 @@ def export_onnx(
             training form.
         dynamic_axes: by the name of an input: names of axes of any size beside the batch. Every
             other axis is static.
+        axes: for each input the names of all its dynamic axes, the batch included, in the place of
+            `dynamic_axes`; an input may then have no batch.
         exporters: names of `EXPORTERS`; the first that can export the module does.
 
     Raises:
@@ -75,11 +78,13 @@ def export_onnx(
     import onnx_ir as ir
 
     inputs = tuple(_tensor(value) for value in example_inputs)
-    _check_batch(inputs, input_names)
+    if axes is None:
+        _check_batch(inputs, input_names)
+        axes = [{0: BATCH, **(dynamic_axes or {}).get(name, {})} for name in input_names]
     if training:
         refuse_what_onnx_cannot_say(module)
-    axes = [{0: BATCH, **(dynamic_axes or {}).get(name, {})} for name in input_names]
-    signature = Signature(inputs, tuple(input_names), tuple(output_names), tuple(axes))
+    named = tuple(dict(each) for each in axes)
+    signature = Signature(inputs, tuple(input_names), tuple(output_names), named)
     with export_modes(module, training=training) as updated, _quiet():
         name, model = _exported(module, signature, exporters)
         finish(model, module, name, updated)

@@ -116,7 +116,11 @@ def train(case: Case) -> Answer:
             optimizer.zero_grad()
             losses.append(loss.item())
         worst = max(worst, abs(losses[0] - losses[1]) / max(1.0, losses[0]))
-    return {"loss": worst, "graphs": len(modules[1]._built), "state": state_difference(*modules)}
+    return {
+        "loss": worst,
+        "graphs": len(modules[1].built_graphs),
+        "state": state_difference(*modules),
+    }
 
 
 def state_difference(plain: nn.Module, wrapped: nn.Module) -> dict[str, float]:
@@ -148,7 +152,7 @@ def modes() -> Answer:
     call = CASES["buffers"].call(BATCH)
     wrapped(*call.args)
     plain(*call.args)
-    graphs = len(wrapped._built) + 1
+    graphs = len(wrapped.built_graphs) + 1
     before = copy.deepcopy(wrapped.state_dict())
     wrapped.build_for(*CASES["buffers"].call(2 * BATCH).args)
     wrapped.build_for(CASES["buffers"].call(BATCH).args[0].requires_grad_())
@@ -170,7 +174,7 @@ def modes() -> Answer:
         "difference": difference,
         "unchanged": unchanged,
         "free": free,
-        "graphs": [graphs, len(wrapped._built)],
+        "graphs": [graphs, len(wrapped.built_graphs)],
         "inner": all(inner),
     }
 
@@ -211,7 +215,7 @@ def mixed_modes() -> Answer:
         "gradient": worst,
         "state": state_difference(plain, wrapped),
         "kept": kept,
-        "graphs": len(wrapped._built),
+        "graphs": len(wrapped.built_graphs),
     }
 
 
@@ -230,7 +234,7 @@ def freezing() -> Answer:
         given.append(sorted(name for name, value in ours.items() if value.grad is not None))
         assert given[-1] == sorted(n for n, value in theirs.items() if value.grad is not None)
         worst = max(worst, *(relative(theirs[n].grad, ours[n].grad) for n in given[-1]))  # type: ignore[arg-type]
-    return {"gradient": worst, "given": given, "graphs": len(wrapped._built)}
+    return {"gradient": worst, "given": given, "graphs": len(wrapped.built_graphs)}
 
 
 def input_gradients() -> Answer:

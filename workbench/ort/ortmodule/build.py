@@ -22,6 +22,7 @@ from workbench.ort.ortmodule.function import Program
 from workbench.ort.ortmodule.gradient import build_gradient
 from workbench.ort.ortmodule.layout import Layout
 from workbench.ort.ortmodule.session import TrainingSession
+from workbench.ort.ortmodule.sizes import Axes
 from workbench.ort.ortmodule.structure import Structure
 from workbench.ort.ortmodule.threads import fastest
 from workbench.trainable import fix_draws
@@ -34,6 +35,8 @@ class Origin(NamedTuple):
     """Name in the graph of each tensor among the arguments."""
     shapes: tuple[tuple[int, ...], ...]
     """The shapes of these tensors in the call that it was built for."""
+    axes: Axes
+    """Which of their axes have any size in other calls."""
     export_s: float
     """Seconds to export the module."""
     gradient_s: float
@@ -59,6 +62,7 @@ def build(
     layout: Layout,
     arguments: Structure,
     tensors: Sequence[torch.Tensor],
+    axes: Axes,
     *,
     fixed_draws: bool = False,
 ) -> Built:
@@ -69,6 +73,7 @@ def build(
         layout: of the module, current.
         arguments: structure of the pair (args, kwargs) of a call.
         tensors: those among the arguments.
+        axes: which of their axes have any size.
         fixed_draws: leave nothing to chance, see `fix_draws`.
 
     Raises:
@@ -82,7 +87,7 @@ def build(
                 "Give it tensors and a module that are on the CPU."
             )
     times = [time.perf_counter()]
-    exported = export_forward(module, arguments, tensors)
+    exported = export_forward(module, arguments, tensors, axes)
     times.append(time.perf_counter())
     parameters = {PREFIX + name: slot for name, slot in layout.parameters.items()}
     buffers = {PREFIX + name: slot for name, slot in layout.buffers.items()}
@@ -119,6 +124,7 @@ def build(
     origin = Origin(
         exported.inputs,
         tuple(tuple(tensor.shape) for tensor in tensors),
+        axes,
         *[end - start for start, end in pairwise(times)],
     )
     return Built(program, state, tuple(where[name] for name in trained), exported.structure, origin)

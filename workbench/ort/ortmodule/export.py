@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import torch
@@ -10,6 +10,7 @@ from torch import nn
 
 from workbench.errors import ModelError, UntrainableError
 from workbench.models.export import export_onnx
+from workbench.ort.ortmodule.sizes import Axes
 from workbench.ort.ortmodule.structure import Structure, flatten, rebuild
 
 if TYPE_CHECKING:
@@ -53,14 +54,15 @@ class Flattened(nn.Module):
 
 
 def export_forward(
-    module: nn.Module, arguments: Structure, tensors: Sequence[torch.Tensor]
+    module: nn.Module, arguments: Structure, tensors: Sequence[torch.Tensor], axes: Axes
 ) -> ForwardGraph:
-    """Export one call of `module`, with the first axis of every tensor dynamic.
+    """Export one call of `module`.
 
     Args:
         module: unchanged afterwards.
         arguments: structure of the pair (args, kwargs) of the call.
         tensors: those of the call, on the CPU.
+        axes: for each tensor, which of its axes have any size.
 
     Raises:
         UntrainableError: torch cannot export it; the message says why and what to do.
@@ -70,9 +72,12 @@ def export_forward(
     named = type(type(module).__name__, (Flattened,), {})
     flat: nn.Module = named(module, arguments, structures.append)
     inputs = tuple(f"input_{index}" for index in range(len(tensors)))
-    examples = [_example(tensor) for tensor in tensors]
+    dynamic = [dict(each) for each in axes]
+    examples = [_example(tensor, each) for tensor, each in zip(tensors, dynamic, strict=True)]
     try:
-        model = export_onnx(flat, examples, input_names=inputs, output_names=(), training=True)
+        model = export_onnx(
+            flat, examples, input_names=inputs, output_names=(), training=True, axes=dynamic
+        )
     except UntrainableError:
         raise
     except ModelError as error:
@@ -80,7 +85,7 @@ def export_forward(
     return ForwardGraph(model, inputs, structures[-1])
 
 
-def _example(tensor: torch.Tensor) -> torch.Tensor:
+def _example(tensor: torch.Tensor, axes: Mapping[int, str]) -> torch.Tensor:
     """A tensor to export with: a batch of one would be taken for a constant."""
     tensor = tensor.detach()
-    return torch.cat([tensor, tensor]) if tensor.dim() > 0 and len(tensor) == 1 else tensor
+    return torch.cat([tensor, tensor]) if 0 in axes and len(tensor) == 1 else tensor

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
+from functools import partial
 from typing import Any, Self
 
 import torch
@@ -11,6 +12,7 @@ from typing_extensions import override
 
 from workbench.ort.ortmodule.build import Built, build
 from workbench.ort.ortmodule.function import run_graph
+from workbench.ort.ortmodule.graphs import Graphs
 from workbench.ort.ortmodule.layout import Layout
 from workbench.ort.ortmodule.repetition import Repetition
 from workbench.ort.ortmodule.structure import LEAF, flatten, rebuild
@@ -30,9 +32,10 @@ class ORTModule(nn.Module):
 
     In training mode with gradients enabled, forward and backward run in ONNX Runtime. The first
     call exports the module, builds its gradient graph and loads it, which takes seconds. Later
-    calls with another batch size use the same graph; calls whose arguments have other sizes
-    beyond the first axis, other dtypes or another nesting, or with another choice of frozen
-    parameters or of layers in evaluation mode, get a graph of their own at their first time.
+    calls with another batch size use the same graph. The first call with other sizes beyond the
+    batch gets a graph that takes any size there, if the module allows that; calls with other
+    dtypes or another nesting, or with another choice of frozen parameters or of layers in
+    evaluation mode, get a graph of their own at their first time.
 
     In evaluation mode, under `torch.no_grad()`, under transforms of `torch.func`, and where nothing
     requires a gradient, the wrapped module itself runs, in PyTorch.
@@ -64,7 +67,7 @@ class ORTModule(nn.Module):
         self.training = module.training
         self._layout = Layout(module)
         self._fixed_draws = fixed_draws
-        self._built: dict[Any, Built] = {}
+        self._graphs: defaultdict[Any, Graphs] = defaultdict(Graphs)
         self._before: Repetition | None = None
         self.pytorch_calls: Counter[str] = Counter()
         """How many calls the wrapped module itself ran, in PyTorch, by the reason."""
@@ -102,12 +105,12 @@ class ORTModule(nn.Module):
     @property
     def built_graphs(self) -> tuple[Built, ...]:
         """What was built so far, one for each kind of call."""
-        return tuple(self._built.values())
+        return tuple(built for graphs in self._graphs.values() for built in graphs.built)
 
     @property
     def session_threads(self) -> tuple[int, ...]:
         """Threads with which ONNX Runtime runs each graph built so far."""
-        return tuple(built.program.session.threads for built in self._built.values())
+        return tuple(built.program.session.threads for built in self.built_graphs)
 
     def build_for(self, *args: Any, **kwargs: Any) -> None:
         """Build now what calls with arguments like these need; runs nothing, changes nothing.
@@ -126,17 +129,27 @@ class ORTModule(nn.Module):
         """
         if not self._layout.is_current():
             self._layout = Layout(self.wrapped)
-            self._built.clear()
+            self._graphs.clear()
         arguments = flatten((args, kwargs), tensors)
         kinds = tuple(
-            [(each.requires_grad, each.dtype, each.device, each.shape[1:]) for each in tensors]
+            [(each.requires_grad, each.dtype, each.device, each.dim()) for each in tensors]
         )
-        key = (arguments, kinds, self._layout.trained(), self._layout.modes())
-        built = self._built.get(key)
-        if built is None and (any(key[2]) or any(kind[0] for kind in kinds)):
-            built = self._built[key] = build(
-                self.wrapped, self._layout, arguments, tensors, fixed_draws=self._fixed_draws
+        trained = self._layout.trained()
+        if not any(trained) and not any(kind[0] for kind in kinds):
+            return None
+        graphs = self._graphs[arguments, kinds, trained, self._layout.modes()]
+        shapes = tuple([tuple(each.shape) for each in tensors])
+        built = graphs.find(shapes)
+        if built is None:
+            make = partial(
+                build,
+                self.wrapped,
+                self._layout,
+                arguments,
+                tensors,
+                fixed_draws=self._fixed_draws,
             )
+            built = graphs.make(shapes, make)
         return built
 
     @override
