@@ -33,6 +33,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "progress",
         "requires_grad",
         "setting_problems",
+        "statistics",
         "ortmodule_options",
     ),
     ("models", "data"),

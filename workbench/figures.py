@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from matplotlib.figure import Figure
 
+from workbench.compare.comparison import MARK
 from workbench.machine import machine_sentence
 
 if TYPE_CHECKING:
@@ -72,7 +73,8 @@ def plot_comparison(comparison: Comparison) -> Figure:
         _draw_memory(memory, engine, points)
     loss.legend(fontsize=8)
     _draw_ratios(ratios, comparison)
-    _caption(figure, comparison.caption)
+    notes = [f"{MARK} {engine}: {why}" for engine, why in comparison.in_stead.items()]
+    _caption(figure, "\n".join([comparison.caption, *notes]))
     return figure
 
 
@@ -137,6 +139,7 @@ def _draw_memory(axes: Axes, engine: str, points: NewPoints) -> None:
 
 def _draw_ratios(axes: Axes, comparison: Comparison) -> None:
     engines = [engine for engine in comparison.engines if engine in comparison.runs]
+    marked = comparison.in_stead
     for row, engine in enumerate(engines):
         ratio = comparison.ratio(engine)
         colour, _ = STYLES[engine]
@@ -153,7 +156,8 @@ def _draw_ratios(axes: Axes, comparison: Comparison) -> None:
             fontsize=8,
             clip_on=False,
         )
-    axes.set_yticks(range(len(engines)), engines, fontsize=8)
+    names = [engine + MARK * (engine in marked) for engine in engines]
+    axes.set_yticks(range(len(engines)), names, fontsize=8)
     axes.invert_yaxis()
     axes.axvline(1.0, color="#737373", linewidth=0.8, linestyle=":")
     axes.margins(x=0.18)

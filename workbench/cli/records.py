@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli import options as opt
-from workbench.cli.output import frame_rows, print_facts, print_json, print_rows
+from workbench.cli.output import frame_rows, print_json, print_rows
 
 
 def runs(
@@ -17,10 +17,10 @@ def runs(
 ) -> None:
     """List the runs in this working directory, newest first, or show one."""
     import workbench as wb
-    from workbench.cli.training import run_facts
+    from workbench.cli.training import show_run
 
     if run is not None:
-        (print_json if json else print_facts)(run_facts(wb.load_run(run)))
+        show_run(wb.load_run(run), json)
         return
     rows = frame_rows(wb.runs())
     if json:

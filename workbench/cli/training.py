@@ -62,7 +62,7 @@ def train(
     run.wait()
     if plot is not None:
         save_figure(run.plot(), plot)
-    (print_json if json else print_facts)(run_facts(run))
+    show_run(run, json)
     exit_if(interrupted)
 
 
@@ -92,6 +92,7 @@ def compare(
     """Train a model with several engines in lock step and compare them."""
     import workbench as wb
     from workbench.cli.progress import exit_if, watch_comparison
+    from workbench.compare import MARK
 
     settings = opt.given(
         engines=engines and [name.strip() for name in engines.split(",") if name.strip()],
@@ -114,6 +115,7 @@ def compare(
     if plot is not None:
         save_figure(comparison.plot(), plot)
     table = frame_rows(comparison.table())
+    in_stead = comparison.in_stead
     if json:
         print_json(
             {
@@ -127,10 +129,15 @@ def compare(
             }
         )
     else:
+        for row in table:
+            row["engine"] += MARK * (row["engine"] in in_stead)
+            del row["in_stead"]
         print_rows(table, "No engine ran.")
         print(f"\n{comparison.caption}")
         for engine, cause in comparison.errors.items():
             print(f"{engine} failed: {cause}")
+        for engine, sentences in in_stead.items():
+            print(f"{MARK} {engine}: {sentences}")
     exit_if(interrupted)
 
 
@@ -159,6 +166,18 @@ def save_figure(figure: Figure, path: str) -> None:
         figure.savefig(path, bbox_inches="tight")
     except (OSError, ValueError) as error:
         raise WorkbenchError(f"The figure cannot be written to {path}: {error}") from error
+
+
+def show_run(run: Run, json: bool) -> None:
+    """Print one run: its facts and, of an engine that has some, its statistics."""
+    facts, statistics = run_facts(run), run.statistics
+    if json:
+        record = None if statistics is None else statistics.model_dump(mode="json")
+        print_json({**facts, "statistics": record})
+        return
+    print_facts(facts)
+    if statistics is not None:
+        print(f"\n{statistics!r}")
 
 
 def run_facts(run: Run) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.compare.comparison import COLUMNS, Comparison
+from workbench.compare.comparison import COLUMNS, MARK, Comparison
 from workbench.compare.lockstep import Lockstep, Plan, make_plan
 from workbench.config import TrainingConfig
 from workbench.data import Dataset
@@ -18,7 +18,7 @@ from workbench.run_folder import home, time_stamp, write_json
 from workbench.runs import Run, load_run, prepare
 from workbench.runs.launch import launch
 
-__all__ = ["COLUMNS", "Comparison", "compare", "load_comparison"]
+__all__ = ["COLUMNS", "MARK", "Comparison", "compare", "load_comparison"]
 
 DEFAULT_ENGINES = ("pytorch", "ondevice", "ortmodule")
 

@@ -31,8 +31,12 @@ COLUMNS = {
     "final_loss": "loss of the last step",
     "max_loss_difference": "largest absolute difference from the reference's loss at the same step",
     "status": "how the run ended, or what it is doing",
+    "in_stead": "what PyTorch ran in the stead of the engine, and why; empty if nothing",
 }
 """The columns of the table and what they mean."""
+
+MARK = "*"
+"""Behind the name of an engine in whose stead PyTorch ran something."""
 
 
 class Comparison:
@@ -111,6 +115,12 @@ class Comparison:
     def errors(self) -> dict[str, str]:
         """For each engine that failed, why."""
         return {engine: run.error for engine, run in self.runs.items() if run.error}
+
+    @property
+    def in_stead(self) -> dict[str, str]:
+        """For each engine in whose stead PyTorch ran something, what that was and why."""
+        found = {engine: _in_stead(run) for engine, run in self.runs.items()}
+        return {engine: sentences for engine, sentences in found.items() if sentences}
 
     def pause(self) -> None:
         """Pause after the burst under way."""
@@ -196,7 +206,7 @@ class Comparison:
     def _row(self, engine: str) -> dict[str, Any]:
         run = self.runs.get(engine)
         if run is None:
-            return {"status": "waiting"}
+            return {"status": "waiting", "in_stead": ""}
         points = run.follow().poll()
         reference = (
             self.runs[self.reference].follow().poll() if self.reference in self.runs else None
@@ -218,4 +228,10 @@ class Comparison:
                 largest_difference(points.loss, reference.loss) if reference else float("nan")
             ),
             "status": run.status,
+            "in_stead": _in_stead(run),
         }
+
+
+def _in_stead(run: Run) -> str:
+    statistics = run.statistics
+    return " ".join(map(str, statistics.in_stead)) if statistics else ""

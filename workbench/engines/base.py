@@ -12,6 +12,7 @@ import numpy as np
 from workbench.config import TrainingConfig
 from workbench.data import Batch
 from workbench.models import TensorSpec
+from workbench.statistics import Statistics
 
 
 class Availability(NamedTuple):
@@ -115,6 +116,10 @@ class Engine(ABC):
     @abstractmethod
     def load_weights(self, weights: dict[str, np.ndarray]) -> None:
         """Replace parameters and buffers by those given; the others keep their values."""
+
+    def statistics(self) -> Statistics | None:
+        """What the engine did to train, told at the end of a run; None where there is nothing."""
+        return None
 
     def save_state(self, folder: Path) -> None:  # noqa: B027 -- most engines keep nothing else
         """Write what this engine keeps beside the weights into a checkpoint's folder."""

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 from typing_extensions import override
 
-from workbench.engines.base import Availability, EngineSetup
+from workbench.data import Batch
+from workbench.engines.base import Availability, EngineSetup, Evaluation
 from workbench.engines.torch_engine import TorchEngine, as_tensor
 from workbench.engines.training_build import training_build
+from workbench.statistics import ByPyTorch, Statistics
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -36,6 +38,7 @@ class ORTModuleEngine(TorchEngine):
         setup.report("loading ONNX Runtime")
         from workbench.ort.ortmodule import ORTModule
 
+        self._evaluations = 0
         self.wrapped = ORTModule(self.module, fixed_draws=setup.fixed_draws)
         setup.report("exporting the model and building its gradient")
         size = setup.config.batch_size
@@ -49,6 +52,37 @@ class ORTModuleEngine(TorchEngine):
     @override
     def batch_loss(self, inputs: tuple[Tensor, ...], targets: tuple[Tensor, ...]) -> Tensor:
         return self.loss(self.wrapped(*inputs), targets)
+
+    @override
+    def evaluate(self, batch: Batch) -> Evaluation:
+        self._evaluations += 1
+        return super().evaluate(batch)
+
+    @override
+    def statistics(self) -> Statistics:
+        from workbench.ort.ortmodule.statistics import graph_statistics, run_by_pytorch
+
+        by_design = [
+            ByPyTorch(
+                what="the loss and the optimizer step",
+                why="ORTModule is the module alone",
+                in_stead=False,
+            )
+        ]
+        if self._evaluations:
+            by_design.append(
+                ByPyTorch(
+                    what="the evaluation of batches",
+                    why="ORTModule leaves what does not train to the plain module",
+                    calls=self._evaluations,
+                    in_stead=False,
+                )
+            )
+        return Statistics(
+            engine=self.name,
+            graphs=graph_statistics(self.wrapped),
+            by_pytorch=(*run_by_pytorch(self.wrapped), *by_design),
+        )
 
 
 def _rows(array: np.ndarray, count: int) -> np.ndarray:

@@ -20,6 +20,7 @@ from workbench.run_folder import RunFolder
 from workbench.runs.history import evaluations_frame, history_frame
 from workbench.runs.launch import Worker, describe_death, spec_config
 from workbench.runs.reader import RunReader
+from workbench.statistics import Statistics, read_statistics
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,6 +131,11 @@ class Run:
     def evaluations(self) -> pd.DataFrame:
         """One row an evaluation of the test split: step, epoch, loss, accuracy."""
         return evaluations_frame(RunReader(self.folder).poll())
+
+    @property
+    def statistics(self) -> Statistics | None:
+        """What the engine did to train; None until the run has ended, or where there is nothing."""
+        return read_statistics((self.summary or {}).get("statistics"))
 
     @property
     def checkpoint(self) -> Path | None:

@@ -35,7 +35,8 @@ class ComparisonTable(anywidget.AnyWidget):
     columns = traitlets.List(traitlets.Dict()).tag(sync=True)
     """What is shown: key, label, unit, description."""
     rows = traitlets.List(traitlets.Dict()).tag(sync=True)
-    """One dict an engine: `engine`, and `cells` by column; None where there is no figure."""
+    """One dict an engine: `engine`, `note`, which says what PyTorch ran in its stead or is empty,
+    and `cells` by column; None where there is no figure."""
     reference = traitlets.Unicode().tag(sync=True)
     """The engine that the others are measured against."""
     caption = traitlets.Unicode().tag(sync=True)
@@ -60,7 +61,11 @@ class ComparisonTable(anywidget.AnyWidget):
         self.reference = comparison.reference
         self.caption = comparison.caption
         self.rows = [
-            {"engine": engine, "cells": {key: _cell(row[key]) for key in COLUMNS}}
+            {
+                "engine": engine,
+                "note": row["in_stead"],
+                "cells": {key: _cell(row[key]) for key in COLUMNS if key != "in_stead"},
+            }
             for engine, row in zip(frame.index, frame.to_dict("records"), strict=True)
         ]
 

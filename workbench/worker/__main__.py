@@ -22,7 +22,7 @@ from workbench.config import make_config
 from workbench.data import load_saved_dataset
 from workbench.data.target_specs import target_specs
 from workbench.engines import engine_class
-from workbench.engines.base import EngineSetup
+from workbench.engines.base import Engine, EngineSetup
 from workbench.errors import RunFolderError, WorkbenchError
 from workbench.events import EventWriter
 from workbench.run_folder import RunFolder
@@ -62,16 +62,20 @@ def run(folder: RunFolder) -> int:
     control.end_if_stopped_early(lambda: write_early_stop(folder, spec["config"]["engine"]))
     summary: dict[str, Any] = {"engine": spec["config"]["engine"], "error": None}
     try:
-        summary.update(train_run(folder, spec, control))
+        train_run(folder, spec, control, summary)
     except Exception as error:
         traceback.print_exc()
         summary.update(status="failed", error=describe(error))
-    summary.update(peak_rss_bytes=memory.peak_rss_bytes(), ended=time.time())
+    summary.setdefault("peak_rss_bytes", memory.peak_rss_bytes())
+    summary["ended"] = time.time()
     folder.write_summary(summary)
     return EXIT_FAILED if summary["error"] else 0
 
 
-def train_run(folder: RunFolder, spec: dict[str, Any], control: Control) -> dict[str, Any]:
+def train_run(
+    folder: RunFolder, spec: dict[str, Any], control: Control, summary: dict[str, Any]
+) -> None:
+    """Build the engine and train; how it went goes into `summary`, as far as it went."""
     config = make_config(spec["config"])
     if config.memory_limit_bytes is not None:
         hold_memory_limit(folder, config.engine, config.memory_limit_bytes)
@@ -91,14 +95,29 @@ def train_run(folder: RunFolder, spec: dict[str, Any], control: Control) -> dict
     )
     events.write("built", rss_before_bytes=rss_before_bytes)
 
-    result = train(folder, engine, dataset, config, control, events)
+    summary["rss_before_bytes"] = rss_before_bytes
+    try:
+        result = train(folder, engine, dataset, config, control, events)
+    finally:
+        # To look at the graphs takes memory that training did not.
+        summary["peak_rss_bytes"] = memory.peak_rss_bytes()
+        summary["statistics"] = told_by(engine)
     evaluation = result.evaluation
-    return {
-        "status": result.status,
-        "steps": result.steps,
-        "evaluation": evaluation._asdict() if evaluation else None,
-        "rss_before_bytes": rss_before_bytes,
-    }
+    summary.update(
+        status=result.status,
+        steps=result.steps,
+        evaluation=evaluation._asdict() if evaluation else None,
+    )
+
+
+def told_by(engine: Engine) -> dict[str, Any] | None:
+    """The statistics of the engine; a run that trained is not lost for want of them."""
+    try:
+        statistics = engine.statistics()
+    except Exception:
+        traceback.print_exc()
+        return None
+    return statistics.model_dump(mode="json") if statistics else None
 
 
 def describe(error: Exception) -> dict[str, str]:

@@ -10,6 +10,8 @@ type Cell = number | string | null;
 
 interface Row {
   engine: string;
+  /** What PyTorch ran in the stead of the engine; empty if nothing. */
+  note: string;
   /** Values by the key of their column; null where there is none. */
   cells: Record<string, Cell>;
 }
@@ -34,6 +36,9 @@ interface Traits {
 
 /** Width of the widget in CSS pixels under which engines become columns. */
 const NARROW = 640;
+
+/** Behind the name of an engine in whose stead PyTorch ran something. */
+const MARK = "*";
 
 const FORMATS: Record<string, (value: number) => string> = {
   samples_per_s: formatWhole,
@@ -66,7 +71,9 @@ function columnHead(column: Column, scope: string): HTMLTableCellElement {
 }
 
 function engineHead(row: Row, scope: string): HTMLTableCellElement {
-  return element("th", { scope }, lineSample(row.engine), row.engine);
+  const head = element("th", { scope }, lineSample(row.engine), row.engine);
+  if (row.note) head.append(element("span", { class: "wb-mark", title: row.note }, MARK));
+  return head;
 }
 
 function render({ model, el, signal }: RenderProps<Traits>): void {
@@ -106,6 +113,9 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
         element("tbody", {}, ...lines),
       ),
       element("p", { class: "wb-note" }, model.get("caption")),
+      ...rows
+        .filter((row) => row.note)
+        .map((row) => element("p", { class: "wb-note" }, `${MARK} ${row.engine}: ${row.note}`)),
     );
   };
   const resized = new ResizeObserver(update);

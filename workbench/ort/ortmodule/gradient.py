@@ -44,8 +44,8 @@ class GradientGraph(NamedTuple):
     """Buffer -> how many times the forward pass updates it."""
     given_nodes: int
     """Nodes of the forward pass as it was given."""
-    trainable_nodes: int
-    """Nodes of the forward pass after it was rewritten."""
+    trainable_ops: Counter[str]
+    """Operators of the forward pass after it was rewritten, with the number of their nodes."""
 
 
 def build_gradient(
@@ -125,7 +125,7 @@ def build_gradient(
         report=report,
         normalizations=normalizations,
         given_nodes=given_nodes,
-        trainable_nodes=len(model.graph.node),
+        trainable_ops=Counter(node.op_type for node in model.graph.node),
     )
 
 

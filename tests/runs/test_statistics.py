@@ -1,0 +1,127 @@
+"""What an engine did to train, as its run tells."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from workbench.compare import MARK, Comparison, load_comparison
+from workbench.data import Dataset
+from workbench.run_folder import write_json
+from workbench.runs import Run, load_run, train
+from workbench.statistics import ByPyTorch, Statistics
+
+STEPS = 12
+
+
+@pytest.fixture(scope="module")
+def run(digits: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
+    """A training by ORTModule that has ended, shared by the tests that only look."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_HOME", str(tmp_path_factory.mktemp("home")))
+        yield train("digits-mlp", digits, engine="ortmodule", steps=STEPS, threads=1).wait(240)
+
+
+def statistics_of(run: Run) -> Statistics:
+    assert run.statistics is not None
+    return run.statistics
+
+
+def test_a_run_tells_what_was_built(run: Run) -> None:
+    statistics = statistics_of(run)
+    assert statistics.engine == "ortmodule"
+    (graph,) = statistics.graphs
+    assert graph.inputs == ("float32 [batch=32, 1, 8, 8]",)
+    assert graph.export_s is not None
+    assert min(graph.export_s, graph.gradient_s, graph.load_s) > 0
+    assert graph.threads == 1
+
+
+def test_the_nodes_are_those_of_a_multilayer_perceptron(run: Run) -> None:
+    (graph,) = statistics_of(run).graphs
+    # Flatten, three Linear and two ReLU.
+    assert graph.exported_nodes == graph.trainable_nodes == 6
+    assert graph.built.forward == 6
+    assert graph.run is not None
+    assert graph.run.forward == 4
+    assert graph.run.backward == sum(graph.operators.values()) - graph.run.forward
+    assert graph.run.backward < graph.built.backward
+    assert graph.fusions == {"FusedGemm": 2}
+    assert graph.rewritten == ()
+    assert graph.pytorch_kernels == {}
+
+
+def test_the_memory_plan_is_that_of_the_shapes(run: Run) -> None:
+    (graph,) = statistics_of(run).graphs
+    memory = graph.memory
+    assert memory is not None
+    parameters = 64 * 128 + 128 + 128 * 64 + 64 + 64 * 10 + 10
+    assert memory.trained_bytes == 4 * parameters
+    assert (memory.frozen_bytes, memory.buffer_bytes) == (0, 0)
+    assert memory.result_bytes == 4 * 32 * 10
+    # What each Linear read: the images and the results of both ReLU.
+    assert (memory.kept_values, memory.kept_bytes) == (3, 4 * 32 * (64 + 128 + 64))
+    assert memory.unknown_values == 0
+
+
+def test_what_pytorch_runs_by_design_is_told_and_not_marked(run: Run) -> None:
+    statistics = statistics_of(run)
+    assert statistics.in_stead == ()
+    told = {each.what: each.calls for each in statistics.by_pytorch}
+    assert told["the loss and the optimizer step"] is None
+    batches = told["the evaluation of batches"]
+    assert batches is not None
+    assert batches > 0
+    assert "PyTorch runs the loss and the optimizer step" in str(statistics)
+
+
+def test_the_summary_holds_it_as_json_and_people_read_it(run: Run) -> None:
+    assert run.summary is not None
+    statistics = statistics_of(run)
+    assert run.summary["statistics"] == json.loads(statistics.model_dump_json())
+    assert "6 exported → 6 rewritten to train" in repr(statistics)
+    assert "<th" in statistics._repr_html_()
+    again = load_run(run.folder.path)
+    assert again.statistics == statistics
+
+
+def test_an_engine_without_statistics_tells_none(digits: Dataset) -> None:
+    ended = train("digits-mlp", digits, engine="fake", steps=2).wait(60)
+    assert ended.summary is not None
+    assert ended.summary["statistics"] is None
+    assert ended.statistics is None
+
+
+def test_a_comparison_marks_what_pytorch_ran_in_an_engines_stead(
+    digits: Dataset, workbench_home: Path
+) -> None:
+    """A run's record that says so, whoever wrote it."""
+    ended = train("digits-mlp", digits, engine="fake", steps=3).wait(60)
+    assert ended.summary is not None
+    calls = ByPyTorch(what="the module", why="it was asked to", calls=3, in_stead=True)
+    statistics = Statistics(engine="fake", by_pytorch=(calls,))
+    summary = {**ended.summary, "statistics": statistics.model_dump(mode="json")}
+    write_json(ended.folder.summary_path, summary)
+    comparison = comparison_of(ended, workbench_home)
+    sentence = "PyTorch ran the module 3 times: it was asked to."
+    assert comparison.in_stead == {"fake": sentence}
+    assert comparison.table().loc["fake", "in_stead"] == sentence
+    figure = comparison.plot()
+    labels = [label.get_text() for label in figure.axes[3].get_yticklabels()]
+    assert labels == [f"fake{MARK}"]
+    texts = [text.get_text() for text in figure.texts]
+    assert any(sentence in text for text in texts)
+
+
+def comparison_of(run: Run, home: Path) -> Comparison:
+    folder = home / "comparisons"
+    folder.mkdir()
+    plan = {"total": 3, "warmup": 1, "burst": 1}
+    write_json(
+        folder / "one.json",
+        {"plan": plan, "engines": [run.engine], "runs": {run.engine: run.id}},
+    )
+    return load_comparison("one")

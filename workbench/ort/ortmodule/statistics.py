@@ -1,0 +1,86 @@
+"""What was built to train a module, read from the graphs themselves."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from torch import nn
+
+from workbench.ort.graph_facts import (
+    both_passes,
+    fusions,
+    operator_counts,
+    pytorch_kernels,
+    rewrites_of,
+)
+from workbench.ort.graph_memory import (
+    axis_sizes,
+    described_inputs,
+    kept_between_passes,
+    results_of,
+)
+from workbench.ort.ortmodule.module import NORMAL_CALLS, ORTModule
+from workbench.statistics import ByPyTorch, GraphStatistics, Memory
+
+if TYPE_CHECKING:
+    import onnx
+
+    from workbench.ort.ortmodule.build import Built
+
+
+def graph_statistics(module: ORTModule) -> tuple[GraphStatistics, ...]:
+    """One for each graph that `module` has built so far, in their order."""
+    return tuple(_of_built(built) for built in module.built_graphs)
+
+
+def run_by_pytorch(module: ORTModule) -> tuple[ByPyTorch, ...]:
+    """The calls that the wrapped module ran itself, by reason."""
+    return tuple(
+        ByPyTorch(what="the module", why=why, calls=calls, in_stead=why not in NORMAL_CALLS)
+        for why, calls in module.pytorch_calls.items()
+    )
+
+
+def _of_built(built: Built) -> GraphStatistics:
+    import onnx
+
+    session, origin = built.program.session, built.origin
+    graph = session.graph
+    given = onnx.load_from_string(graph.model).graph
+    optimized = onnx.load_from_string(session.observation.optimized)
+    run = onnx.shape_inference.infer_shapes(optimized).graph
+    axes = axis_sizes(given, origin.inputs, origin.shapes)
+    return GraphStatistics(
+        inputs=described_inputs(given, origin.inputs, axes),
+        export_s=origin.export_s,
+        gradient_s=origin.gradient_s,
+        load_s=origin.load_s,
+        exported_nodes=graph.given_nodes,
+        trainable_nodes=graph.trainable_ops.total(),
+        built=both_passes(given),
+        run=both_passes(run),
+        rewritten=rewrites_of(graph.report),
+        fusions=fusions(run, graph.trainable_ops),
+        operators=operator_counts(run),
+        pytorch_kernels=pytorch_kernels(run),
+        threads=session.threads,
+        memory=_memory(built, run, axes),
+    )
+
+
+def _memory(built: Built, run: onnx.GraphProto, axes: dict[str, int]) -> Memory:
+    graph = built.program.session.graph
+    sizes = {"trained": 0, "frozen": 0, "buffer": 0}
+    for name, tensor in zip(graph.state, built.state.tensors, strict=True):
+        frozen = "frozen" if isinstance(tensor, nn.Parameter) else "buffer"
+        sizes["trained" if name in graph.gradients else frozen] += tensor.nbytes
+    kept, results = kept_between_passes(run, graph.state, axes), results_of(run, axes)
+    return Memory(
+        trained_bytes=sizes["trained"],
+        frozen_bytes=sizes["frozen"],
+        buffer_bytes=sizes["buffer"],
+        result_bytes=results.total_bytes,
+        kept_bytes=kept.total_bytes,
+        kept_values=kept.values,
+        unknown_values=kept.unknown + results.unknown,
+    )
