@@ -183,6 +183,9 @@ class ORTModuleOptions(BaseModel):
         return self.model_dump(exclude_defaults=True)
 
 
+DEFAULTS = ORTModuleOptions()
+
+
 def make_options(settings: ORTModuleOptions | Mapping[str, Any] | None) -> ORTModuleOptions:
     """Validate `settings`, every problem at once; None: the defaults.
 

@@ -21,10 +21,12 @@ from workbench.ort.ortmodule.export import PREFIX, export_forward
 from workbench.ort.ortmodule.function import Program
 from workbench.ort.ortmodule.gradient import build_gradient
 from workbench.ort.ortmodule.layout import Layout
-from workbench.ort.ortmodule.session import TrainingSession
+from workbench.ort.ortmodule.session import TrainingSession, plan_for
+from workbench.ort.ortmodule.session_options import is_deterministic
 from workbench.ort.ortmodule.sizes import Axes
 from workbench.ort.ortmodule.structure import Structure
 from workbench.ort.ortmodule.threads import fastest
+from workbench.ortmodule_options import DEFAULTS, ORTModuleOptions
 from workbench.trainable import fix_draws
 
 
@@ -64,6 +66,7 @@ def build(
     tensors: Sequence[torch.Tensor],
     axes: Axes,
     *,
+    options: ORTModuleOptions = DEFAULTS,
     fixed_draws: bool = False,
 ) -> Built:
     """Export `module`, build its gradient graph and load it; takes seconds.
@@ -74,6 +77,7 @@ def build(
         arguments: structure of the pair (args, kwargs) of a call.
         tensors: those among the arguments.
         axes: which of their axes have any size.
+        options: how to build and run the graph.
         fixed_draws: leave nothing to chance, see `fix_draws`.
 
     Raises:
@@ -100,6 +104,7 @@ def build(
         buffers,
         requires_grad=[name for name, trained in flags if trained]
         + [name for name, tensor in inputs if tensor.requires_grad],
+        options=options,
     )
     times.append(time.perf_counter())
     # What a Dropout draws follows the seed that PyTorch was given. Each of each step takes the next
@@ -108,9 +113,15 @@ def build(
     native().set_seed(int(random.integers(2, 2**31)))
     state = BoundState({**parameters, **buffers}[name] for name in graph.state)
     state.refresh()
-    load = partial(TrainingSession, graph, state, BufferUpdates(graph, layout.buffers))
-    with _kept(module.buffers()):
-        session = fastest(load, tensors, torch.get_num_threads())
+    updates = BufferUpdates(graph, layout.buffers)
+    load = partial(TrainingSession, graph, state, updates, plan=plan_for(graph))
+    threads = options.threads or torch.get_num_threads()
+    if options.threads or is_deterministic(options):
+        session = load(threads)
+    else:
+        with _kept(module.buffers()):
+            session = fastest(load, tensors, threads)
+    graph.saved_graphs.save("optimized", session.observation.optimized)
     times.append(time.perf_counter())
     places = {name: place for place, name in enumerate(graph.gradients)}
     trained = [name for name in graph.gradients if name in parameters]

@@ -8,10 +8,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.errors import UntrainableError
 from workbench.models.node_marks import uses_running_statistics
+from workbench.ort.gelu_approximation import approximate_gelu
 from workbench.ort.gradient import parameters_as_inputs
-from workbench.ort.native import native
+from workbench.ort.ortmodule.graph_options import (
+    Differentiated,
+    gelu_report,
+    graph_report,
+    native_gradient,
+    options_in_the_way,
+)
+from workbench.ort.ortmodule.saved_graphs import SavedGraphs
 from workbench.ort.own_gradients import HiddenNodes
 from workbench.ort.relu_gradient import rewrite_relu_gradient
+from workbench.ortmodule_options import DEFAULTS, OptionReport, ORTModuleOptions
 from workbench.trainable import leading_to_outputs, make_trainable
 from workbench.trainable.report import Report
 
@@ -46,6 +55,12 @@ class GradientGraph(NamedTuple):
     """Nodes of the forward pass as it was given."""
     trainable_ops: Counter[str]
     """Operators of the forward pass after it was rewritten, with the number of their nodes."""
+    options: ORTModuleOptions
+    """With which it was built, and is to be run."""
+    options_report: tuple[OptionReport, ...]
+    """What came of those that are about the graph."""
+    saved_graphs: SavedGraphs
+    """Takes the optimized graph too."""
 
 
 def build_gradient(
@@ -54,6 +69,7 @@ def build_gradient(
     parameters: Sequence[str],
     buffers: Collection[str],
     requires_grad: Collection[str],
+    options: ORTModuleOptions = DEFAULTS,
 ) -> GradientGraph:
     """Differentiate `model` with respect to `requires_grad`.
 
@@ -64,8 +80,10 @@ def build_gradient(
         parameters: names of the parameters, trainable or not.
         buffers: names of the buffers.
         requires_grad: names of parameters and inputs.
+        options: how to build it.
 
     Raises:
+        EngineError: the folder for graphs cannot be written.
         UntrainableError: it has a part without a gradient; names the operator and the way out.
     """
     normalizations = Counter(
@@ -74,6 +92,8 @@ def build_gradient(
         if node.op_type == "BatchNormalization" and not uses_running_statistics(node)
     )
     given_nodes = len(model.graph.node)
+    saved_graphs = SavedGraphs(options)
+    saved_graphs.save("forward", model)
     _give_outputs_names_of_their_own(model.graph)
     # ONNX Runtime fails for a parameter that no gradient reaches.
     requires_grad = leading_to_outputs(model, list(requires_grad))
@@ -81,28 +101,25 @@ def build_gradient(
     # The builder would look for gradients of the buffers' new values; they are put back later.
     updates = [update.output for update in report.state_updates]
     del model.graph.output[len(model.graph.output) - len(updates) :]
+    gelus = approximate_gelu(model) if options.gelu_approximation else 0
     held = {tensor.name for tensor in model.graph.initializer}
     state = [name for name in (*parameters, *buffers) if name in held]
     model = parameters_as_inputs(model, state)
     trained = [name for name in parameters if name in requires_grad and name in state]
 
     hidden = HiddenNodes(report.gradients)
-    c = native()
-    configuration = c.OrtModuleGraphBuilderConfiguration()
-    configuration.initializer_names = state
-    configuration.initializer_names_to_train = trained
-    configuration.input_names_require_grad = [name for name in inputs if name in requires_grad]
-    configuration.build_gradient_graph = True
-    configuration.loglevel = c.Severity.ERROR
-    builder = c.OrtModuleGraphBuilder()
+    names = Differentiated(state, trained, [name for name in inputs if name in requires_grad])
+    forward = hidden.hide(model)
     try:
-        builder.initialize(hidden.hide(model).SerializeToString(), configuration)
-        builder.build(c.TrainingGraphTransformerConfiguration())
+        builder = native_gradient(forward.SerializeToString(), names, options)
         info = builder.get_graph_info()
+        built: bytes = builder.get_gradient_model()
+        report_of_options = graph_report(forward, built, names, options)
     except Exception as error:
         raise UntrainableError(
             f"ONNX Runtime cannot build the gradient of this module: {error} "
             "Replace the layer that it names, or freeze every parameter before it."
+            f"{options_in_the_way(options)}"
         ) from error
     no_gradient = {
         *info.output_grad_indices_non_differentiable,
@@ -113,8 +130,10 @@ def build_gradient(
     of_parameters = dict(
         zip(info.initializer_names_to_train, info.initializer_grad_names_to_train, strict=True)
     )
+    completed = _complete(built, hidden, model.graph.output, updates)
+    saved_graphs.save("gradient", completed)
     return GradientGraph(
-        model=_complete(builder.get_gradient_model(), hidden, model.graph.output, updates),
+        model=completed,
         inputs=tuple(info.user_input_names),
         state=tuple(info.initializer_names),
         outputs=outputs,
@@ -126,6 +145,9 @@ def build_gradient(
         normalizations=normalizations,
         given_nodes=given_nodes,
         trainable_ops=Counter(node.op_type for node in model.graph.node),
+        options=options,
+        options_report=(*report_of_options, gelu_report(options, gelus), saved_graphs.report),
+        saved_graphs=saved_graphs,
     )
 
 

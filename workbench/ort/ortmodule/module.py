@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from functools import partial
 from typing import Any, Self
 
@@ -15,7 +16,9 @@ from workbench.ort.ortmodule.function import run_graph
 from workbench.ort.ortmodule.graphs import Graphs
 from workbench.ort.ortmodule.layout import Layout
 from workbench.ort.ortmodule.repetition import Repetition
+from workbench.ort.ortmodule.session_options import require_provider
 from workbench.ort.ortmodule.structure import LEAF, flatten, rebuild
+from workbench.ortmodule_options import OptionReport, ORTModuleOptions, make_options
 
 EVALUATION = "evaluation mode"
 NO_GRADIENTS = "gradients are turned off"
@@ -46,17 +49,28 @@ class ORTModule(nn.Module):
     Args:
         module: on the CPU; it is not copied. Its forward takes and returns tensors, None, numbers,
             strings, and lists, tuples and dicts of them.
+        options: an `ORTModuleOptions`, or a dict of its fields. None: the defaults.
         fixed_draws: in training too, Dropout passes its input on and other random draws are
             constants, so that the results can be compared with those of another engine.
 
     Raises:
+        ConfigError: an option is unknown or wrong.
+        EngineError: the execution provider is not there.
         UntrainableError: in the first call, where torch cannot export the module or ONNX Runtime
             cannot differentiate it; names the operator and the way out. The module is unchanged.
     """
 
     wrapped: nn.Module
 
-    def __init__(self, module: nn.Module, *, fixed_draws: bool = False) -> None:
+    def __init__(
+        self,
+        module: nn.Module,
+        *,
+        options: ORTModuleOptions | Mapping[str, Any] | None = None,
+        fixed_draws: bool = False,
+    ) -> None:
+        self._options = make_options(options)
+        require_provider(self._options)
         super().__init__()
         # Not among the submodules, so that no name gets a prefix.
         object.__setattr__(self, "wrapped", module)
@@ -112,6 +126,12 @@ class ORTModule(nn.Module):
         """Threads with which ONNX Runtime runs each graph built so far."""
         return tuple(built.program.session.threads for built in self.built_graphs)
 
+    @property
+    def options_report(self) -> tuple[OptionReport, ...]:
+        """What came of each option in the graph that was built last; empty before the first."""
+        graphs = self.built_graphs
+        return graphs[-1].program.session.options_report if graphs else ()
+
     def build_for(self, *args: Any, **kwargs: Any) -> None:
         """Build now what calls with arguments like these need; runs nothing, changes nothing.
 
@@ -147,6 +167,7 @@ class ORTModule(nn.Module):
                 self._layout,
                 arguments,
                 tensors,
+                options=self._options,
                 fixed_draws=self._fixed_draws,
             )
             built = graphs.make(shapes, make)

@@ -13,7 +13,17 @@ from workbench.ort.native import native
 from workbench.ort.ortmodule.bound_state import BoundState, crossing
 from workbench.ort.ortmodule.buffer_updates import BufferUpdates
 from workbench.ort.ortmodule.gradient import GradientGraph
-from workbench.ort.ortmodule.observation import end_profile, observed
+from workbench.ort.ortmodule.graph_options import options_in_the_way
+from workbench.ort.ortmodule.observation import Observation, end_profile, observed
+from workbench.ort.ortmodule.recompute import (
+    NOTHING,
+    RecomputePlan,
+    plan_recomputation,
+    recompute_report,
+    recomputing,
+)
+from workbench.ort.ortmodule.session_options import native_options, node_count, session_report
+from workbench.ortmodule_options import OptionReport, ORTModuleOptions
 
 
 class TrainingSession:
@@ -24,7 +34,12 @@ class TrainingSession:
     """
 
     def __init__(
-        self, graph: GradientGraph, state: BoundState, updates: BufferUpdates, threads: int
+        self,
+        graph: GradientGraph,
+        state: BoundState,
+        updates: BufferUpdates,
+        threads: int,
+        plan: RecomputePlan = NOTHING,
     ) -> None:
         """Load `graph`.
 
@@ -33,6 +48,7 @@ class TrainingSession:
             state: the tensors `graph.state`.
             updates: takes over the outputs that are new values of buffers.
             threads: of ONNX Runtime's own pool.
+            plan: what to compute again in the backward pass.
 
         Raises:
             UntrainableError: ONNX Runtime has no kernel for a part of it.
@@ -47,28 +63,25 @@ class TrainingSession:
         self._has_updates = bool(graph.report.state_updates)
         self._vector = c.OrtValueVector
         self._partial_run = c.PartialGraphExecutionState
-        options = _session_options(threads)
-        try:
-            with observed(options) as self.observation:
-                session = c.InferenceSession(options, graph.model, False, False)
-                session.initialize_session(["CPUExecutionProvider"], [{}], set())
-        except Exception as error:
-            raise UntrainableError(
-                f"ONNX Runtime cannot run the gradient of this module: {error} "
-                "Replace the layer that it names, or freeze every parameter before it."
-            ) from error
-        device = c.OrtDevice(c.OrtDevice.cpu(), c.OrtDevice.default_memory(), 0)
-        gradients = list(graph.gradients.values())
-        self._agent = c.TrainingAgent(
-            session,
-            [*graph.inputs, *graph.state],
-            [device] * len(graph.outputs),
-            gradients,
-            [device] * len(gradients),
-            0,
-        )
+        session_options = native_options(graph.options, threads)
+        with recomputing(session_options, plan):
+            session, self.observation = _load(graph, session_options)
+        self._agent = _agent(graph, session)
         # The agent keeps no reference of its own.
         self._session = session
+        self._plan = plan
+
+    @property
+    def options_report(self) -> tuple[OptionReport, ...]:
+        """What came of each option, in the order of `ORTModuleOptions`."""
+        nodes = node_count(self.observation.optimized)
+        found = (
+            *self.graph.options_report,
+            *recompute_report(self.graph.options, self._plan, nodes),
+            *session_report(self.graph.options, self.threads),
+        )
+        order = list(ORTModuleOptions.model_fields)
+        return tuple(sorted(found, key=lambda report: order.index(report.option)))
 
     def end_profile(self) -> tuple[list[dict[str, Any]], int]:
         """The profile of a session that was loaded within `profiled`; see there."""
@@ -115,14 +128,45 @@ class TrainingSession:
         return found
 
 
-def _session_options(threads: int) -> Any:
+def plan_for(graph: GradientGraph) -> RecomputePlan:
+    """What to compute again by the options of `graph`, which is loaded for that.
+
+    Raises:
+        UntrainableError: ONNX Runtime has no kernel for a part of it.
+    """
+    options = graph.options
+    if not options.memory_optimizer_level and not options.recompute_config:
+        return NOTHING
+    session, observation = _load(graph, native_options(options, threads=1))
+    nodes = node_count(observation.optimized)
+    return plan_recomputation(_agent(graph, session), nodes, options)
+
+
+def _load(graph: GradientGraph, session_options: Any) -> tuple[Any, Observation]:
     c = native()
-    options = c.SessionOptions()
-    options.intra_op_num_threads = threads
-    # PyTorch's threads work between the passes; ONNX Runtime's, waiting busily, would slow them.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    # Nodes of the forward pass come before the YieldOp wherever that is possible.
-    options.execution_order = c.ExecutionOrder.PRIORITY_BASED
-    options.enable_mem_pattern = False
-    options.log_severity_level = 3
-    return options
+    try:
+        with observed(session_options) as observation:
+            session = c.InferenceSession(session_options, graph.model, False, False)
+            session.initialize_session(["CPUExecutionProvider"], [{}], set())
+    except Exception as error:
+        raise UntrainableError(
+            f"ONNX Runtime cannot run the gradient of this module: {error} "
+            "Replace the layer that it names, or freeze every parameter before it."
+            f"{options_in_the_way(graph.options)}"
+        ) from error
+    return session, observation
+
+
+def _agent(graph: GradientGraph, session: Any) -> Any:
+    """A native TrainingAgent, which keeps no reference to `session`."""
+    c = native()
+    device = c.OrtDevice(c.OrtDevice.cpu(), c.OrtDevice.default_memory(), 0)
+    gradients = list(graph.gradients.values())
+    return c.TrainingAgent(
+        session,
+        [*graph.inputs, *graph.state],
+        [device] * len(graph.outputs),
+        gradients,
+        [device] * len(gradients),
+        0,
+    )

@@ -1,0 +1,36 @@
+"""GELU by its tanh approximation, where a graph has the exact one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import onnx
+
+MICROSOFT = "com.microsoft"
+
+
+def approximate_gelu(model: onnx.ModelProto) -> int:
+    """Put FastGelu in the place of every exact Gelu of `model`, in place.
+
+    FastGelu(x) = 0.5 x (1 + tanh(sqrt(2/π) (x + 0.044715 x³))), which differs from the exact GELU
+    by 5e-4 at most. ONNX Runtime's own rewrite waits for nodes that are assigned to CUDA.
+
+    Args:
+        model: a forward pass, float32.
+
+    Returns:
+        How many there were.
+    """
+    from onnx import helper
+
+    replaced = 0
+    for node in model.graph.node:
+        exact = all(a.name != "approximate" or a.s == b"none" for a in node.attribute)
+        if node.op_type == "Gelu" and exact:
+            node.op_type, node.domain = "FastGelu", MICROSOFT
+            del node.attribute[:]
+            replaced += 1
+    if replaced and not any(entry.domain == MICROSOFT for entry in model.opset_import):
+        model.opset_import.append(helper.make_opsetid(MICROSOFT, 1))
+    return replaced
