@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -92,6 +93,33 @@ MemoryLimitOption = Annotated[
         rich_help_panel=SETTINGS,
     ),
 ]
+ORTModuleOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME=VALUE",
+        help="Option of the engine ortmodule, such as memory_optimizer_level=1, threads=1 or "
+        "saved_graphs=FOLDER; may be repeated. A wrong name lists those that there are.",
+        rich_help_panel=SETTINGS,
+    ),
+]
+
+
+def chosen_ortmodule(assignments: list[str] | None, engines: Sequence[str]) -> Any:
+    """What `--ortmodule` means, as `TrainingConfig` takes it; None: not given.
+
+    Raises:
+        ConfigError: lists everything that is wrong with it.
+    """
+    if not assignments:
+        return None
+    from workbench.errors import ConfigError
+    from workbench.ortmodule_options import parse_options
+
+    if "ortmodule" not in engines:
+        raise ConfigError(
+            [f"--ortmodule is of the engine ortmodule; {', '.join(engines)} would ignore it."]
+        )
+    return parse_options(assignments)
 
 
 def chosen_loss(loss: str | None, loss_options: list[str] | None) -> Any:

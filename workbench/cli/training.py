@@ -34,6 +34,7 @@ def train(
     warmup_steps: opt.WarmupStepsOption = None,
     evaluate: opt.EvaluateOption = None,
     memory_limit_bytes: opt.MemoryLimitOption = None,
+    ortmodule: opt.ORTModuleOption = None,
     plot: opt.PlotOption = None,
     json: opt.JsonOption = False,
 ) -> None:
@@ -56,6 +57,7 @@ def train(
         warmup_steps=warmup_steps,
         evaluate=evaluate,
         memory_limit_bytes=memory_limit_bytes,
+        ortmodule=opt.chosen_ortmodule(ortmodule, [engine or "ondevice"]),
     )
     run = wb.train(model, dataset(data, target), **settings)
     interrupted = watch_run(run)
@@ -86,16 +88,18 @@ def compare(
     warmup_steps: opt.WarmupStepsOption = None,
     evaluate: opt.EvaluateOption = None,
     memory_limit_bytes: opt.MemoryLimitOption = None,
+    ortmodule: opt.ORTModuleOption = None,
     plot: opt.PlotOption = None,
     json: opt.JsonOption = False,
 ) -> None:
     """Train a model with several engines in lock step and compare them."""
     import workbench as wb
     from workbench.cli.progress import exit_if, watch_comparison
-    from workbench.compare import MARK
+    from workbench.compare import DEFAULT_ENGINES, MARK
 
+    chosen = [name.strip() for name in (engines or "").split(",") if name.strip()]
     settings = opt.given(
-        engines=engines and [name.strip() for name in engines.split(",") if name.strip()],
+        engines=chosen or None,
         steps=steps,
         batch_size=batch_size,
         learning_rate=learning_rate,
@@ -108,6 +112,7 @@ def compare(
         warmup_steps=warmup_steps,
         evaluate=evaluate,
         memory_limit_bytes=memory_limit_bytes,
+        ortmodule=opt.chosen_ortmodule(ortmodule, chosen or DEFAULT_ENGINES),
     )
     comparison = wb.compare(model, dataset(data, target), **settings)
     interrupted = watch_comparison(comparison)

@@ -11,7 +11,7 @@ from workbench.data import Batch
 from workbench.engines.base import Availability, EngineSetup, Evaluation
 from workbench.engines.torch_engine import TorchEngine, as_tensor
 from workbench.engines.training_build import training_build
-from workbench.statistics import ByPyTorch, Statistics
+from workbench.statistics import ByPyTorch, OptionState, Statistics
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -39,7 +39,9 @@ class ORTModuleEngine(TorchEngine):
         from workbench.ort.ortmodule import ORTModule
 
         self._evaluations = 0
-        self.wrapped = ORTModule(self.module, fixed_draws=setup.fixed_draws)
+        self.wrapped = ORTModule(
+            self.module, options=setup.config.ortmodule, fixed_draws=setup.fixed_draws
+        )
         setup.report("exporting the model and building its gradient")
         size = setup.config.batch_size
         self.wrapped.build_for(
@@ -81,6 +83,9 @@ class ORTModuleEngine(TorchEngine):
         return Statistics(
             engine=self.name,
             graphs=graph_statistics(self.wrapped),
+            options=tuple(
+                OptionState(**report._asdict()) for report in self.wrapped.options_report
+            ),
             by_pytorch=(*run_by_pytorch(self.wrapped), *by_design),
         )
 
