@@ -30,6 +30,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "checkpoint",
         "child",
         "machine",
+        "operator_timing",
         "progress",
         "requires_grad",
         "setting_problems",
@@ -44,6 +45,7 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     ("verification",),
     ("worker",),
     ("runs",),
+    ("profiling",),
     ("compare",),
     ("figures",),
     ("widgets",),
@@ -53,8 +55,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
 )
 RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
 
-DEFERRED = {("runs", "figures"), ("compare", "figures")}
-"""`plot()` of a run and of a comparison draws with the next layer, imported when it is called."""
+DEFERRED = {("runs", "figures"), ("compare", "figures"), ("profiling", "figures")}
+"""`plot()` of a run, a profile and a comparison draws with a later layer, imported at its call."""
 
 WATCHERS = {"progress", "runs", "compare", "figures", "widgets"}
 """The kernel's side of the run folder: never imports the other side, nor native code."""

@@ -34,6 +34,7 @@ SETTLED = {
     "load_dataset",
     "load_model",
     "load_run",
+    "profile",
     "runs",
     "train",
     "verify",
@@ -91,7 +92,7 @@ def test_import_loads_nothing_heavy() -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["runs", "compare", "figures", "verification", "widgets", "cli.app"]
+    "module", ["runs", "compare", "figures", "profiling", "verification", "widgets", "cli.app"]
 )
 def test_the_kernels_side_loads_no_native_training_code(module: str) -> None:
     loaded = loaded_after(f"import workbench.{module}")

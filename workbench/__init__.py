@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from workbench.loss import Loss
     from workbench.models import Model, load_model
     from workbench.ort.ortmodule import ORTModule
+    from workbench.profiling import profile
     from workbench.runs import Run, load_run, runs, train
     from workbench.verification import verify
     from workbench.widgets import Workbench
@@ -54,6 +55,7 @@ __all__ = [
     "load_dataset",
     "load_model",
     "load_run",
+    "profile",
     "runs",
     "train",
     "verify",
@@ -78,6 +80,7 @@ _HOMES = {
     "load_dataset": "data",
     "load_model": "models",
     "load_run": "runs",
+    "profile": "profiling",
     "runs": "runs",
     "train": "runs",
     "verify": "verification",

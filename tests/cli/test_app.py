@@ -15,6 +15,7 @@ COMMANDS = (
     "artifacts",
     "train",
     "compare",
+    "profile",
     "runs",
     "export",
     "lab",

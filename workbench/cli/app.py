@@ -7,6 +7,7 @@ import typer
 from workbench.cli.check import check
 from workbench.cli.machine import doctor, lab
 from workbench.cli.models import artifacts, models
+from workbench.cli.profile import profile
 from workbench.cli.records import export, runs
 from workbench.cli.training import compare, train
 
@@ -17,5 +18,5 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (doctor, models, check, artifacts, train, compare, runs, export, lab):
+for command in (doctor, models, check, artifacts, train, compare, profile, runs, export, lab):
     app.command()(command)

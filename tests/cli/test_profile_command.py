@@ -1,0 +1,30 @@
+"""`workbench profile`, run as people run it."""
+
+from __future__ import annotations
+
+from tests.cli.command import Invoke
+
+
+def test_the_operators_of_a_step_are_listed(workbench: Invoke) -> None:
+    outcome = workbench(
+        "profile", "digits-mlp", "--engine", "pytorch", "--steps", "2", "--threads", "1"
+    )
+    assert outcome.status == 0, outcome.stderr
+    assert "pytorch: " in outcome.stdout
+    assert "aten::addmm" in outcome.stdout
+    assert "medians over 2 steps" in outcome.stdout
+
+
+def test_it_is_one_json_document(workbench: Invoke) -> None:
+    arguments = ("--engine", "pytorch", "--steps", "1", "--json", "--plot", "profile.png")
+    outcome = workbench("profile", "digits-mlp", *arguments)
+    assert outcome.status == 0, outcome.stderr
+    (engine,) = outcome.json["engines"]
+    assert engine["engine"] == "pytorch"
+    assert "aten::addmm" in {row["op"] for row in engine["operators"]}
+
+
+def test_an_engine_without_a_profiler_is_refused(workbench: Invoke) -> None:
+    outcome = workbench("profile", "digits-mlp", "--engine", "ondevice")
+    assert outcome.status == 1
+    assert "operators can be timed of ortmodule and pytorch" in outcome.stderr

@@ -1,0 +1,132 @@
+"""`wb.profile`: the operators of a step, by ONNX Runtime's profiler and by PyTorch's."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from workbench.data import Dataset
+from workbench.errors import ConfigError, EngineError
+from workbench.models import load_model
+from workbench.profiling import EngineProfile, Profile, profile
+from workbench.profiling.result import COLUMNS
+
+STEPS = 4
+
+NATIVE = "CPUExecutionProvider"
+
+
+@pytest.fixture(scope="module")
+def temporary(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("temporary")
+
+
+@pytest.fixture(scope="module")
+def found(digits: Dataset, temporary: Path) -> Iterator[Profile]:
+    """One profile, shared by the tests that only look."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TMPDIR", str(temporary))
+        patch.setattr("tempfile.tempdir", None)
+        yield profile("digits-mlp", digits, steps=STEPS, threads=1)
+
+
+def calls(profile: EngineProfile, part: str, provider: str) -> Counter[str]:
+    """Runs of each operator in one part of a step."""
+    counted: Counter[str] = Counter()
+    for time in profile.times:
+        if (time.part, time.provider) == (part, provider):
+            counted[time.op] += time.calls
+    return counted
+
+
+def test_onnx_runtimes_nodes_are_those_of_the_graph(found: Profile) -> None:
+    """Three Linear and two ReLU, fused forward; each runs once in each step, in its pass."""
+    ortmodule, _ = found.engines
+    forward, backward = (calls(ortmodule, part, NATIVE) for part in ("forward", "backward"))
+    assert (forward["FusedGemm"], forward["Gemm"]) == (2, 1)
+    assert (backward["Gemm"], backward["ReduceSum"]) == (5, 3)
+    assert (forward + backward).total() == 18
+    nodes = [time.node for time in ortmodule.times if time.provider == NATIVE]
+    assert len(set(nodes)) == 18
+
+
+def test_pytorchs_operators_are_those_of_the_same_step(found: Profile) -> None:
+    _, pytorch = found.engines
+    assert calls(pytorch, "forward", "PyTorch")["aten::addmm"] == 3
+    assert calls(pytorch, "backward", "PyTorch")["aten::mm"] == 5
+    assert calls(pytorch, "optimizer", "PyTorch")["aten::_fused_adamw_"] == 1
+
+
+def test_beside_onnx_runtimes_passes_pytorch_runs_loss_and_optimizer(found: Profile) -> None:
+    ortmodule, _ = found.engines
+    assert calls(ortmodule, "forward", "PyTorch")["aten::_log_softmax"] == 1
+    assert calls(ortmodule, "optimizer", "PyTorch")["aten::_fused_adamw_"] == 1
+    of_both_passes = {"aten::addmm", "aten::mm", "aten::relu"}
+    assert not of_both_passes & {time.op for time in ortmodule.times}
+
+
+def test_the_numbers_belong_together(found: Profile) -> None:
+    table = found.table()
+    assert list(table.columns) == list(COLUMNS)
+    assert (table["us"] > 0).any()
+    parts = table["forward_us"] + table["backward_us"] + table["optimizer_us"]
+    assert (parts - table["us"]).abs().max() < 1e-6
+    for each in found.engines:
+        own = found.table(each.engine)
+        assert own["us"].sum() / 1000 == pytest.approx(each.operators_ms)
+        assert own["us"].is_monotonic_decreasing
+        share = own["us"] / (1000 * each.profiled_wall_ms)
+        assert (own["share"] - share).abs().max() < 1e-9
+        assert each.wall_ms > 0
+    assert len(found.frame) == sum(len(each.times) for each in found.engines)
+
+
+def test_people_and_programs_read_it(found: Profile) -> None:
+    assert "ortmodule: " in repr(found)
+    assert "medians over 4 steps after the warm-up, 1 thread;" in repr(found)
+    assert "<table" in found._repr_html_()
+    record = json.loads(json.dumps(found.to_dict()))
+    assert [each["engine"] for each in record["engines"]] == ["ortmodule", "pytorch"]
+    assert record["engines"][0]["operators"][0].keys() == COLUMNS.keys()
+
+
+def test_both_engines_are_drawn_on_one_scale(found: Profile) -> None:
+    figure = found.plot()
+    left, right = figure.axes
+    assert left.get_title(loc="left").startswith("ortmodule: ")
+    assert right.get_title(loc="left").startswith("pytorch: ")
+    assert left.get_xlim() == right.get_xlim()
+    names = [label.get_text() for label in right.get_yticklabels()]
+    assert "aten::addmm (3)" in names
+    assert names[-1].endswith(" others")
+
+
+def test_no_file_is_left(found: Profile, temporary: Path) -> None:
+    assert found.engines
+    # torch makes a folder of its own there.
+    left = [path for path in temporary.rglob("*") if "torchinductor" not in path.name]
+    assert left == []
+
+
+def test_wrong_settings_are_refused_at_once(digits: Dataset) -> None:
+    with pytest.raises(ConfigError) as caught:
+        profile("digits-mlp", digits, "ondevice", steps=0)
+    assert len(caught.value.problems) == 2
+    assert "ortmodule and pytorch" in str(caught.value)
+    with pytest.raises(ConfigError, match="Did you mean 'batch_size'"):
+        profile("digits-mlp", digits, batchsize=3)
+
+
+def test_settings_that_a_profile_has_no_use_for_are_refused(digits: Dataset) -> None:
+    with pytest.raises(ConfigError, match="memory_limit_bytes=1: says nothing in a profile"):
+        profile("digits-mlp", digits, memory_limit_bytes=1)
+
+
+def test_a_model_without_a_module_is_refused(digits: Dataset, tmp_path: Path) -> None:
+    path = load_model("digits-mlp").export(tmp_path / "model.onnx")
+    with pytest.raises(EngineError, match=r"trains an nn\.Module"):
+        profile(path, digits)

@@ -1,0 +1,102 @@
+"""`workbench profile`: what each operator of a training step takes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from workbench.cli import options as opt
+from workbench.cli.output import print_json, print_table, stderr
+
+if TYPE_CHECKING:
+    from workbench.profiling import EngineProfile, Profile
+
+SHOWN = 15
+"""Operators that are listed of each engine."""
+
+ProfileStepsOption = Annotated[
+    int | None, typer.Option(help="Steps of each kind, whose medians count. Default: 20.")
+]
+
+
+def profile(
+    model: opt.ModelArgument,
+    data: opt.DataOption = None,
+    target: opt.TargetOption = None,
+    engine: Annotated[
+        str | None, typer.Option(help="ortmodule, beside pytorch, or pytorch. Default: ortmodule.")
+    ] = None,
+    steps: ProfileStepsOption = None,
+    batch_size: opt.BatchSizeOption = None,
+    optimizer: opt.OptimizerOption = None,
+    loss: opt.LossOption = None,
+    loss_option: opt.LossOptionOption = None,
+    requires_grad: opt.RequiresGradOption = None,
+    seed: opt.SeedOption = None,
+    threads: opt.ThreadsOption = None,
+    warmup_steps: opt.WarmupStepsOption = None,
+    plot: opt.PlotOption = None,
+    json: opt.JsonOption = False,
+) -> None:
+    """Say what each operator of a training step takes, by ORTModule and by PyTorch."""
+    import workbench as wb
+    from workbench.cli.training import dataset, save_figure
+
+    settings = opt.given(
+        engine=engine,
+        steps=steps,
+        batch_size=batch_size,
+        optimizer=optimizer,
+        loss=opt.chosen_loss(loss, loss_option),
+        requires_grad=requires_grad,
+        seed=seed,
+        threads=threads,
+        warmup_steps=warmup_steps,
+    )
+    with stderr.status("Loading the model") as status:
+        found = wb.profile(model, dataset(data, target), report=status.update, **settings)
+    if plot is not None:
+        save_figure(found.plot(), plot)
+    if json:
+        print_json(found.to_dict())
+    else:
+        print_profile(found)
+
+
+def print_profile(profile: Profile) -> None:
+    """For each engine a sentence and the operators that take longest."""
+    from workbench.profiling.result import wall_sentence
+
+    for each in profile.engines:
+        print(wall_sentence(each))
+        print_table(_table(each))
+        print()
+    print(profile.caption)
+
+
+def _table(profile: EngineProfile) -> Table:
+    from workbench.profiling.result import by_operator
+
+    rows = by_operator(profile)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("operator", overflow="fold")
+    table.add_column("by", overflow="fold")
+    for name in ("calls", "forward µs", "backward µs", "optimizer µs", "together µs", "share"):
+        table.add_column(name, justify="right")
+    for row in rows[:SHOWN]:
+        parts = [row[f"{part}_us"] for part in ("forward", "backward", "optimizer")]
+        table.add_row(
+            Text(row["op"]),
+            Text(row["provider"]),
+            str(row["calls"]),
+            *[f"{part:,.0f}" if part else "-" for part in parts],
+            f"{row['us']:,.0f}",
+            f"{100 * row['share']:.1f} %",
+        )
+    if len(rows) > SHOWN:
+        rest = sum(row["us"] for row in rows[SHOWN:])
+        table.add_row(f"{len(rows) - SHOWN} others", "", "", "", "", "", f"{rest:,.0f}", "")
+    return table

@@ -1,0 +1,72 @@
+"""What the parent asks a profiling process for, and what comes back."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from workbench.config import TrainingConfig, make_config
+from workbench.operator_timing import OperatorTime
+from workbench.run_folder import write_json
+
+
+class Request(NamedTuple):
+    """Steps of one engine."""
+
+    model: Path
+    """Folder written by `Model.save`."""
+    data: Path
+    """Folder written by `Dataset.save`."""
+    config: TrainingConfig
+    steps: int
+    """Of each kind: without a profiler, and under each."""
+    work: Path
+    """An existing, empty folder; the answer is written there."""
+
+    def write(self, path: Path) -> None:
+        record: dict[str, Any] = {
+            "model": str(self.model),
+            "data": str(self.data),
+            "config": self.config.model_dump(mode="json"),
+            "steps": self.steps,
+            "work": str(self.work),
+        }
+        write_json(path, record)
+
+    @classmethod
+    def read(cls, path: Path) -> Request:
+        """The request that `write` wrote."""
+        record = json.loads(path.read_text(encoding="utf-8"))
+        return cls(
+            model=Path(record["model"]),
+            data=Path(record["data"]),
+            config=make_config(record["config"]),
+            steps=record["steps"],
+            work=Path(record["work"]),
+        )
+
+    @property
+    def answer_path(self) -> Path:
+        return self.work / "answer.json"
+
+
+class Answer(NamedTuple):
+    """What the operators of one engine took."""
+
+    wall_ms: float
+    """Milliseconds of a step without a profiler, median."""
+    profiled_wall_ms: float
+    """Milliseconds of a step while its operators were timed, median."""
+    times: tuple[OperatorTime, ...]
+
+    def write(self, path: Path) -> None:
+        times = [time._asdict() for time in self.times]
+        write_json(path, {**self._asdict(), "times": times})
+
+    @classmethod
+    def read(cls, path: Path) -> Answer:
+        """The answer that `write` wrote."""
+        record = json.loads(path.read_text(encoding="utf-8"))
+        times = tuple(OperatorTime(**time) for time in record.pop("times"))
+        return cls(**record, times=times)

@@ -1,0 +1,184 @@
+"""What a profile found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from workbench.operator_timing import OperatorTime
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+COLUMNS = {
+    "engine": "whose step it was",
+    "op": "operator",
+    "provider": "whose kernel ran: PyTorch, or an execution provider of ONNX Runtime",
+    "calls": "runs of the operator in one step",
+    "forward_us": "microseconds in the forward pass, the loss included",
+    "backward_us": "microseconds in the backward pass",
+    "optimizer_us": "microseconds in the optimizer step",
+    "us": "microseconds in one step",
+    "share": "of the step's wall time while its operators were timed, 0 to 1",
+}
+"""The columns of the table and what they mean."""
+
+_SHOWN = 8
+"""Operators of each engine that the text names."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineProfile:
+    """What the operators of one engine's step took."""
+
+    engine: str
+    wall_ms: float
+    """Milliseconds of a step without a profiler: median."""
+    profiled_wall_ms: float
+    """Milliseconds of a step while its operators were timed, which takes longer: median."""
+    times: tuple[OperatorTime, ...]
+    """One for each operator, node and part of the step, the longest first: medians over steps."""
+
+    @property
+    def operators_ms(self) -> float:
+        """Milliseconds of all operators together.
+
+        The rest of the wall time is Python, autograd's bookkeeping, what lies between two nodes,
+        and the profiler's own.
+        """
+        return sum(time.us for time in self.times) / 1000
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Profile:
+    """The result of `wb.profile`: one step of an engine beside PyTorch's, operator by operator."""
+
+    model: str
+    steps: int
+    """Over which medians were taken."""
+    batch_size: int
+    threads: int
+    machine: str
+    engines: tuple[EngineProfile, ...]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """A row for each engine, part of the step, operator and node.
+
+        Columns: engine, part, op, node (empty of PyTorch's), provider, calls, us.
+        """
+        import pandas as pd
+
+        rows = [
+            {"engine": each.engine, **time._asdict()}
+            for each in self.engines
+            for time in each.times
+        ]
+        return pd.DataFrame(rows, columns=["engine", *OperatorTime._fields])
+
+    def table(self, engine: str | None = None) -> pd.DataFrame:
+        """A row for each operator, the longest first; the columns are those of `COLUMNS`.
+
+        Args:
+            engine: of this one alone; None: of all, one after the other.
+        """
+        import pandas as pd
+
+        rows = [
+            row
+            for each in self.engines
+            if engine in (None, each.engine)
+            for row in by_operator(each)
+        ]
+        return pd.DataFrame(rows, columns=[*COLUMNS])
+
+    def plot(self) -> Figure:
+        """The longest operators of each engine as bars, their parts of the step by colour."""
+        from workbench.figures import plot_profile
+
+        return plot_profile(self)
+
+    @property
+    def caption(self) -> str:
+        """What the numbers came from, in one line."""
+        return (
+            f"{self.model}, batch {self.batch_size}, medians over {self.steps} steps after the "
+            f"warm-up, {self.threads} thread{'' if self.threads == 1 else 's'}; {self.machine}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return {
+            "model": self.model,
+            "caption": self.caption,
+            "steps": self.steps,
+            "batch_size": self.batch_size,
+            "threads": self.threads,
+            "machine": self.machine,
+            "engines": [
+                {
+                    **asdict(each),
+                    "operators_ms": each.operators_ms,
+                    "operators": by_operator(each),
+                    "times": [time._asdict() for time in each.times],
+                }
+                for each in self.engines
+            ],
+        }
+
+    def __str__(self) -> str:
+        lines = []
+        for each in self.engines:
+            lines.append(wall_sentence(each))
+            shown = by_operator(each)[:_SHOWN]
+            width = max((len(row["op"]) for row in shown), default=0)
+            lines += [f"  {row['op']:<{width}}  {row['us']:9.0f} µs" for row in shown]
+        return "\n".join([*lines, self.caption])
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        sentences = [wall_sentence(each) for each in self.engines]
+        lines = "".join(f"<div>{escape(line)}</div>" for line in [*sentences, self.caption])
+        table: str = self.table().round(3).to_html(index=False, border=0)
+        return f"{lines}<details><summary>Every operator</summary>{table}</details>"
+
+
+def by_operator(profile: EngineProfile) -> list[dict[str, Any]]:
+    """A row for each operator and provider, the longest first; keys as in `COLUMNS`."""
+    groups: dict[tuple[str, str], list[OperatorTime]] = {}
+    for time in profile.times:
+        groups.setdefault((time.op, time.provider), []).append(time)
+    rows = [_row(profile, op, provider, times) for (op, provider), times in groups.items()]
+    return sorted(rows, key=lambda row: -row["us"])
+
+
+def wall_sentence(profile: EngineProfile) -> str:
+    """What a step of one engine took, in a sentence."""
+    return (
+        f"{profile.engine}: {profile.wall_ms:.2f} ms a step; {profile.profiled_wall_ms:.2f} ms "
+        f"while its operators were timed, {profile.operators_ms:.2f} ms of it in operators."
+    )
+
+
+def _row(
+    profile: EngineProfile, op: str, provider: str, times: Sequence[OperatorTime]
+) -> dict[str, Any]:
+    total = sum(time.us for time in times)
+    return {
+        "engine": profile.engine,
+        "op": op,
+        "provider": provider,
+        "calls": sum(time.calls for time in times),
+        **{f"{part}_us": _of(times, part) for part in ("forward", "backward", "optimizer")},
+        "us": total,
+        "share": total / (1000 * profile.profiled_wall_ms),
+    }
+
+
+def _of(times: Sequence[OperatorTime], part: str) -> float:
+    return sum((time.us for time in times if time.part == part), 0.0)
