@@ -37,6 +37,7 @@ def profile(
     requires_grad: opt.RequiresGradOption = None,
     seed: opt.SeedOption = None,
     threads: opt.ThreadsOption = None,
+    ortmodule: opt.ORTModuleOption = None,
     warmup_steps: opt.WarmupStepsOption = None,
     plot: opt.PlotOption = None,
     json: opt.JsonOption = False,
@@ -54,6 +55,7 @@ def profile(
         requires_grad=requires_grad,
         seed=seed,
         threads=threads,
+        ortmodule=opt.chosen_ortmodule(ortmodule, [engine or "ortmodule"]),
         warmup_steps=warmup_steps,
     )
     with stderr.status("Loading the model") as status:
