@@ -24,12 +24,12 @@ from workbench.runs import load_run
 from workbench.runs.launch import worker_environment, write_run_folder
 
 ENGINES = ("ondevice", "pytorch")
-BURST_S = 1.0
-"""Five records of the worker."""
+BURST_S = 0.25
+"""A record or two of the worker. Shorter than what else comes and goes on a machine."""
 WARMUP_STEPS = 1000
 PROCESSES, QUICK_PROCESSES = 4, 1
 """What a process got of the machine's memory shifts its figures by a percent or so."""
-ROUNDS, QUICK_ROUNDS = 12, 4
+ROUNDS, QUICK_ROUNDS = 48, 8
 MODEL = "digits-mlp"
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.artifacts.forward import first_output_only, forward_graphs
@@ -127,10 +128,11 @@ def _check_model(model: Model, patterns: tuple[str, ...] | None) -> Check:
     """The check of the first exporter's graph, or of another's where only that trains."""
 
     def of(exporters: tuple[str, ...]) -> Check:
-        forward = forward_graphs(model, _ignore, exporters)
-        graph = first_output_only(forward.training)
-        names = choose_parameters(forward, graph, patterns).trainable
-        return Check(model.name, _rows(graph, names))
+        with TemporaryDirectory() as folder:
+            forward = forward_graphs(model, _ignore, exporters, Path(folder))
+            graph = first_output_only(forward.training)
+            names = choose_parameters(forward, graph, patterns).trainable
+            return Check(model.name, _rows(graph, names))
 
     first, *others = EXPORTERS
     found = of((first, *others))

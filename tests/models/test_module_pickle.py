@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import io
 from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
@@ -25,12 +27,36 @@ LAYERS: dict[str, Callable[[], nn.Module]] = {
 }
 
 
+def there_and_back(module: nn.Module) -> Any:
+    file = io.BytesIO()
+    assert dump_module(module, file) == hashlib.sha256(file.getvalue()).hexdigest()
+    return cloudpickle.loads(file.getvalue())
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16, torch.int64, torch.bool])
+def test_tensors_keep_dtype_strides_and_ties(dtype: torch.dtype) -> None:
+    module = nn.Module()
+    module.register_buffer("plain", torch.arange(12).reshape(3, 4).to(dtype))
+    module.register_buffer("turned", torch.arange(12).reshape(3, 4).to(dtype).T)
+    module.register_buffer("part", torch.arange(12).to(dtype)[5:8])
+    module.register_buffer("empty", torch.empty(0, dtype=dtype))
+    module.register_buffer("tied", module.plain)
+    restored = there_and_back(module)
+    for name, tensor in module.named_buffers(remove_duplicate=False):
+        found = restored.get_buffer(name)
+        assert torch.equal(found, tensor)
+        assert found.dtype == dtype
+        assert found.stride() == tensor.stride()
+    assert restored.tied is restored.plain
+    restored.plain.fill_(1)
+
+
 @pytest.mark.parametrize("name", LAYERS)
 def test_a_module_comes_back_as_it_was(name: str) -> None:
     torch.manual_seed(0)
     module = nn.Sequential(LAYERS[name](), nn.Tanh()).eval()
     next(module.parameters()).requires_grad_(False)
-    restored = cloudpickle.loads(dump_module(module))
+    restored = there_and_back(module)
     expected, got = module.state_dict(), restored.state_dict()
     assert list(expected) == list(got)
     assert all(torch.equal(expected[key], got[key]) for key in expected)
@@ -62,6 +88,6 @@ def test_a_hook_may_refer_to_a_context_variable_of_its_module(active: Any) -> No
         return -result if active.get() else result
 
     module.register_forward_hook(hook)
-    restored = cloudpickle.loads(dump_module(module))
+    restored = there_and_back(module)
     x = torch.randn(3, 2)
     assert torch.equal(module(x), restored(x))

@@ -13,7 +13,7 @@ from onnx.reference import ReferenceEvaluator
 from tests.models.onnx_models import mlp, model, tensor, weight
 from workbench.check import check
 from workbench.errors import ModelError
-from workbench.models import Model, external_data, load_model, load_saved
+from workbench.models import Model, external_data, large_file, load_model, load_saved
 from workbench.models.onnx_opset import opset_of
 from workbench.ort.native import native
 
@@ -262,6 +262,8 @@ def test_external_data_that_is_not_read_into_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(external_data, "MOST_BYTES_READ", 2**20)
+    monkeypatch.setattr(large_file, "MAX_BYTES", 2**20)
+    monkeypatch.setattr(large_file, "HEADROOM_BYTES", 0)
     check_large(tmp_path, 2000)
 
 

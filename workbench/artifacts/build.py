@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from workbench.artifacts.artifacts import MANIFEST
+from workbench.artifacts.checkpoint import write_checkpoint_apart
 from workbench.artifacts.forward import outputs_only
+from workbench.artifacts.graph_statistics import graph_statistics
 from workbench.artifacts.manifest import make_manifest
 from workbench.artifacts.request import Request
 from workbench.artifacts.trainable_graph import trainable_graph
@@ -18,7 +22,6 @@ from workbench.loss import outputs_read, with_outputs_named
 from workbench.models import load_saved
 from workbench.models.large_file import write_onnx
 from workbench.models.node_marks import uses_running_statistics
-from workbench.ort.checkpoint import write_checkpoint
 from workbench.ort.gradient import build_training_model, parameters_as_inputs
 from workbench.ort.losses import append_losses
 from workbench.ort.optimizers import gradient_weight_decay, make_optimizer_model
@@ -48,9 +51,15 @@ def build(request: Request, report: Callable[[str], None]) -> None:
         del made.graph.output[1:]
         return made
 
-    forward, graph, kept, trainable, rewrites = trainable_graph(
-        model, request.requires_grad, report, prepare=loss_only
+    times = [time.perf_counter()]
+    forward, graph, kept, trainable, rewrites = made = trainable_graph(
+        model,
+        request.requires_grad,
+        report,
+        prepare=loss_only,
+        state_folder=folder.parent,
     )
+    times.append(time.perf_counter())
     report("building the gradient graph")
     training_model = build_training_model(
         trainable,
@@ -60,6 +69,7 @@ def build(request: Request, report: Callable[[str], None]) -> None:
         gradients=rewrites.gradients,
         weight_decay=gradient_weight_decay(request.optimizer, request.weight_decay),
     )
+    times.append(time.perf_counter())
     eval_model = parameters_as_inputs(
         with_losses(forward.inference, request), [*kept.trainable, *kept.frozen]
     )
@@ -72,7 +82,9 @@ def build(request: Request, report: Callable[[str], None]) -> None:
         folder / "optimizer_model.onnx",
     )
     write_onnx(forward.inference, folder / "inference_model.onnx")
-    write_checkpoint(graph, kept.trainable, kept.frozen, folder / "checkpoint")
+    write_checkpoint_apart(
+        graph, kept.trainable, kept.frozen, folder / "checkpoint", work_folder=folder.parent
+    )
     write_constants(kept.constants, folder / "constants.safetensors")
     manifest = make_manifest(
         folder,
@@ -83,6 +95,9 @@ def build(request: Request, report: Callable[[str], None]) -> None:
         graphs={"training": training_model, "eval": eval_model, "inference": forward.inference},
         rewrites=rewrites,
         minimum_batch=minimum_batch(trainable, rewrites),
+        statistics=graph_statistics(
+            made, training_model, *[end - start for start, end in pairwise(times)]
+        ),
     )
     write_json(folder / MANIFEST, manifest)
 

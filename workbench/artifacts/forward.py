@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from workbench.models.dynamic_axes import dynamic_axes_of
 from workbench.models.export import EXPORTERS, export_onnx
 from workbench.models.node_marks import UPDATES
+from workbench.models.state_file import StateFile
 
 if TYPE_CHECKING:
     import onnx
@@ -30,13 +32,16 @@ class Forward(NamedTuple):
     trainable: tuple[str, ...]
     """Those that the model's author left trainable."""
     weights: dict[str, np.ndarray]
-    """Parameters and persistent buffers."""
+    """Parameters and persistent buffers; a module's own memory."""
     aliases: dict[str, str]
     """Further names of tied tensors, each with the first name of the same tensor."""
 
 
 def forward_graphs(
-    model: Model, report: Callable[[str], None], exporters: Sequence[str] = tuple(EXPORTERS)
+    model: Model,
+    report: Callable[[str], None],
+    exporters: Sequence[str] = tuple(EXPORTERS),
+    state_folder: Path | None = None,
 ) -> Forward:
     """Export `model` for training and for inference.
 
@@ -44,14 +49,17 @@ def forward_graphs(
         model: a module, or a graph already.
         report: is told what is being done.
         exporters: names of `EXPORTERS`; the first that can export a module does.
+        state_folder: where a module's parameters are put, to which the graphs then point; it is
+            there for as long as they are used. None: each graph holds its own.
 
     Raises:
         ModelError: it cannot be exported.
     """
     if not model.has_module:
         return _of_onnx(model)
-    module = model.module()
+    module = model.module(shared=True)
     examples = model.example_inputs()
+    state_file = None if state_folder is None else StateFile(state_folder / "parameters.bin")
 
     def export(training: bool) -> onnx.ModelProto:
         return export_onnx(
@@ -62,6 +70,7 @@ def forward_graphs(
             dynamic_axes=dynamic_axes_of(model.inputs),
             training=training,
             exporters=exporters,
+            state_file=state_file,
         )
 
     report("exporting the model for training")
@@ -74,7 +83,7 @@ def forward_graphs(
         inference=export(False),
         parameters=tuple(name for name, _ in named),
         trainable=tuple(name for name, value in named if value.requires_grad),
-        weights={name: value.detach().numpy().copy() for name, value in state.items()},
+        weights={name: value.detach().numpy() for name, value in state.items()},
         aliases=_aliases(module),
     )
 

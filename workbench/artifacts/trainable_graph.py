@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.artifacts.forward import Forward, first_output_only, forward_graphs
@@ -35,6 +36,7 @@ def trainable_graph(
     report: Callable[[str], None],
     *,
     prepare: Callable[[onnx.ModelProto], onnx.ModelProto] = first_output_only,
+    state_folder: Path | None = None,
 ) -> TrainableGraph:
     """Export `model` and make its graph trainable.
 
@@ -45,6 +47,7 @@ def trainable_graph(
         requires_grad: names or patterns of the parameters to train; None: all.
         report: is told what is being done, and what of the model was changed or left out.
         prepare: makes of the forward graph what the loss sees.
+        state_folder: see `forward_graphs`.
 
     Raises:
         ModelError: it cannot be exported.
@@ -53,7 +56,7 @@ def trainable_graph(
     """
 
     def attempt(exporters: tuple[str, ...]) -> TrainableGraph:
-        forward = forward_graphs(model, report, exporters)
+        forward = forward_graphs(model, report, exporters, state_folder)
         graph = prepare(forward.training)
         parameters = choose_parameters(forward, graph, requires_grad)
         report("making the graph trainable")

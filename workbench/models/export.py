@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     import onnx_ir as ir
     import torch
 
+    from workbench.models.state_file import StateFile
+
 __all__ = ["EXPORTER", "EXPORTERS", "LAYER", "MAX_IR_VERSION", "OPSET", "export_onnx"]
 
 OPSET = 20
@@ -46,6 +48,7 @@ def export_onnx(
     dynamic_axes: DynamicAxes | None = None,
     axes: Sequence[Mapping[int, str]] | None = None,
     exporters: Sequence[str] = tuple(EXPORTERS),
+    state_file: StateFile | None = None,
 ) -> onnx.ModelProto:
     """Export `module` with a dynamic first axis named "batch".
 
@@ -70,6 +73,7 @@ def export_onnx(
         axes: for each input the names of all its dynamic axes, the batch included, in the place of
             `dynamic_axes`; an input may then have no batch.
         exporters: names of `EXPORTERS`; the first that can export the module does.
+        state_file: takes the parameters, to which the graph then points; None: they are in it.
 
     Raises:
         ModelError: torch cannot export the module; the message holds torch's first line.
@@ -88,6 +92,8 @@ def export_onnx(
     with export_modes(module, training=training) as updated, _quiet():
         name, model = _exported(module, signature, exporters)
         finish(model, module, name, updated)
+    if state_file is not None:
+        state_file.take(model, [name for name, _ in module.named_parameters()])
     proto: onnx.ModelProto = ir.to_proto(model)
     return proto
 

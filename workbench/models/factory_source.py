@@ -92,7 +92,7 @@ class FactorySource(ModuleSource):
         return self._specs.notices
 
     @override
-    def build(self) -> torch.nn.Module:
+    def build(self, *, shared: bool) -> torch.nn.Module:
         module, _ = _call(self._factory, self._seed, self._search_path)
         return module.cpu()
 

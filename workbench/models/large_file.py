@@ -30,7 +30,7 @@ _CHUNK_BYTES = 1 << 20
 def write_onnx(model: onnx.ModelProto, path: Path) -> Path:
     """Write `model`, which stays as it is; each file is whole or absent.
 
-    Above 2 GB, or where tensors are outside already, they go into `path` with ".data" appended.
+    Above 2 GB its tensors go into `path` with ".data" appended. No tensor is copied as a whole.
     """
     import onnx
 
@@ -39,14 +39,15 @@ def write_onnx(model: onnx.ModelProto, path: Path) -> Path:
     data = path.with_name(path.name + DATA_SUFFIX)
     data_temporary = temporary.with_name(temporary.name + DATA_SUFFIX)
     try:
+        small = without_initializers(model)
         if _needs_data_file(model):
-            small = without_initializers(model)
             with data_temporary.open("wb") as file:
                 _write_tensors(model, small, file, data.name)
             onnx.save(small, temporary)
             data_temporary.replace(data)
         else:
-            onnx.save(model, temporary)
+            with temporary.open("wb") as file:
+                _write_whole(model, small, file)
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -55,9 +56,8 @@ def write_onnx(model: onnx.ModelProto, path: Path) -> Path:
 
 
 def _needs_data_file(model: onnx.ModelProto) -> bool:
-    tensors = model.graph.initializer
-    size = sum(tensor_bytes(tensor) for tensor in tensors)
-    return size > MAX_BYTES - HEADROOM_BYTES or any(is_outside(tensor) for tensor in tensors)
+    size = sum(tensor_bytes(tensor) for tensor in model.graph.initializer)
+    return size > MAX_BYTES - HEADROOM_BYTES
 
 
 def without_initializers(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -78,6 +78,44 @@ def _copy_fields(source: Any, copy: Any, but: str) -> None:
             setattr(copy, field.name, value)
         else:
             getattr(copy, field.name).extend(value)
+
+
+def _write_whole(model: onnx.ModelProto, small: onnx.ModelProto, file: BinaryIO) -> None:
+    """Write `small` with the initializers of `model`, those in files straight from there.
+
+    A message is a row of fields, each after its number and, where it is bytes or a message, its
+    length. Source: Protocol Buffers, "Encoding".
+    """
+    import onnx
+
+    tensors = model.graph.initializer
+    outside = [tensor for tensor in tensors if is_outside(tensor)]
+    small.graph.initializer.extend(tensor for tensor in tensors if not is_outside(tensor))
+    heads = []
+    for tensor in outside:
+        head = onnx.TensorProto(name=tensor.name, data_type=tensor.data_type, dims=tensor.dims)
+        numbers = _before(onnx.TensorProto, "raw_data", tensor_bytes(tensor))
+        body = head.SerializeToString() + numbers
+        size = len(body) + tensor_bytes(tensor)
+        heads.append(_before(onnx.GraphProto, "initializer", size) + body)
+    graph = small.graph.SerializeToString()
+    small.ClearField("graph")
+    size = len(graph) + sum(map(len, heads)) + sum(tensor_bytes(tensor) for tensor in outside)
+    file.write(small.SerializeToString() + _before(onnx.ModelProto, "graph", size) + graph)
+    for head, tensor in zip(heads, outside, strict=True):
+        file.write(head)
+        _write_array(tensor_array(tensor), file)
+
+
+def _before(message: Any, field: str, length: int) -> bytes:
+    """What comes before the content of a field: its number, its wire type 2, its length."""
+    return _varint(message.DESCRIPTOR.fields_by_name[field].number << 3 | 2) + _varint(length)
+
+
+def _varint(number: int) -> bytes:
+    """Seven bits a byte, the lowest first; each but the last has its eighth bit set."""
+    low, rest = number & 127, number >> 7
+    return bytes([low | 128]) + _varint(rest) if rest else bytes([low])
 
 
 def _write_tensors(

@@ -90,13 +90,17 @@ class MemorySource(ModuleSource):
         return self._specs.notices
 
     @override
-    def build(self) -> torch.nn.Module:
-        return copy.deepcopy(self._kept())
-
-    def _kept(self) -> torch.nn.Module:
+    def build(self, *, shared: bool) -> torch.nn.Module:
         if self._snapshot is None:
-            self._snapshot = self._unpickle()
-        return self._snapshot
+            return self._unpickle()
+        if not shared:
+            return copy.deepcopy(self._snapshot)
+        import torch
+
+        # What is in half precision will be widened, so that is copied.
+        parameters = self._snapshot.parameters()
+        lent = {id(each): each for each in parameters if each.dtype == torch.float32}
+        return copy.deepcopy(self._snapshot, lent)
 
     @override
     def example_inputs(self) -> tuple[np.ndarray, ...]:
@@ -104,16 +108,16 @@ class MemorySource(ModuleSource):
 
     @override
     def write(self, folder: Path) -> dict[str, Any]:
-        module = self._kept()
+        module = self._unpickle() if self._snapshot is None else self._snapshot
+        path = folder / PICKLE_FILE
         try:
-            content = dump_module(module)
+            with path.open("wb") as file:
+                self.pickle_sha256 = dump_module(module, file)
         except Exception as error:
             raise ModelError(
                 f"{type(module).__name__} cannot cross to a worker process: {error}. Give a "
                 'factory instead, as "package.module:factory".'
             ) from error
-        (folder / PICKLE_FILE).write_bytes(content)
-        self.pickle_sha256 = hashlib.sha256(content).hexdigest()
         write_arrays(folder, self._examples)
         # Classes of an importable file are pickled by name, so a worker must find that file too.
         names = {type(child).__module__ for child in module.modules()}

@@ -110,13 +110,17 @@ class Model:
         """The layers in order: for a module its leaves, for ONNX its nodes."""
         return self._source.layers()
 
-    def module(self) -> torch.nn.Module:
+    def module(self, *, shared: bool = False) -> torch.nn.Module:
         """A fresh `nn.Module` in training mode with the initial weights, on the CPU.
+
+        Args:
+            shared: its parameters may be those that the model keeps, which saves their memory:
+                for a caller that only reads them.
 
         Raises:
             ModelError: the model came as ONNX alone, or cannot be built.
         """
-        module = self._source.module()
+        module = self._source.module(shared=shared and not self._initial)
         if self._initial:
             import torch
 

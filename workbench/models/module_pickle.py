@@ -1,40 +1,77 @@
-"""The bytes by which a module crosses to a worker."""
+"""The pickle by which a module crosses to a worker."""
 
 from __future__ import annotations
 
+import hashlib
 import importlib
-import io
 import sys
 from contextvars import ContextVar
+from pickle import PickleBuffer
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 if TYPE_CHECKING:
     import torch
 
 
-def dump_module(module: torch.nn.Module) -> bytes:
-    """`module` as cloudpickle writes it, with its parametrizations, which torch does not pickle.
+def dump_module(module: torch.nn.Module, file: BinaryIO) -> str:
+    """Write `module` as cloudpickle does, with its parametrizations, which torch does not pickle.
+
+    Tensors are written from where they lie; torch would make two copies of each on the way.
+
+    Returns:
+        The SHA-256 of what was written, in hexadecimal digits.
 
     Raises:
         Exception: whatever stands in the way of pickling a part of it.
     """
     import cloudpickle
-    from torch import nn
+    from torch import TypedStorage, nn
     from torch.nn.utils import parametrize
 
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         def reducer_override(self, obj: Any) -> Any:
             if isinstance(obj, nn.Module) and parametrize.is_parametrized(obj):
                 return restore_parametrized, _taken_apart(obj)
+            if isinstance(obj, TypedStorage) and obj._untyped_storage.device.type == "cpu":
+                return restore_storage, (_memory(obj), obj.dtype)
             # Hooks that transformers leaves on a module it has run refer to variables of theirs.
             if _is_context(obj) and (place := _place(obj)) is not None:
                 return module_variable, place
             return super().reducer_override(obj)
 
-    buffer = io.BytesIO()
-    Pickler(buffer).dump(module)
-    return buffer.getvalue()
+    hashed = _Hashed(file)
+    Pickler(hashed, protocol=5).dump(module)
+    return hashed.sha256.hexdigest()
+
+
+class _Hashed:
+    """Passes on to a file what is written."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        self.sha256 = hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        self.sha256.update(data)
+        return self._file.write(data)
+
+
+def _memory(storage: torch.TypedStorage) -> PickleBuffer:
+    """The very bytes of `storage`."""
+    import torch
+
+    return PickleBuffer(torch.tensor([], dtype=torch.uint8).set_(storage._untyped_storage).numpy())
+
+
+def restore_storage(memory: bytearray, dtype: torch.dtype) -> torch.TypedStorage:
+    """The storage whose bytes are `memory`, on that very memory."""
+    import torch
+
+    kept = torch.empty(0, dtype=torch.uint8)
+    if memory:
+        kept = torch.frombuffer(memory, dtype=torch.uint8)
+    return torch.TypedStorage(wrap_storage=kept.untyped_storage(), dtype=dtype, _internal=True)
 
 
 def _is_context(value: Any) -> bool:

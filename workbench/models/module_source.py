@@ -35,12 +35,12 @@ class ModuleSource(Source):
         return ()
 
     @abstractmethod
-    def build(self) -> torch.nn.Module:
-        """A fresh module with the initial weights, in whatever mode."""
+    def build(self, *, shared: bool) -> torch.nn.Module:
+        """A fresh module with the initial weights, in whatever mode; `shared` as in `module`."""
 
     @override
-    def module(self) -> torch.nn.Module:
-        module = self.build()
+    def module(self, *, shared: bool = False) -> torch.nn.Module:
+        module = self.build(shared=shared)
         train_in_float32(module)
         refuse_untrainable_state(module)
         take_inputs_in_order(module, self.keywords)
@@ -54,7 +54,7 @@ class ModuleSource(Source):
     def _parameters(self) -> dict[str, ParameterSpec]:
         return {
             name: ParameterSpec(tuple(value.shape), "float32", value.requires_grad)
-            for name, value in self.module().named_parameters()
+            for name, value in self.module(shared=True).named_parameters()
         }
 
     @override
@@ -63,14 +63,14 @@ class ModuleSource(Source):
 
     @override
     def weights(self) -> dict[str, np.ndarray]:
-        state = self.module().state_dict()
+        state = self.module(shared=True).state_dict()
         return {name: value.detach().numpy().copy() for name, value in state.items()}
 
     @override
     def layers(self) -> list[Layer]:
         from workbench.models.module_layers import module_layers
 
-        return module_layers(self.module(), self.example_inputs())
+        return module_layers(self.module(shared=True), self.example_inputs())
 
     @override
     def export(self, path: Path, weights: Mapping[str, np.ndarray]) -> Path:
@@ -78,7 +78,7 @@ class ModuleSource(Source):
         from workbench.models.inference_model import write_inference_model
 
         model = export_onnx(
-            self.module(),
+            self.module(shared=True),
             self.example_inputs(),
             input_names=[spec.name for spec in self.inputs],
             output_names=[spec.name for spec in self.outputs],

@@ -83,7 +83,7 @@ class OnnxSource(Source):
         return dict(self._parameters)
 
     @override
-    def module(self) -> torch.nn.Module:
+    def module(self, *, shared: bool = False) -> torch.nn.Module:
         raise ModelError(
             f"{self._path.name} came as ONNX alone: there is no nn.Module behind it, and PyTorch "
             'engines need one. Train it with engine "ondevice", or load the module itself.'

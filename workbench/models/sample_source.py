@@ -57,7 +57,7 @@ class SampleSource(ModuleSource):
         return self.sample.outputs
 
     @override
-    def build(self) -> torch.nn.Module:
+    def build(self, *, shared: bool) -> torch.nn.Module:
         with seeded(self.seed):
             return self.sample.build()
 

@@ -50,8 +50,12 @@ class Source(ABC):
         """Every parameter by name, frozen ones included."""
 
     @abstractmethod
-    def module(self) -> torch.nn.Module:
-        """A fresh module in training mode with the initial weights."""
+    def module(self, *, shared: bool = False) -> torch.nn.Module:
+        """A fresh module in training mode with the initial weights.
+
+        Args:
+            shared: its parameters may be the source's own, for a caller that only reads them.
+        """
 
     @abstractmethod
     def graph(self) -> onnx.ModelProto:

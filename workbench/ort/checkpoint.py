@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 def write_checkpoint(
     model: onnx.ModelProto, trainable: Sequence[str], frozen: Sequence[str], path: Path
 ) -> None:
-    """Write the initializers of `model` with these names, in the order of its initializers."""
+    """Write the initializers of `model` with these names, in the order of its initializers.
+
+    It takes several times their memory.
+    """
 
     def chosen(names: set[str]) -> list[bytes]:
         values = model.graph.initializer
