@@ -88,6 +88,23 @@ def test_the_summary_holds_it_as_json_and_people_read_it(run: Run) -> None:
     assert again.statistics == statistics
 
 
+def test_a_run_on_device_tells_what_its_artifacts_hold(digits: Dataset) -> None:
+    ended = train("digits-cnn", digits, engine="ondevice", steps=2, evaluate=False).wait(240)
+    (graph,) = statistics_of(ended).graphs
+    assert graph.inputs == ("float32 [batch, 1, 8, 8]", "int64 [batch]")
+    # The model's ten nodes, of which two BatchNormalization become several, and the loss.
+    assert graph.exported_nodes == 11
+    assert graph.trainable_nodes > graph.exported_nodes
+    assert [(each.op, each.count) for each in graph.rewritten] == [("BatchNormalization", 2)]
+    assert graph.built.forward + graph.built.backward == sum(graph.operators.values())
+    assert graph.built.backward > graph.operators["ConvGrad"]
+    assert graph.fusions == {}
+    assert graph.load_s > 0
+    assert graph.run is None
+    assert graph.memory is None
+    assert statistics_of(ended).by_pytorch == ()
+
+
 def test_an_engine_without_statistics_tells_none(digits: Dataset) -> None:
     ended = train("digits-mlp", digits, engine="fake", steps=2).wait(60)
     assert ended.summary is not None

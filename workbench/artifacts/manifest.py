@@ -37,6 +37,7 @@ def make_manifest(
     graphs: Mapping[str, onnx.ModelProto],
     rewrites: Report,
     minimum_batch: int,
+    statistics: dict[str, Any],
 ) -> dict[str, Any]:
     """Describe the artifacts in `folder`; everything in it but the manifest is hashed."""
     optimizer: dict[str, Any] = {"name": request.optimizer, "weight_decay": request.weight_decay}
@@ -52,6 +53,7 @@ def make_manifest(
         "optimizer": optimizer,
         "requires_grad": request.requires_grad,
         "minimum_batch": minimum_batch,
+        "statistics": statistics,
         "parameters": {
             "trainable": _described(parameters.trainable, forward.weights),
             "frozen": _described(parameters.frozen, forward.weights),

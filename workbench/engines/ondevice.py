@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -19,6 +20,7 @@ from workbench.loss import Loss, as_losses
 from workbench.models import TensorSpec
 from workbench.ort.ondevice import TrainingSession
 from workbench.ort.optimizers import gradient_weight_decay
+from workbench.statistics import GraphStatistics, Statistics
 
 
 class OnDeviceEngine(Engine):
@@ -41,6 +43,7 @@ class OnDeviceEngine(Engine):
         _refuse_small_batch(artifacts, config.batch_size)
         _refuse_other_target(artifacts, setup.targets)
         setup.report("loading ONNX Runtime")
+        started = time.perf_counter()
         self._session = TrainingSession(
             checkpoint=artifacts.checkpoint,
             training_model=artifacts.training_model,
@@ -49,6 +52,7 @@ class OnDeviceEngine(Engine):
             threads=config.threads,
             seed=config.seed,
         )
+        load_s = time.perf_counter() - started
         # ONNX Runtime begins with 0.001 whatever the checkpoint says.
         self._session.set_learning_rate(config.learning_rate)
         self._trainable, self._frozen = artifacts.trainable, artifacts.frozen
@@ -58,6 +62,7 @@ class OnDeviceEngine(Engine):
         self._counters: list[str] = artifacts.manifest["counters"]
         self._aliases: dict[str, str] = artifacts.manifest["aliases"]
         self._uncounted_steps = 0
+        self._statistics = _statistics(artifacts, load_s, config.threads)
 
     @override
     def train_step(self, batch: Batch) -> float:
@@ -110,6 +115,10 @@ class OnDeviceEngine(Engine):
                 self._session.set_parameter(canonical, value.astype(own[name].dtype))
 
     @override
+    def statistics(self) -> Statistics:
+        return self._statistics
+
+    @override
     def save_state(self, folder: Path) -> None:
         """Write the native checkpoint, optimizer state included."""
         self._session.save(folder / "ondevice.checkpoint")
@@ -119,6 +128,13 @@ class OnDeviceEngine(Engine):
         for name in self._counters:
             self._constants[name] = np.asarray(self._constants[name] + self._uncounted_steps)
         self._uncounted_steps = 0
+
+
+def _statistics(artifacts: Artifacts, load_s: float, threads: int) -> Statistics:
+    built = artifacts.manifest.get("statistics")
+    # Artifacts that were generated before these were kept have none.
+    graphs = [] if built is None else [GraphStatistics(**built, load_s=load_s, threads=threads)]
+    return Statistics(engine=OnDeviceEngine.name, graphs=tuple(graphs))
 
 
 def _artifacts(setup: EngineSetup) -> Artifacts:

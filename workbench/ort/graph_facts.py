@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
 
 from workbench.statistics import Nodes, Rewrite
@@ -22,13 +22,20 @@ ATEN = "ATen"
 _FUSED_IN_ONNX = frozenset({"LayerNormalization", "Gelu", "RMSNormalization"})
 """Operators of ONNX's own domain that fusions make."""
 
-_NO_FUSIONS = frozenset({YIELD, ATEN, "BatchNormInternal", "ConcatTraining"})
+_NO_FUSIONS = frozenset(
+    {YIELD, ATEN, "BatchNormInternal", "ConcatTraining", "InPlaceAccumulatorV2"}
+)
 """Operators of other domains that stand for themselves."""
 
 
-def forward_nodes(graph: onnx.GraphProto) -> set[int]:
-    """Indices of the nodes, which are in order, that the results of the forward pass need."""
-    needed: set[str] = set()
+def forward_nodes(graph: onnx.GraphProto, results: Iterable[str] = ()) -> set[int]:
+    """Indices of the nodes, which are in order, that the results of the forward pass need.
+
+    Args:
+        graph: of both passes.
+        results: of the forward pass, beside what a YieldOp takes.
+    """
+    needed = set(results)
     found = set()
     for index in reversed(range(len(graph.node))):
         node = graph.node[index]
@@ -40,9 +47,14 @@ def forward_nodes(graph: onnx.GraphProto) -> set[int]:
     return found
 
 
-def both_passes(graph: onnx.GraphProto) -> Nodes:
-    """How many nodes each pass has; the YieldOp between them belongs to neither."""
-    forward = len(forward_nodes(graph))
+def both_passes(graph: onnx.GraphProto, results: Iterable[str] = ()) -> Nodes:
+    """How many nodes each pass has; the YieldOp between them belongs to neither.
+
+    Args:
+        graph: of both passes, its nodes in order.
+        results: of the forward pass, beside what a YieldOp takes.
+    """
+    forward = len(forward_nodes(graph, results))
     between = sum(node.op_type == YIELD for node in graph.node)
     return Nodes(forward=forward, backward=len(graph.node) - forward - between)
 
@@ -53,7 +65,7 @@ def operator_counts(graph: onnx.GraphProto) -> dict[str, int]:
     return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
 
 
-def fusions(graph: onnx.GraphProto, before: Mapping[str, int]) -> dict[str, int]:
+def fusions(graph: onnx.GraphProto, before: Container[str]) -> dict[str, int]:
     """Operators that took the place of several, and how many nodes of each, most frequent first.
 
     Those of ONNX Runtime's own domains, and a few of ONNX's, that were not there before; operators
