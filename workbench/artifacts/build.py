@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.artifacts.artifacts import MANIFEST
+from workbench.artifacts.checkpoint import write_checkpoint_apart
 from workbench.artifacts.forward import outputs_only
 from workbench.artifacts.graph_statistics import graph_statistics
 from workbench.artifacts.manifest import make_manifest
@@ -21,7 +22,6 @@ from workbench.loss import outputs_read, with_outputs_named
 from workbench.models import load_saved
 from workbench.models.large_file import write_onnx
 from workbench.models.node_marks import uses_running_statistics
-from workbench.ort.checkpoint import write_checkpoint
 from workbench.ort.gradient import build_training_model, parameters_as_inputs
 from workbench.ort.losses import append_losses
 from workbench.ort.optimizers import gradient_weight_decay, make_optimizer_model
@@ -53,7 +53,11 @@ def build(request: Request, report: Callable[[str], None]) -> None:
 
     times = [time.perf_counter()]
     forward, graph, kept, trainable, rewrites = made = trainable_graph(
-        model, request.requires_grad, report, prepare=loss_only
+        model,
+        request.requires_grad,
+        report,
+        prepare=loss_only,
+        state_folder=folder.parent,
     )
     times.append(time.perf_counter())
     report("building the gradient graph")
@@ -78,7 +82,9 @@ def build(request: Request, report: Callable[[str], None]) -> None:
         folder / "optimizer_model.onnx",
     )
     write_onnx(forward.inference, folder / "inference_model.onnx")
-    write_checkpoint(graph, kept.trainable, kept.frozen, folder / "checkpoint")
+    write_checkpoint_apart(
+        graph, kept.trainable, kept.frozen, folder / "checkpoint", work_folder=folder.parent
+    )
     write_constants(kept.constants, folder / "constants.safetensors")
     manifest = make_manifest(
         folder,
