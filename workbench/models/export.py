@@ -6,6 +6,7 @@ import contextlib
 import logging
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import onnx_ir as ir
     import torch
 
+    from workbench.models.autograd_functions import AutogradFunctions
     from workbench.models.state_file import StateFile
 
 __all__ = ["EXPORTER", "EXPORTERS", "LAYER", "MAX_IR_VERSION", "OPSET", "export_onnx"]
@@ -48,6 +50,7 @@ def export_onnx(
     dynamic_axes: DynamicAxes | None = None,
     axes: Sequence[Mapping[int, str]] | None = None,
     exporters: Sequence[str] = tuple(EXPORTERS),
+    functions: AutogradFunctions | None = None,
     state_file: StateFile | None = None,
 ) -> onnx.ModelProto:
     """Export `module` with a dynamic first axis named "batch".
@@ -73,6 +76,9 @@ def export_onnx(
         axes: for each input the names of all its dynamic axes, the batch included, in the place of
             `dynamic_axes`; an input may then have no batch.
         exporters: names of `EXPORTERS`; the first that can export the module does.
+        functions: takes the calls of custom autograd functions, each of which is one node; None:
+            they are computed in the graph and, if `training`, marked, for it has no backward of
+            theirs.
         state_file: takes the parameters, to which the graph then points; None: they are in it.
 
     Raises:
@@ -90,7 +96,8 @@ def export_onnx(
     named = tuple(dict(each) for each in axes)
     signature = Signature(inputs, tuple(input_names), tuple(output_names), named)
     with export_modes(module, training=training) as updated, _quiet():
-        name, model = _exported(module, signature, exporters)
+        export = partial(_exported, module, signature, exporters)
+        name, model = _with_functions(export, functions) if training else export()
         finish(model, module, name, updated)
     if state_file is not None:
         state_file.take(model, [name for name, _ in module.named_parameters()])
@@ -115,6 +122,14 @@ def _exported(
             if torch_exporter.branches_on_values(error):
                 break
     raise ModelError(_export_failure(module, failures)) from next(iter(failures.values()))
+
+
+def _with_functions(
+    export: Callable[[], tuple[str, ir.Model]], functions: AutogradFunctions | None
+) -> tuple[str, ir.Model]:
+    from workbench.models.autograd_functions import AutogradFunctions
+
+    return (functions or AutogradFunctions(opaque=False)).exported(export)
 
 
 def _tensor(value: np.ndarray | torch.Tensor) -> torch.Tensor:

@@ -33,7 +33,7 @@ def exported_module(module: torch.nn.Module) -> torch.nn.Module:
             taken = {id(value) for value in (*inputs, *self.model.parameters())}
             taken |= {id(value) for value in self.model.buffers()}
             flat = []
-            with TracedFunctions():
+            with TracedFunctions(training=self.model.training):
                 outputs = self.model(*inputs)
             for output in flattened_outputs(outputs):
                 tensor = output.tensor

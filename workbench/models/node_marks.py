@@ -29,7 +29,17 @@ DETACHED = "detached"
 UPDATES = "updates"
 """Of an Identity: the buffer whose new value, after a forward pass in training, it gives."""
 
-MARKS = frozenset({DETACHED, OPEN_BOUNDS, PADDING_INDEX, STATISTICS, UPDATES})
+FUNCTION = "function"
+"""Of a Clip without bounds: it gives a result of the custom autograd function of this name, whose
+own backward is not in the graph."""
+
+FUNCTION_CALL = "function_call"
+"""Of a Clip without bounds: a number. Those of one number are the arguments and results of one call
+of a custom autograd function."""
+
+MARKS = frozenset(
+    {DETACHED, FUNCTION, FUNCTION_CALL, OPEN_BOUNDS, PADDING_INDEX, STATISTICS, UPDATES}
+)
 
 
 def mark_padding(model: ir.Model, program: torch.export.ExportedProgram) -> None:

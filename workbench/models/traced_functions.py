@@ -9,9 +9,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 from torch.overrides import TorchFunctionMode
+from torch.utils.checkpoint import CheckpointFunction
 
+from workbench.errors import UntrainableError
 from workbench.models.class_losses import cross_entropy, nll_loss
 from workbench.models.embedding_bag import embedding_bag
+from workbench.models.function_call import function_applied, function_name
 from workbench.models.instance_norm import instance_norm
 from workbench.models.projected_lstm import lstm
 
@@ -32,7 +35,14 @@ class TracedFunctions(TorchFunctionMode):
     - `instance_norm` updates its running statistics in the open, where the trace sees it.
     - `cross_entropy` and `nll_loss` are traced as lookups of log probabilities.
     - `embedding_bag` is traced as lookups and reductions, for it would become a loop.
+
+    Args:
+        training: refuse what stops the gradient in the trace alone.
     """
+
+    def __init__(self, *, training: bool = False) -> None:
+        super().__init__()
+        self._training = training
 
     def __torch_function__(
         self,
@@ -45,6 +55,8 @@ class TracedFunctions(TorchFunctionMode):
         stops = func in _DETACHING or (
             not torch.is_grad_enabled() and any(_needs_gradient(value) for value in args)
         )
+        if stops and self._training:
+            _refuse_unseen_backward()
         return _stopped(made) if stops else made
 
 
@@ -65,6 +77,26 @@ def _stopped(made: Any) -> Any:
         return type(made)(_stopped(value) for value in made)
     smooth = isinstance(made, Tensor) and made.is_floating_point()
     return stop_gradient(made) if smooth else made
+
+
+def _refuse_unseen_backward() -> None:
+    """Raise an UntrainableError within the forward of an autograd function that is traced as it is.
+
+    Gradients are turned off there, and its backward, which gives one all the same, is not traced.
+    """
+    function = function_applied()
+    if function is None:
+        return
+    if function is CheckpointFunction:
+        raise UntrainableError(
+            "checkpoint(use_reentrant=True) computes its gradient where no export sees it. "
+            "Call torch.utils.checkpoint.checkpoint with use_reentrant=False."
+        )
+    raise UntrainableError(
+        "The export does not see the backward of the autograd function "
+        f"{function_name(function)}. Define its class once, outside of the forward pass; if it is "
+        "torch's own, replace the layer that uses it."
+    )
 
 
 def _needs_gradient(value: Any) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import onnx_ir as ir
 
-from workbench.models.node_marks import DETACHED
+from workbench.models.node_marks import DETACHED, FUNCTION, FUNCTION_CALL
 from workbench.trainable.differentiable import CONSTANT_RESULT, STEPS
 
 _SMOOTH = frozenset(
@@ -38,6 +38,9 @@ class GradientPath:
             if not carried or _is_constant(node):
                 continue
             self._carried[node] = carried
+            if FUNCTION in node.metadata_props:
+                # What computes a custom autograd function's results is not its gradient's way.
+                continue
             wanted.update(value for value in read if value in varying)
         self._varying_values = varying
         self._wanted = wanted
@@ -47,10 +50,16 @@ class GradientPath:
         """The values that vary smoothly with a trainable parameter."""
         sources = [*graph.inputs, *graph.initializers.values()]
         varying: set[ir.Value | None] = {value for value in sources if value.name in requires_grad}
+        calls = set()
         for node in graph:
             if _is_constant(node):
                 continue
+            call = node.metadata_props.get(FUNCTION_CALL)
+            if FUNCTION in node.metadata_props and call in calls:
+                # Its own backward gives a gradient whatever computes the result.
+                varying.update(node.inputs)
             if any(value in varying for value in values_read(node)):
+                calls.add(call)
                 varying.update(output for output in node.outputs if _is_smooth(output))
         return varying
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from workbench.errors import UntrainableError
 from workbench.models.export import LAYER
+from workbench.models.node_marks import FUNCTION
 from workbench.trainable.gradient_path import GradientPath
 from workbench.trainable.obstacle import obstacle
 from workbench.trainable.own_gradient import BackwardGraph, NodeGradient
@@ -57,7 +58,7 @@ def find(onnx_model: onnx.ModelProto, requires_grad: Collection[str]) -> list[Fi
     A node that was rewritten stands as what it was before.
     """
     before = _read(onnx_model).graph
-    listed = [(node.op_type, _label(node)) for node in before]
+    listed = [(_kind(node), _label(node)) for node in before]
     model = _read(onnx_model)
     _, rewritten = _rewrite(model, requires_grad)
     path = GradientPath(model.graph, requires_grad)
@@ -68,7 +69,7 @@ def find(onnx_model: onnx.ModelProto, requires_grad: Collection[str]) -> list[Fi
         if found is not None:
             label = _label(node)
             known[label] = Finding(
-                node.op_type, label, "cannot", found.reason, found.remedy, layer_of(node)
+                _kind(node), label, "cannot", found.reason, found.remedy, layer_of(node)
             )
     return [known.get(label, Finding(op, label, "trains")) for op, label in listed]
 
@@ -125,7 +126,7 @@ def _refuse(graph: ir.Graph, path: GradientPath) -> None:
         if found is not None:
             layer = layer_of(node)
             where = f"{_label(node)} of layer {layer}" if layer else _label(node)
-            sentences.append(f"  - {node.op_type} ({where}): {found.reason} {found.remedy}")
+            sentences.append(f"  - {_kind(node)} ({where}): {found.reason} {found.remedy}")
     if sentences:
         count = f"{len(sentences)} node{'s' if len(sentences) > 1 else ''}"
         raise UntrainableError(
@@ -161,6 +162,11 @@ def _append_state(edit: GraphEdit) -> tuple[StateUpdate, ...]:
 def layer_of(node: ir.Node) -> str:
     """Name of the module that the node came from, as the export notes it; empty if unknown."""
     return node.metadata_props.get(LAYER, "")
+
+
+def _kind(node: ir.Node) -> str:
+    """Its op type; for what stands for a result of a custom autograd function, the function."""
+    return node.metadata_props.get(FUNCTION, node.op_type)
 
 
 def _label(node: ir.Node) -> str:

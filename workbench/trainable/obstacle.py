@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 import onnx_ir as ir
 
+from workbench.models.node_marks import FUNCTION
 from workbench.trainable.differentiable import (
     DIFFERENTIABLE,
     DIFFERENTIABLE_MICROSOFT,
@@ -25,14 +26,11 @@ def obstacle(node: ir.Node, carried: Collection[int]) -> Obstacle | None:
     if not carried:
         return None
     wrong_type = type_obstacle(node, carried)
-    if wrong_type is not None or own_gradient(node, carried) is not None:
+    if wrong_type is not None:
         return wrong_type
-    if node.op_type in CONTROL_FLOW and not node.domain:
-        return Obstacle(
-            "ONNX Runtime has no gradient for control flow, in which a value decides what runs.",
-            "Export the model again without it: from PyTorch by torch.onnx.export(dynamo=True), "
-            f"with fixed sizes where the condition is on a size. {GENERAL_REMEDY}",
-        )
+    unwritten = _without_a_backward_graph(node)
+    if unwritten is not None or own_gradient(node, carried) is not None:
+        return unwritten
     known = DIFFERENTIABLE_MICROSOFT if node.domain == MICROSOFT else DIFFERENTIABLE
     if node.op_type not in known or node.domain not in {"", MICROSOFT}:
         return Obstacle("ONNX Runtime has no gradient for it.", _remedy(node.op_type))
@@ -40,6 +38,23 @@ def obstacle(node: ir.Node, carried: Collection[int]) -> Obstacle | None:
         found = limit(node, carried)
         if found is not None:
             return found
+    return None
+
+
+def _without_a_backward_graph(node: ir.Node) -> Obstacle | None:
+    if FUNCTION in node.metadata_props:
+        return Obstacle(
+            f"The backward of the custom autograd function {node.metadata_props[FUNCTION]} is "
+            "Python code, which no graph holds.",
+            'Train with engine="ortmodule", which calls the function between the parts of its '
+            "graph, or freeze every parameter before the function with requires_grad.",
+        )
+    if node.op_type in CONTROL_FLOW and not node.domain:
+        return Obstacle(
+            "ONNX Runtime has no gradient for control flow, in which a value decides what runs.",
+            "Export the model again without it: from PyTorch by torch.onnx.export(dynamo=True), "
+            f"with fixed sizes where the condition is on a size. {GENERAL_REMEDY}",
+        )
     return None
 
 

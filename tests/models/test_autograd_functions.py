@@ -1,0 +1,159 @@
+"""Custom autograd functions in exported graphs: one node, or marked where no gradient passes."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import onnx
+import pytest
+import torch
+from torch import Tensor, nn
+from torch.autograd import Function
+
+from workbench.errors import UntrainableError
+from workbench.models.autograd_functions import DOMAIN, AutogradFunctions
+from workbench.models.export import export_onnx
+from workbench.models.node_marks import FUNCTION
+from workbench.trainable import find, leading_to_outputs, make_trainable
+
+
+class Rounded(Function):
+    """The identity backward, although its forward is a step."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, steps: int = 4) -> Tensor:
+        return torch.round(x * steps) / steps
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        return gradient, None
+
+
+class Places(Function):
+    """Whole numbers, and floats that have no gradient."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> tuple[Tensor, Tensor]:
+        found = x.argmax(-1), x.sign()
+        ctx.mark_non_differentiable(*found)
+        return found
+
+    @staticmethod
+    def backward(ctx: Any, *_: Any) -> None:
+        return None
+
+
+class Model(nn.Module):
+    def __init__(self, kind: str = "rounded") -> None:
+        super().__init__()
+        self.kind, self.first, self.last = kind, nn.Linear(4, 4), nn.Linear(4, 2)
+        self.table = nn.Embedding(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        hidden = self.first(x)
+        match self.kind:
+            case "rounded":
+                hidden = Rounded.apply(hidden, x.shape[0])
+            case "detached":
+                hidden = hidden + Rounded.apply(hidden).detach()
+            case "places":
+                places, sign = Places.apply(hidden)
+                hidden = self.table(places) * sign
+        y: Tensor = self.last(hidden)
+        return y
+
+
+def exported(
+    kind: str = "rounded", *, training: bool = True, functions: AutogradFunctions | None = None
+) -> onnx.ModelProto:
+    return export_onnx(
+        Model(kind),
+        (torch.zeros(3, 4),),
+        input_names=["x"],
+        output_names=["y"],
+        training=training,
+        functions=functions,
+    )
+
+
+def operators(model: onnx.ModelProto) -> list[str]:
+    return [node.op_type for node in model.graph.node]
+
+
+def test_a_call_is_one_node_with_its_sizes_as_inputs() -> None:
+    functions = AutogradFunctions(opaque=True)
+    (node,) = [n for n in exported(functions=functions).graph.node if n.domain == DOMAIN]
+    (number,) = [each.i for each in node.attribute if each.name == "number"]
+    call = functions.calls[number]
+    assert (call.function, call.tensor_count, len(node.input)) == (Rounded, 1, 2)
+    x = torch.tensor([0.3], requires_grad=True)
+    (result,) = call.run([x, torch.tensor(2)])
+    result.sum().backward()
+    assert result.item() == 0.5
+    assert x.grad == 1
+
+
+@pytest.mark.parametrize("trained", ["first.weight", "first.bias"])
+def test_a_gradient_that_would_have_to_pass_it_is_refused_by_name(trained: str) -> None:
+    with pytest.raises(UntrainableError, match=r"Rounded is Python code(.|\n)*ortmodule.*freeze"):
+        make_trainable(exported(), [trained, "last.weight"])
+
+
+def test_what_lies_behind_it_trains() -> None:
+    made, _ = make_trainable(exported(), ["last.weight", "last.bias"])
+    assert "Round" in operators(made)
+    assert leading_to_outputs(made, ["last.weight"]) == ["last.weight"]
+
+
+def test_the_report_calls_it_by_its_name() -> None:
+    (found,) = [each for each in find(exported(), ["first.weight"]) if each.state == "cannot"]
+    assert found.op.endswith("Rounded")
+    assert "ortmodule" in found.remedy
+
+
+@pytest.mark.parametrize("kind", ["detached", "places"])
+def test_results_without_a_gradient_are_in_nobodys_way(kind: str) -> None:
+    trained = ["first.weight", "table.weight", "last.weight"]
+    assert not [each for each in find(exported(kind), trained) if each.state == "cannot"]
+
+
+def test_a_graph_for_inference_computes_it() -> None:
+    made = exported(training=False)
+    assert "Round" in operators(made)
+    assert "Function" not in operators(made)
+    marks = {each.key for node in made.graph.node for each in node.metadata_props}
+    assert FUNCTION not in marks
+
+
+def test_another_threads_calls_are_its_own() -> None:
+    """While a module is exported, training goes on elsewhere."""
+    found: list[Any] = []
+
+    def train() -> None:
+        x = torch.tensor([0.3], requires_grad=True)
+        y = Rounded.apply(x, 2)
+        y.sum().backward()
+        found.extend((y.item(), x.grad))
+
+    def export() -> None:
+        thread = threading.Thread(target=train)
+        thread.start()
+        thread.join()
+
+    own = Rounded.__dict__["forward"]
+    AutogradFunctions(opaque=True).exported(export)
+    assert found == [0.5, torch.ones(1)]
+    assert Rounded.__dict__["forward"] is own
+
+
+def test_classes_are_given_back_after_a_failure() -> None:
+    own = Rounded.__dict__["forward"]
+
+    def fail() -> None:
+        assert Rounded.__dict__["forward"] is not own
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        AutogradFunctions(opaque=False).exported(fail)
+    assert Rounded.__dict__["forward"] is own

@@ -1,0 +1,267 @@
+"""Custom autograd functions: what an export makes of a call of one.
+
+A class derived from `torch.autograd.Function` says in Python how its gradient is computed. An
+exporter traces what its `forward` computes and forgets its `backward`, so that a straight-through
+estimator would become a step whose gradient is zero. While a module is exported for training, the
+`forward` of every such class is therefore another one, which writes into the graph either
+
+- one node for the whole call, of `DOMAIN` and `OP`, whose attribute is the call's number; what runs
+  the graph calls the function itself (ORTModule), or
+- what `forward` computes, with its arguments and results marked, so that it is refused where a
+  gradient would have to pass it.
+"""
+
+from __future__ import annotations
+
+import functools
+import threading
+from collections.abc import Callable, Iterator, Set
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import torch
+from torch import Tensor
+from torch._guards import detect_fake_mode
+from torch.autograd import Function
+from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
+
+from workbench.errors import ModelError, UntrainableError
+from workbench.models.function_call import (
+    FunctionCall,
+    function_applied,
+    function_name,
+    taken_apart,
+)
+from workbench.models.node_marks import FUNCTION, FUNCTION_CALL
+
+DOMAIN = "workbench"
+OP = "Function"
+NUMBER = "number"
+"""Attribute of a node `OP`: the place of the call in `AutogradFunctions.calls`."""
+
+NAME = "function"
+"""Attribute of a node `OP`: the name of the class."""
+
+_OURS = frozenset({"functorch", "onnxruntime", "torch", "workbench"})
+"""Packages whose functions are part of what runs the graphs, not of a model."""
+
+_IN_PLACE = (
+    "it changes an argument in place (mark_dirty), which no graph can say. Let it return a new "
+    "tensor."
+)
+
+T = TypeVar("T")
+
+
+class AutogradFunctions:
+    """The calls of custom autograd functions that the exports of a module met.
+
+    Args:
+        opaque: let a call be one node; otherwise it is marked and computed in the graph.
+    """
+
+    def __init__(self, *, opaque: bool) -> None:
+        self.opaque = opaque
+        self.calls: list[FunctionCall] = []
+        """By their numbers. A module is traced several times, so not all of them are in the end's
+        graph."""
+        self._failure: tuple[type[Function], Exception] | None = None
+        self._within = False
+        self._marked_calls = 0
+
+    def exported(self, export: Callable[[], T]) -> T:
+        """What `export` returns, run while the functions' forward passes are the traced ones.
+
+        Raises:
+            UntrainableError: a function cannot be traced; names it, and says what to do.
+            Exception: whatever `export` raises.
+        """
+        known = _custom_functions()
+        try:
+            with self._replaced(known):
+                made = export()
+        except Exception as error:
+            if self._failure is not None:
+                function, cause = self._failure
+                raise UntrainableError(_failed(function, cause)) from error
+            if not _custom_functions() - known:
+                raise
+        else:
+            if not _custom_functions() - known:
+                return made
+        # A forward pass may be what imports a function.
+        with self._replaced(_custom_functions()):
+            return export()
+
+    @contextmanager
+    def _replaced(self, functions: Set[type[Function]]) -> Iterator[None]:
+        thread = threading.get_ident()
+        # One may inherit the forward of another, so all are looked up before any is replaced.
+        originals = [(function, function.forward) for function in functions]
+        own = [(function, function.__dict__.get("forward")) for function in functions]
+        for function, original in originals:
+            traced = self._traced(function, original, thread)
+            function.forward = staticmethod(traced)  # type: ignore[method-assign]
+        try:
+            yield
+        finally:
+            for function, kept in own:
+                if kept is None:
+                    del function.forward
+                else:
+                    function.forward = kept  # type: ignore[method-assign]
+
+    def _traced(
+        self, found: type[Function], original: Callable[..., Any], thread: int
+    ) -> Callable[..., Any]:
+        # `apply` reads the signature for the defaults of the arguments.
+        @functools.wraps(original)
+        def forward(*args: Any) -> Any:
+            if threading.get_ident() != thread or self._within:
+                return original(*args)
+            # A class that the forward pass defines may have inherited this.
+            function = function_applied() or found
+            if torch._C._get_tracing_state() is not None or torch.compiler.is_dynamo_compiling():
+                raise ModelError(
+                    f"the custom autograd function {function_name(function)} is followed by "
+                    "torch.export's own tracing alone."
+                )
+            separate = function.setup_context is not Function.setup_context
+            # The functions that this one calls are its own business.
+            self._within = True
+            try:
+                with torch._C.DisableTorchFunction():
+                    if self.opaque:
+                        inputs = args if separate else args[1:]
+                        return self._call(function, original, inputs, separate)
+                    self._marked_calls += 1
+                    return _computed(function, original, args, separate, self._marked_calls)
+            except Exception as error:
+                self._failure = self._failure or (function, error)
+                raise
+            finally:
+                self._within = False
+
+        return forward
+
+    def _call(
+        self,
+        function: type[Function],
+        original: Callable[..., Any],
+        args: tuple[Any, ...],
+        separate: bool,
+    ) -> Any:
+        """The results of a call as those of one node, of the shapes that `forward` gives them."""
+        tensors: list[Tensor] = []
+        sizes: list[Any] = []
+        arguments = taken_apart(args, tensors, sizes)
+        with disable_proxy_modes_tracing(), _values_unseen(tensors):
+            context = () if separate else (_Context(args),)
+            results = original(*context, *args)
+        found: list[Tensor] = []
+        outputs = taken_apart(results, found, [])
+        if not found:
+            raise UntrainableError("it returns no tensor.")
+        number = len(self.calls)
+        call = FunctionCall(function, arguments, len(tensors), outputs)
+        self.calls.append(call)
+        made = torch.onnx.ops.symbolic_multi_out(
+            f"{DOMAIN}::{OP}",
+            [*tensors, *(torch.full((), size, dtype=torch.int64) for size in sizes)],
+            {NUMBER: number, NAME: function_name(function)},
+            dtypes=[result.dtype for result in found],
+            shapes=[result.shape for result in found],
+            version=1,
+        )
+        return call.results_around(made)
+
+
+class _Context:
+    """What `forward` writes to in a run that only tells the shapes of its results."""
+
+    def __init__(self, args: tuple[Any, ...]) -> None:
+        self.needs_input_grad = tuple(
+            isinstance(value, Tensor) and value.is_floating_point() for value in args
+        )
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        self.saved_tensors = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Nothing is differentiated here."""
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """What is run later says so itself."""
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Nothing is differentiated here."""
+
+    def mark_dirty(self, *_: Tensor) -> None:
+        raise UntrainableError(_IN_PLACE)
+
+
+@contextmanager
+def _values_unseen(tensors: list[Tensor]) -> Iterator[None]:
+    """Let forward compute with numbers that it reads from tensors, if no shape needs them."""
+    mode = detect_fake_mode(tensors)
+    if mode is None or mode.shape_env is None:
+        yield
+        return
+    with mode.shape_env.ignore_fresh_unbacked_symbols():
+        yield
+
+
+def _computed(
+    function: type[Function],
+    original: Callable[..., Any],
+    args: tuple[Any, ...],
+    separate: bool,
+    number: int,
+) -> Any:
+    """What `forward` computes, with its inputs and results marked in the graph."""
+    marks = {FUNCTION_CALL: str(number)}
+    context = () if separate else args[:1]
+    results = original(*context, *(_marked(value, marks) for value in args[len(context) :]))
+    dirty, constant = ((), ()) if separate else (args[0].dirty_tensors, args[0].non_differentiable)
+    if dirty:
+        raise UntrainableError(_IN_PLACE)
+    marks[FUNCTION] = function_name(function)
+    several = isinstance(results, tuple)
+    given = [
+        value if any(value is each for each in constant or ()) else _marked(value, marks)
+        for value in (results if several else [results])
+    ]
+    return tuple(given) if several else given[0]
+
+
+def _marked(value: Any, marks: dict[str, str]) -> Any:
+    """`value` as the graph's own node gives it, if it is a tensor that has gradients."""
+    if not isinstance(value, Tensor) or not value.is_floating_point():
+        return value
+    return torch.onnx.ops.symbolic(
+        "Clip", (value,), dtype=value.dtype, shape=value.shape, metadata_props=marks
+    )
+
+
+def _custom_functions() -> set[type[Function]]:
+    """Every autograd function that is not torch's or ours."""
+    found: set[type[Function]] = set()
+    waiting = list(Function.__subclasses__())
+    while waiting:
+        function = waiting.pop()
+        waiting += function.__subclasses__()
+        if function.__module__.partition(".")[0] not in _OURS:
+            found.add(function)
+    return found
+
+
+def _failed(function: type[Function], cause: Exception) -> str:
+    said = next((line.strip() for line in str(cause).splitlines() if line.strip()), "")
+    if isinstance(cause, UntrainableError):
+        return f"The autograd function {function_name(function)} cannot be traced: {said}"
+    return (
+        f"The autograd function {function_name(function)} cannot be traced: its forward fails on "
+        f"tensors without values, which tell the shapes of its results: "
+        f"{type(cause).__name__}: {said} Its forward must neither decide by values of tensors "
+        "nor leave PyTorch; train the plain module where it has to."
+    )
