@@ -42,6 +42,8 @@ def translations() -> dict[Any, Callable[..., Any]]:
         aten.median.dim: _median,
         aten.min.dim: _min,
         aten.scatter_reduce.two: _scatter_reduce,
+        aten.squeeze.dim: _squeeze,
+        aten.squeeze.dims: _squeeze,
         prims.prod.default: _prod,
         **elementwise_translations(),
         **pooling_translations(),
@@ -54,6 +56,13 @@ def _stop_gradient(x: Value) -> Value:
     made = op.Clip(x)
     made.producer().metadata_props[DETACHED] = "1"
     return made
+
+
+def _squeeze(self: Value, dim: int | Sequence[int]) -> Value:
+    """Only axes of one element go, where ONNX's Squeeze fails for any other."""
+    axes = [dim] if isinstance(dim, int) else list(dim)
+    alone = [axis for axis in axes if len(self.shape) and self.shape[axis] == 1]
+    return op.Squeeze(self, alone) if alone else op.Identity(self)
 
 
 def _amax(self: Value, dim: Sequence[int] = (), keepdim: bool = False) -> Value:

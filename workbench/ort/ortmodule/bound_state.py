@@ -16,6 +16,10 @@ _NEVER = -1
 """An address that no tensor has."""
 
 
+class OtherStateError(Exception):
+    """A parameter or buffer has another dtype or shape than the graph was built for."""
+
+
 class BoundState:
     """Wraps each tensor once; later steps only look whether its memory is still the same.
 
@@ -26,6 +30,7 @@ class BoundState:
     def __init__(self, slots: Iterable[Slot]) -> None:
         self._slots = list(slots)
         self._addresses = [_NEVER for _ in self._slots]
+        self._kinds: list[tuple[torch.dtype, torch.Size] | None] = [None for _ in self._slots]
         self._wrap = native().OrtValue.from_dlpack
         self.tensors = [torch.empty(0) for _ in self._slots]
         """The tensors in the order of the slots. Current after `refresh`."""
@@ -36,6 +41,7 @@ class BoundState:
         """Wrap whatever lies elsewhere than it did.
 
         Raises:
+            OtherStateError: see there; nothing can be run any more.
             EngineError: a tensor is not on the CPU.
         """
         for index, (registry, name) in enumerate(self._slots):
@@ -48,6 +54,10 @@ class BoundState:
             contiguous = tensor.is_contiguous()
             moved = tensor is not self.tensors[index] or tensor.data_ptr() != self._addresses[index]
             if moved or not contiguous:
+                kind = (tensor.dtype, tensor.shape)
+                if self._kinds[index] not in (None, kind):
+                    raise OtherStateError(name)
+                self._kinds[index] = kind
                 self.tensors[index] = tensor
                 self.values[index] = self._wrap(*crossing(tensor))
                 # A copy of what is not contiguous is old after the next update.

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -20,6 +19,7 @@ from workbench.ort.ortmodule.buffer_updates import BufferUpdates
 from workbench.ort.ortmodule.export import PREFIX, export_forward
 from workbench.ort.ortmodule.function import Program
 from workbench.ort.ortmodule.gradient import build_gradient
+from workbench.ort.ortmodule.kept_values import kept_values
 from workbench.ort.ortmodule.layout import Layout
 from workbench.ort.ortmodule.session import TrainingSession, plan_for
 from workbench.ort.ortmodule.session_options import is_deterministic
@@ -56,6 +56,8 @@ class Built(NamedTuple):
     """Places of the trained parameters among the tensors of `state`."""
     structure: Structure
     """That of what the module returns."""
+    dtypes: tuple[torch.dtype, ...]
+    """Of the tensors in what the module returns; those of the program's results may differ."""
     origin: Origin
 
 
@@ -119,7 +121,7 @@ def build(
     if options.threads or is_deterministic(options):
         session = load(threads)
     else:
-        with _kept(module.buffers()):
+        with kept_values(module.buffers()):
             session = fastest(load, tensors, threads)
     graph.saved_graphs.save("optimized", session.observation.optimized)
     times.append(time.perf_counter())
@@ -138,15 +140,5 @@ def build(
         axes,
         *[end - start for start, end in pairwise(times)],
     )
-    return Built(program, state, tuple(where[name] for name in trained), exported.structure, origin)
-
-
-@contextmanager
-def _kept(tensors: Iterable[torch.Tensor]) -> Iterator[None]:
-    """Give the tensors their values back afterwards."""
-    before = [(tensor, tensor.clone()) for tensor in tensors]
-    try:
-        yield
-    finally:
-        for tensor, value in before:
-            tensor.copy_(value)
+    places_of_trained = tuple(where[name] for name in trained)
+    return Built(program, state, places_of_trained, exported.structure, exported.dtypes, origin)

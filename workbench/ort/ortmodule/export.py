@@ -28,28 +28,36 @@ class ForwardGraph(NamedTuple):
     """One name for each tensor among the arguments."""
     structure: Structure
     """That of what the module returned; its leaves are the graph's outputs in order."""
+    dtypes: tuple[torch.dtype, ...]
+    """Of the tensors that it returned; the graph may give others."""
 
 
 class Flattened(nn.Module):
     """A module that takes and returns flat tensors, around one that nests them."""
 
     def __init__(
-        self, module: nn.Module, arguments: Structure, report: Callable[[Structure], None]
+        self,
+        module: nn.Module,
+        arguments: Structure,
+        report: Callable[[tuple[Structure, tuple[torch.dtype, ...]]], None],
     ) -> None:
         super().__init__()
         self.module = module
         self.arguments = arguments
-        # The exporter undoes what forward sets on the module, so the structure goes elsewhere.
+        # The exporter undoes what forward sets on the module, so what it finds goes elsewhere.
         self.report = report
 
     def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Run the module on its own kind of arguments; report the structure of its result.
 
         What is no tensor and cannot be part of a graph is None there: a cache of keys and values.
+        The module's own hooks are left out: they run in Python, around the graph.
         """
         args, kwargs = rebuild(self.arguments, iter(tensors))
         found: list[torch.Tensor] = []
-        self.report(flatten(self.module(*args, **kwargs), found, others_as_none=True))
+        result = self.module.forward(*args, **kwargs)
+        structure = flatten(result, found, others_as_none=True)
+        self.report((structure, tuple(tensor.dtype for tensor in found)))
         return tuple(found)
 
 
@@ -67,10 +75,10 @@ def export_forward(
     Raises:
         UntrainableError: torch cannot export it; the message says why and what to do.
     """
-    structures: list[Structure] = []
+    reports: list[tuple[Structure, tuple[torch.dtype, ...]]] = []
     # The exporter's errors name the class of what it was given.
     named = type(type(module).__name__, (Flattened,), {})
-    flat: nn.Module = named(module, arguments, structures.append)
+    flat: nn.Module = named(module, arguments, reports.append)
     inputs = tuple(f"input_{index}" for index in range(len(tensors)))
     dynamic = [dict(each) for each in axes]
     examples = [_example(tensor, each) for tensor, each in zip(tensors, dynamic, strict=True)]
@@ -82,7 +90,7 @@ def export_forward(
         raise
     except ModelError as error:
         raise UntrainableError(f"ORTModule: {error}") from error
-    return ForwardGraph(model, inputs, structures[-1])
+    return ForwardGraph(model, inputs, *reports[-1])
 
 
 def _example(tensor: torch.Tensor, axes: Mapping[int, str]) -> torch.Tensor:

@@ -2,35 +2,53 @@
 
 from __future__ import annotations
 
+import warnings
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from functools import partial
-from typing import Any, Self
+from typing import Any
 
 import torch
 from torch import nn
 from typing_extensions import override
 
+from workbench.errors import UntrainableError
+from workbench.ort.ortmodule.autocast import autocast_dtype, in_float32, result_dtypes
+from workbench.ort.ortmodule.bound_state import OtherStateError
 from workbench.ort.ortmodule.build import Built, build
 from workbench.ort.ortmodule.function import run_graph
 from workbench.ort.ortmodule.graphs import Graphs
 from workbench.ort.ortmodule.layout import Layout
 from workbench.ort.ortmodule.repetition import Repetition
 from workbench.ort.ortmodule.session_options import require_provider
+from workbench.ort.ortmodule.sizes import Axes
 from workbench.ort.ortmodule.structure import LEAF, flatten, rebuild
+from workbench.ort.ortmodule.wrapper import Wrapper
 from workbench.ortmodule_options import OptionReport, ORTModuleOptions, make_options
 
 EVALUATION = "evaluation mode"
 NO_GRADIENTS = "gradients are turned off"
 TRANSFORM = "a transform of torch.func is active"
 NOTHING_TRAINS = "nothing in the call requires a gradient"
+EMPTY = "an argument has no elements"
+TOO_MANY = (
+    "graphs were built for 32 other kinds of calls. Give numbers that change from call to call as "
+    "tensors"
+)
 NORMAL_CALLS = frozenset({EVALUATION, NO_GRADIENTS})
 """Reasons to run in PyTorch that are no part of a training step."""
 
+MOST_GRAPHS = 32
+"""Graphs that an ORTModule builds; PyTorch runs calls of further kinds."""
+
+_EXPECTED = NORMAL_CALLS | {TRANSFORM, NOTHING_TRAINS, EMPTY}
+"""Reasons that need no warning."""
+
 _transforms_active = torch._C._are_functorch_transforms_active
+_under_autocast = torch.is_autocast_enabled
 
 
-class ORTModule(nn.Module):
+class ORTModule(Wrapper):
     """Wraps a module: same arguments, results, parameters and `state_dict`, another engine.
 
     In training mode with gradients enabled, forward and backward run in ONNX Runtime. The first
@@ -38,18 +56,26 @@ class ORTModule(nn.Module):
     calls with another batch size use the same graph. The first call with other sizes beyond the
     batch gets a graph that takes any size there, if the module allows that; calls with other
     dtypes or another nesting, or with another choice of frozen parameters or of layers in
-    evaluation mode, get a graph of their own at their first time.
+    evaluation mode, get a graph of their own at their first time. What else is not a tensor,
+    numbers among the arguments and attributes of the module alike, is part of a graph as it was
+    when that was built.
 
     In evaluation mode, under `torch.no_grad()`, under transforms of `torch.func`, and where nothing
-    requires a gradient, the wrapped module itself runs, in PyTorch.
+    requires a gradient, the wrapped module itself runs, in PyTorch. So it does, with a warning,
+    where hooks are registered on its submodules: a graph would lose them. Hooks on the module
+    itself run around the graph. `pytorch_calls` counts such calls.
 
-    The wrapper holds the very parameters, buffers and submodules of the module under the same
-    names: optimizers, `state_dict` and `load_state_dict` take either for the other.
+    Under `torch.autocast` the passes are computed in float32, and results have the dtypes that
+    PyTorch gives them.
+
+    The wrapper holds the very parameters, buffers, submodules and hooks of the module under the
+    same names: optimizers, `state_dict` and `load_state_dict` take either for the other. It can be
+    copied and pickled; a copy builds its graphs anew.
 
     Args:
         module: on the CPU; it is not copied. Its forward takes and returns tensors, None, numbers,
             strings, and lists, tuples and dicts of them.
-        options: an `ORTModuleOptions`, or a dict of its fields. None: the defaults.
+        options: how to build and run the graphs: an `ORTModuleOptions`, or a dict of its fields.
         fixed_draws: in training too, Dropout passes its input on and other random draws are
             constants, so that the results can be compared with those of another engine.
 
@@ -60,31 +86,30 @@ class ORTModule(nn.Module):
             cannot differentiate it; names the operator and the way out. The module is unchanged.
     """
 
-    wrapped: nn.Module
+    pytorch_calls: Counter[str]
+    """How many calls the wrapped module itself ran, in PyTorch, by the reason."""
 
     def __init__(
         self,
         module: nn.Module,
-        *,
         options: ORTModuleOptions | Mapping[str, Any] | None = None,
+        *,
         fixed_draws: bool = False,
     ) -> None:
-        self._options = make_options(options)
-        require_provider(self._options)
-        super().__init__()
-        # Not among the submodules, so that no name gets a prefix.
-        object.__setattr__(self, "wrapped", module)
-        self._parameters = module._parameters
-        self._buffers = module._buffers
-        self._non_persistent_buffers_set = module._non_persistent_buffers_set
-        self._modules = module._modules
-        self.training = module.training
+        if not isinstance(module, nn.Module):
+            raise UntrainableError(
+                f"ORTModule wraps a torch.nn.Module, but was given a {type(module).__qualname__}. "
+                "Make the module first, then wrap it: ORTModule(MyModule())."
+            )
+        module = module.wrapped if isinstance(module, ORTModule) else module
+        chosen = make_options(options)
+        require_provider(chosen)
+        self._settings: dict[str, Any] = {"options": chosen, "fixed_draws": fixed_draws}
         self._layout = Layout(module)
-        self._fixed_draws = fixed_draws
         self._graphs: defaultdict[Any, Graphs] = defaultdict(Graphs)
         self._before: Repetition | None = None
-        self.pytorch_calls: Counter[str] = Counter()
-        """How many calls the wrapped module itself ran, in PyTorch, by the reason."""
+        self.pytorch_calls = Counter()
+        super().__init__(module)
 
     @override
     def forward(self, *args: Any, **kwargs: Any) -> Any:
@@ -93,32 +118,40 @@ class ORTModule(nn.Module):
         Raises:
             UntrainableError: see the class.
         """
-        if not (self.training and torch.is_grad_enabled()) or _transforms_active():
-            return self._in_pytorch(_why_pytorch(self.training), args, kwargs)
+        if not (self.wrapped.training and torch.is_grad_enabled()) or _transforms_active():
+            return self._in_pytorch(_why_pytorch(self.wrapped.training), args, kwargs)
         before = self._before
-        if before is not None and not kwargs and before.fits(args):
+        if before is not None and not kwargs and not _under_autocast("cpu") and before.fits(args):
             return run_graph(before.program, *args, *before.parameters)[0]
         tensors: list[torch.Tensor] = []
         built = self._find(args, kwargs, tensors)
-        if built is None:
-            return self._in_pytorch(NOTHING_TRAINS, args, kwargs)
-        built.state.refresh()
+        if isinstance(built, str):
+            return self._in_pytorch(built, args, kwargs)
         held = built.state.tensors
         trained = [held[place] for place in built.trained]
-        results = run_graph(built.program, *tensors, *trained)
-        if built.structure is LEAF and not kwargs and len(tensors) == len(args):
+        with torch.autocast("cpu", enabled=False):
+            results = run_graph(built.program, *tensors, *trained)
+        dtypes = [result.dtype for result in results]
+        if dtypes != list(built.dtypes):
+            results = tuple(map(_as_dtype, results, built.dtypes))
+        elif built.structure is LEAF and not kwargs and len(tensors) == len(args):
             kinds = [(each.shape, each.dtype, each.requires_grad) for each in tensors]
             self._before = Repetition(built, self._layout, kinds)
         return results[0] if built.structure is LEAF else rebuild(built.structure, iter(results))
 
     def _in_pytorch(self, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the wrapped module returns, run by PyTorch; counted, so that it can be told."""
+        if self.pytorch_calls[why] == 0 and why not in _EXPECTED:
+            warnings.warn(
+                f"PyTorch runs {type(self.wrapped).__name__} in ORTModule's stead: {why}.",
+                stacklevel=5,
+            )
         self.pytorch_calls[why] += 1
-        return self.wrapped(*args, **kwargs)
+        return self.wrapped.forward(*args, **kwargs)
 
     @property
     def built_graphs(self) -> tuple[Built, ...]:
-        """What was built so far, one for each kind of call."""
+        """What was built and is in use, one for each kind of call."""
         return tuple(built for graphs in self._graphs.values() for built in graphs.built)
 
     @property
@@ -133,71 +166,69 @@ class ORTModule(nn.Module):
         return graphs[-1].program.session.options_report if graphs else ()
 
     def build_for(self, *args: Any, **kwargs: Any) -> None:
-        """Build now what calls with arguments like these need; runs nothing, changes nothing.
+        """Build now what calls with arguments like these need.
+
+        Runs nothing but the forward pre-hooks of the module, and changes nothing.
 
         Raises:
             UntrainableError: see the class.
         """
-        self._find(args, kwargs, [])
+        self._find(*self.before_forward(args, kwargs), [])
 
     def _find(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[torch.Tensor]
-    ) -> Built | None:
-        """What runs this call, built if it is the first of its kind; None where nothing trains.
+    ) -> Built | str:
+        """What runs this call, built if it is the first of its kind, or why PyTorch must.
 
-        Appends the tensors among the arguments to `tensors`.
+        Appends the tensors that the graph takes to `tensors`.
         """
-        if not self._layout.is_current():
-            self._layout = Layout(self.wrapped)
+        layout = self._layout
+        if not layout.is_current():
+            layout = self._layout = Layout(self.wrapped)
             self._graphs.clear()
+        hook = layout.lost_hook()
+        if hook is not None:
+            return _lost(hook)
         arguments = flatten((args, kwargs), tensors)
+        autocast = autocast_dtype()
+        if autocast is not None:
+            tensors[:] = map(in_float32, tensors)
         kinds = tuple(
-            [(each.requires_grad, each.dtype, each.device, each.dim()) for each in tensors]
+            [
+                (each.requires_grad, each.dtype, each.device, each.layout, each.dim())
+                for each in tensors
+            ]
         )
-        trained = self._layout.trained()
+        trained = layout.trained()
         if not any(trained) and not any(kind[0] for kind in kinds):
-            return None
-        graphs = self._graphs[arguments, kinds, trained, self._layout.modes()]
+            return NOTHING_TRAINS
         shapes = tuple([tuple(each.shape) for each in tensors])
+        if any(0 in shape for shape in shapes):
+            return EMPTY
+        graphs = self._graphs[arguments, kinds, trained, layout.modes(), autocast]
         built = graphs.find(shapes)
         if built is None:
-            make = partial(
-                build,
-                self.wrapped,
-                self._layout,
-                arguments,
-                tensors,
-                options=self._options,
-                fixed_draws=self._fixed_draws,
-            )
-            built = graphs.make(shapes, make)
+            if sum(len(each.built) for each in self._graphs.values()) >= MOST_GRAPHS:
+                return TOO_MANY
+
+            def make(axes: Axes) -> Built:
+                made = build(self.wrapped, layout, arguments, tensors, axes, **self._settings)
+                if autocast is None:
+                    return made
+                return made._replace(dtypes=result_dtypes(self.wrapped, args, kwargs, autocast))
+
+            with torch.autocast("cpu", enabled=False):
+                built = graphs.make(shapes, make)
+        try:
+            built.state.refresh()
+        except OtherStateError:
+            self._graphs.clear()
+            tensors.clear()
+            return self._find(args, kwargs, tensors)
         return built
 
-    @override
-    def train(self, mode: bool = True) -> Self:
-        """Put the module in training or evaluation mode."""
-        self.wrapped.train(mode)
-        self.training = mode
-        return self
-
-    @override
-    def state_dict(self, *args: Any, **kwargs: Any) -> Any:
-        """That of the wrapped module."""
-        return self.wrapped.state_dict(*args, **kwargs)
-
-    @override
-    def load_state_dict(self, *args: Any, **kwargs: Any) -> Any:
-        """Load into the wrapped module."""
-        return self.wrapped.load_state_dict(*args, **kwargs)
-
-    def __getattr__(self, name: str) -> Any:
-        try:
-            return super().__getattr__(name)
-        except AttributeError:
-            wrapped = self.__dict__.get("wrapped")
-            if wrapped is None:
-                raise
-            return getattr(wrapped, name)
+    def __reduce__(self) -> tuple[Any, ...]:
+        return partial(type(self), **self._settings), (self.wrapped,)
 
 
 def _why_pytorch(training: bool) -> str:
@@ -205,3 +236,16 @@ def _why_pytorch(training: bool) -> str:
     if not training:
         return EVALUATION
     return NO_GRADIENTS if not torch.is_grad_enabled() else TRANSFORM
+
+
+def _lost(hook: str) -> str:
+    return (
+        f"a graph would lose the hook that is registered {hook}. Remove it, or register it on the "
+        "ORTModule itself"
+    )
+
+
+def _as_dtype(result: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+    """What ONNX Runtime gave as the module would: truth values come as bytes."""
+    bytes_of_truth = dtype is torch.bool and result.dtype is torch.uint8
+    return result.view(dtype) if bytes_of_truth else result.to(dtype)

@@ -31,13 +31,14 @@ class Repetition:
         self.parameters = [built.state.tensors[place] for place in built.trained]
         """What gets a gradient, after the arguments."""
         tensors: Any = layout.tensors()
+        registries: list[Any] = [*layout.registries, *layout.hooks]
         self._kinds = kinds
         self._facts = (
             layout.modules,
             list(layout.modes()),
             layout.children,
-            layout.registries,
-            layout.count,
+            registries,
+            sum(map(len, registries)),
             layout.slots,
             tensors,
             list(map(_address, tensors)),

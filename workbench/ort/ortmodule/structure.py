@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections import OrderedDict
 from collections.abc import Iterator
+from enum import Enum
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -17,8 +18,12 @@ class Leaf(NamedTuple):
     """The place of one tensor."""
 
 
+class Size(NamedTuple):
+    """The place of a whole number that follows the sizes of the tensors; a tensor in the graph."""
+
+
 class Constant(NamedTuple):
-    """A value that is part of the graph: None, or a Python number or string."""
+    """A value that is part of the graph: None, a Python number or string, or a dtype and such."""
 
     kind: type
     """Beside the value, for 1, 1.0 and True are equal but do not compute the same."""
@@ -40,10 +45,24 @@ class Mapping(NamedTuple):
     items: tuple[Any, ...]
 
 
-Structure = Leaf | Constant | Sequence | Mapping
+Structure = Leaf | Size | Constant | Sequence | Mapping
 """What is left of a nested value without its tensors; hashable, and equal for equal nesting."""
 
 LEAF = Leaf()
+
+_CONSTANTS = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    Enum,
+    torch.dtype,
+    torch.device,
+    torch.layout,
+    torch.memory_format,
+)
 
 
 def flatten(value: Any, tensors: list[torch.Tensor], *, others_as_none: bool = False) -> Structure:
@@ -62,7 +81,10 @@ def flatten(value: Any, tensors: list[torch.Tensor], *, others_as_none: bool = F
     if isinstance(value, torch.Tensor):
         tensors.append(value)
         return LEAF
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if isinstance(value, torch.SymInt):
+        tensors.append(torch.scalar_tensor(value, dtype=torch.int64))
+        return Size()
+    if value is None or isinstance(value, _CONSTANTS):
         return Constant(type(value), value)
     if isinstance(value, (list, tuple)):
         return Sequence(type(value), tuple([inner(item) for item in value]))
@@ -92,8 +114,9 @@ def _fields(value: Any) -> dict[Any, Any] | None:
 
 def rebuild(structure: Structure, tensors: Iterator[torch.Tensor]) -> Any:
     """The nested value of this structure around the next tensors of `tensors`."""
-    if isinstance(structure, Leaf):
-        return next(tensors)
+    if isinstance(structure, (Leaf, Size)):
+        tensor = next(tensors)
+        return tensor if isinstance(structure, Leaf) else int(tensor)
     if isinstance(structure, Constant):
         return structure.value
     items = [rebuild(item, tensors) for item in structure.items]

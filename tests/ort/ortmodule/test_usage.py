@@ -1,0 +1,52 @@
+"""Every way of using a module, with the plain module and with an ORTModule: the same comes out.
+
+All of it runs once in a process of its own (usage_probe.py); the tests read what came out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ort.ortmodule.usage_cases import CASES
+
+Answer = dict[str, Any]
+ROOT = Path(__file__).parents[3]
+
+WARNED = {"submodule-hooks": "a graph would lose the hook that is registered on '0'"}
+"""Cases of which some calls run in PyTorch, and what is said of it."""
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    """Everything that the probe wrote before it ended, and how it ended."""
+    result = tmp_path_factory.mktemp("usage") / "answers.json"
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.ort.ortmodule.usage_probe", result],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
+    )
+    found = json.loads(result.read_text()) if result.exists() else {}
+    return {"exit": f"ended with {done.returncode}:\n{done.stderr[-4000:]}", **found}
+
+
+@pytest.mark.parametrize("name", list(CASES))
+def test_a_use_of_ortmodule_gives_what_the_plain_module_gives(name: str, answers: Answer) -> None:
+    answer = answers.get(name, {"error": f"the probe got no further: {answers['exit']}"})
+    assert "error" not in answer, answer["error"]
+    assert not answer["unequal"]
+    tolerance = CASES[name].tolerance
+    assert answer["difference"] <= tolerance, f"{answer['difference']} at {answer['at']}"
+    assert answer["graphs"] == CASES[name].graphs, f"PyTorch ran {answer['pytorch_calls']}"
+    ours = [text for text in answer["warnings"] if "ORTModule" in text]
+    assert len(ours) == (name in WARNED), ours
+    assert WARNED.get(name, "") in "".join(ours)
