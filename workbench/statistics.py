@@ -131,7 +131,8 @@ class Statistics(_Record):
 
     def lines(self) -> Iterator[Line]:
         """The facts in the order in which people read them."""
-        yield Line("graphs", f"{len(self.graphs)} built")
+        if len(self.graphs) != 1:
+            yield Line("graphs", str(len(self.graphs) or "none"))
         for graph in self.graphs:
             yield from _graph_lines(graph)
         for each in self.by_pytorch:
@@ -172,7 +173,7 @@ def read_statistics(record: dict[str, Any] | None) -> Statistics | None:
 
 def _graph_lines(graph: GraphStatistics) -> Iterator[Line]:
     seconds = [
-        f"{value:.2f} s {what}"
+        f"{_seconds(value)} {what}"
         for what, value in (
             ("to export", graph.export_s),
             ("to build the gradient", graph.gradient_s),
@@ -228,6 +229,10 @@ def _memory(memory: Memory) -> str:
     if memory.unknown_values:
         found.append(f"{memory.unknown_values} values of unknown size")
     return ", ".join(found)
+
+
+def _seconds(value: float) -> str:
+    return f"{value:.1f} s" if value >= 1 else f"{value:.2g} s"
 
 
 def _size(count: int) -> str:

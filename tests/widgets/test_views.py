@@ -13,12 +13,14 @@ import pytest
 from workbench.compare import COLUMNS
 from workbench.errors import ConfigError, EngineError
 from workbench.models import Layer, load_model
+from workbench.statistics import ByPyTorch, Statistics
 from workbench.widgets import engine_choice
 from workbench.widgets.comparison_table import SHOWN, ComparisonTable
 from workbench.widgets.controls import NAMES, Controls
 from workbench.widgets.engine_choice import EngineChoice, engine_rows
 from workbench.widgets.layer_table import LayerTable
 from workbench.widgets.model_card import ModelCard
+from workbench.widgets.run_statistics import RunStatistics
 from workbench.widgets.settings_form import SettingsForm
 from workbench.widgets.status import Status
 
@@ -117,7 +119,8 @@ def test_the_card_needs_no_pytorch_and_the_layers_are_text() -> None:
 
 
 def test_figures_that_are_no_numbers_are_left_out_of_the_table() -> None:
-    figures = dict.fromkeys(COLUMNS, 1.0) | {"ratio": math.nan, "status": "running"}
+    words = {"status": "running", "in_stead": "PyTorch ran it."}
+    figures = dict.fromkeys(COLUMNS, 1.0) | {"ratio": math.nan} | words
     frame = pd.DataFrame([figures], index=pd.Index(["fake"], name="engine"))
     comparison = SimpleNamespace(table=lambda: frame, reference="fake", caption="here")
     table = ComparisonTable()
@@ -127,5 +130,23 @@ def test_figures_that_are_no_numbers_are_left_out_of_the_table() -> None:
     assert row["cells"]["ratio"] is None
     assert row["cells"]["samples_per_s"] == 1.0
     assert row["cells"]["status"] == "running"
+    assert row["note"] == "PyTorch ran it."
     json.dumps(table.rows, allow_nan=False)
     assert {column["key"] for column in table.columns} == set(SHOWN) <= set(COLUMNS)
+
+
+def test_statistics_are_lines_and_what_pytorch_ran_is_a_note_where_wanted() -> None:
+    ran = ByPyTorch(what="the module", why="it was asked to", calls=1, in_stead=True)
+    run = SimpleNamespace(statistics=Statistics(engine="ortmodule", by_pytorch=(ran,)))
+    shown: Any = {"pytorch": SimpleNamespace(statistics=None), "ortmodule": run}
+    view = RunStatistics()
+    view.show(shown, notes=True)
+    [engine] = view.engines
+    assert engine["engine"] == "ortmodule"
+    assert engine["notes"] == ["PyTorch ran the module once: it was asked to."]
+    assert engine["lines"][0] == {"name": "graphs", "value": "none", "level": 0}
+    assert engine["lines"][1]["name"] == "in its stead"
+    view.show(shown, notes=False)
+    assert view.engines[0]["notes"] == []
+    view.clear()
+    assert view.engines == []

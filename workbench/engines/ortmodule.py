@@ -48,8 +48,9 @@ class ORTModuleEngine(TorchEngine):
             *[as_tensor(_rows(array, size)) for array in self.model.example_inputs()]
         )
         # A small graph gets one thread where that was measured to be faster; the record says so.
-        (used,) = self.wrapped.session_threads
-        setup.report(f"ONNX Runtime's passes use {used} of {setup.config.threads} threads")
+        used = " and ".join(map(str, sorted(set(self.wrapped.session_threads))))
+        if used:
+            setup.report(f"ONNX Runtime's passes use {used} of {setup.config.threads} threads")
 
     @override
     def batch_loss(self, inputs: tuple[Tensor, ...], targets: tuple[Tensor, ...]) -> Tensor:

@@ -22,6 +22,7 @@ from workbench.widgets.follower import ENDED, Follower
 from workbench.widgets.job import ComparisonJob, Job, Training
 from workbench.widgets.model_choice import ModelChoice
 from workbench.widgets.request_thread import RequestThread
+from workbench.widgets.run_statistics import RunStatistics
 from workbench.widgets.settings_form import SettingsForm
 from workbench.widgets.static_figure import StaticFigure
 from workbench.widgets.status import Status
@@ -72,6 +73,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         )
         self.charts = Charts()
         self.table = ComparisonTable()
+        self.statistics = RunStatistics()
         self._idle = threading.Event()
         self._idle.set()
         self._follower: Follower | None = None
@@ -82,7 +84,8 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._figure = StaticFigure()
         fields = [self.models.field, self.models.card, self.dataset, self.engines, self.form]
         setup = area("wb-setup", [*fields, self.controls])
-        results = area("wb-results", [self.status, self.charts, self.table, self.models.layers])
+        shown = [self.status, self.charts, self.table, self.statistics, self.models.layers]
+        results = area("wb-results", shown)
         super().__init__(children=[area("wb-body", [setup, results]), self._figure])
         self.add_class("wb-page")
         self._figure.page_id = self.model_id
@@ -144,6 +147,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.controls.show("starting")
         self._figure.active = True
         self.status.show("busy", "Preparing the model and its data …", progress=0.0)
+        self.statistics.clear()
         job: Job = make()
         if isinstance(job, ComparisonJob):
             self.table.clear("The figures appear when every engine has finished.")
@@ -163,6 +167,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         try:
             if isinstance(job, ComparisonJob):
                 self.table.show(job.comparison)
+            self.statistics.show(job.runs, notes=not isinstance(job, ComparisonJob))
             if any(run.progress.done_steps for run in job.runs.values()):
                 self._figure.show(job.plot(), job.id, job.outcome)
         finally:

@@ -1,0 +1,70 @@
+// What the engines did to train, in a section that unfolds; what PyTorch ran in their stead is
+// said in any case.
+
+import type { RenderProps } from "@anywidget/types";
+import { element } from "./element";
+import "./run_statistics.css";
+import { lineSample } from "./theme";
+
+interface Line {
+  name: string;
+  value: string;
+  /** 1 for a detail of the line above. */
+  level: number;
+}
+
+interface Engine {
+  engine: string;
+  /** What PyTorch ran in its stead, in sentences. */
+  notes: string[];
+  lines: Line[];
+}
+
+interface Traits {
+  engines: Engine[];
+  /** Before each note. */
+  mark: string;
+}
+
+function tableOf(engine: Engine): HTMLTableElement {
+  const rows = engine.lines.map((line) =>
+    element(
+      "tr",
+      { class: line.level ? "wb-detail" : "" },
+      element("th", { scope: "row" }, line.name),
+      element("td", {}, line.value),
+    ),
+  );
+  return element(
+    "table",
+    { class: "wb-table" },
+    element("caption", {}, lineSample(engine.engine), engine.engine),
+    element("tbody", {}, ...rows),
+  );
+}
+
+function render({ model, el }: RenderProps<Traits>): void {
+  el.classList.add("wb", "wb-statistics");
+  const update = () => {
+    const engines = model.get("engines");
+    const open = el.querySelector("details")?.open ?? false;
+    el.hidden = engines.length === 0;
+    const notes = engines.flatMap((engine) =>
+      engine.notes.map((note) =>
+        element("p", { class: "wb-in-stead" }, `${model.get("mark")} ${engine.engine}: ${note}`),
+      ),
+    );
+    const folded = element(
+      "details",
+      {},
+      element("summary", {}, element("h2", {}, "What the engines did")),
+      ...engines.map(tableOf),
+    );
+    folded.open = open;
+    el.replaceChildren(...notes, folded);
+  };
+  model.on("change", update);
+  update();
+}
+
+export default { render };

@@ -1,0 +1,52 @@
+"""What the engines did to train, folded away under the results."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import anywidget
+import traitlets
+
+from workbench.compare import MARK
+from workbench.runs import Run
+from workbench.statistics import Statistics
+from workbench.widgets.bundle import bundle
+
+
+class RunStatistics(anywidget.AnyWidget):
+    """The statistics of each engine that has some: graphs, nodes, memory, what PyTorch ran."""
+
+    _esm = bundle("run_statistics.js")
+    _css = bundle("run_statistics.css")
+
+    engines = traitlets.List(traitlets.Dict()).tag(sync=True)
+    """One dict an engine: `engine`; `notes`, sentences on what PyTorch ran in its stead; `lines`,
+    dicts of `name`, `value` and `level`, 1 for a detail of the line above."""
+    mark = traitlets.Unicode(MARK).tag(sync=True)
+    """Before a note, as behind the engine's name in the table of a comparison."""
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self.engines = []
+
+    def show(self, runs: Mapping[str, Run], *, notes: bool) -> None:
+        """Show what runs that have ended tell, by engine.
+
+        Args:
+            runs: by engine.
+            notes: say beside the folded section, too, what PyTorch ran in an engine's stead; the
+                table of a comparison says it.
+        """
+        found = {engine: run.statistics for engine, run in runs.items()}
+        self.engines = [
+            _record(engine, statistics, notes) for engine, statistics in found.items() if statistics
+        ]
+
+
+def _record(engine: str, statistics: Statistics, notes: bool) -> dict[str, Any]:
+    return {
+        "engine": engine,
+        "notes": [str(each) for each in statistics.in_stead] if notes else [],
+        "lines": [line._asdict() for line in statistics.lines()],
+    }
