@@ -73,11 +73,11 @@ def recompute_report(
 ) -> tuple[OptionReport, OptionReport]:
     """What came of level and config, in a graph that has so many nodes with `plan`."""
     level, config = options.memory_optimizer_level, options.recompute_config
-    more = nodes - plan.kept_nodes
     if not plan.subgraphs:
         result = "the graph has nothing that could be computed again"
-    elif more > 0:
-        result = f"{more} nodes more, which compute {', '.join(plan.subgraphs)} again"
+    elif nodes > plan.kept_nodes:
+        again = ", ".join(plan.subgraphs)
+        result = f"{nodes} nodes in place of {plan.kept_nodes}, to compute again {again}"
     else:
         result = f"the graph keeps no result of {', '.join(plan.subgraphs)}"
     return (

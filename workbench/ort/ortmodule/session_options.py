@@ -49,11 +49,9 @@ def require_provider(options: ORTModuleOptions) -> None:
     offered = native().get_available_providers()
     if "CUDAExecutionProvider" in offered:
         reason = "ORTModule of the workbench keeps parameters and results in the CPU's memory"
-        remedy = "Leave it at 'cpu'"
     else:
         reason = f"the installed ONNX Runtime offers {', '.join(offered)} alone"
-        remedy = "Leave it at 'cpu', or train with the engine pytorch on the GPU"
-    raise EngineError(f"execution_provider='cuda': {reason}. {remedy}.")
+    raise EngineError(f"execution_provider='cuda': {reason}. Leave it at 'cpu'.")
 
 
 def session_report(options: ORTModuleOptions, threads: int) -> Iterator[OptionReport]:

@@ -1,0 +1,325 @@
+"""Trains modules under ORTModule with each of its options and writes down what that changed.
+
+Runs in a process of its own, for native code that dies must fail a test and not end the suite:
+
+    python -m tests.ort.ortmodule.options_probe RESULT_JSON
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import onnx
+import torch
+from torch import Tensor, nn
+
+from tests.forked import outcome
+from workbench import ORTModule
+from workbench.errors import WorkbenchError
+from workbench.ort.ortmodule import build
+from workbench.ort.ortmodule.export import ForwardGraph
+
+Answer = dict[str, Any]
+
+
+class Blocks(nn.Module):
+    """Blocks as in a transformer, without attention."""
+
+    def __init__(self, width: int = 16, blocks: int = 2, results: int = 4) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            nn.Sequential(
+                nn.LayerNorm(width),
+                nn.Linear(width, 4 * width),
+                nn.GELU(),
+                nn.Linear(4 * width, width),
+            )
+            for _ in range(blocks)
+        )
+        self.norm, self.head = nn.LayerNorm(width), nn.Linear(width, results)
+
+    def forward(self, x: Tensor) -> Tensor:
+        for block in self.blocks:
+            x = x + block(x)
+        result: Tensor = self.head(self.norm(x))
+        return result
+
+
+class Attention(nn.Module):
+    """Self-attention of one head, added to what goes in."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.inner, self.outer = nn.Linear(width, 3 * width), nn.Linear(width, width)
+
+    def forward(self, x: Tensor) -> Tensor:
+        query, key, value = self.inner(x).chunk(3, -1)
+        scores = torch.softmax(query @ key.transpose(1, 2) / 8, -1)
+        result: Tensor = x + self.outer(scores @ value)
+        return result
+
+
+class First(nn.Module):
+    """Computes every position of a sequence and uses the first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second, self.head = nn.Linear(16, 16), nn.Linear(16, 16), nn.Linear(16, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.head(self.second(torch.sigmoid(self.first(x)))[:, 0])
+        return result
+
+
+class Half(nn.Module):
+    """Goes to half precision and back more often than it needs to."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(16, 16), nn.Linear(16, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = torch.relu(self.first(x).half().float().transpose(1, 2).half()).float()
+        x = torch.sigmoid(x).half().transpose(1, 2).float()
+        result: Tensor = self.second(x)
+        return result
+
+
+def wrapped(build: Callable[[], nn.Module], **options: Any) -> tuple[ORTModule, Answer]:
+    """A module under ORTModule after one step, and that step beside PyTorch's."""
+    torch.manual_seed(0)
+    plain = build()
+    module = ORTModule(copy.deepcopy(plain), options=options)
+    x = torch.randn(6, 8, 16)
+    gradients = []
+    for each in (plain, module):
+        (each(x) ** 2).mean().backward()
+        gradients.append({name: p.grad for name, p in each.named_parameters()})
+    largest = max(float(gradient.abs().max()) for gradient in gradients[0].values())
+    difference = max(
+        float((gradients[0][name] - gradients[1][name]).abs().max()) for name in gradients[0]
+    )
+    (built,) = module.built_graphs
+    session = built.program.session
+    report = {each.option: [each.state, each.reason] for each in module.options_report}
+    return module, {
+        "difference": difference / largest,
+        "gradient": operators(session.graph.model),
+        "optimized": operators(session.observation.optimized),
+        "report": report,
+    }
+
+
+def operators(model: bytes) -> dict[str, int]:
+    return Counter(node.op_type for node in onnx.load_from_string(model).graph.node)
+
+
+def answer_of(build: Callable[[], nn.Module], **options: Any) -> Answer:
+    return wrapped(build, **options)[1]
+
+
+def gather_before_matmul(**options: Any) -> Answer:
+    """Where the first position is taken, among the operators of the forward pass."""
+    module, answer = wrapped(First, **options)
+    graph = onnx.load_from_string(module.built_graphs[0].program.session.graph.model).graph
+    order = [node.op_type for node in graph.node]
+    return {**answer, "place": order.index("Gather")}
+
+
+def large() -> nn.Module:
+    """Keeps tens of megabytes for the backward pass of a batch of (32, 128, 64)."""
+    layers = [layer for _ in range(3) for layer in (Attention(64), Blocks(64, 1, 64))]
+    return nn.Sequential(*layers)
+
+
+def peak_bytes(**options: Any) -> int:
+    """How far the resident set grows while steps run. In a process of its own."""
+    torch.manual_seed(0)
+    module = ORTModule(large(), options=options)
+    x = torch.randn(32, 128, 64)
+    module.build_for(x)
+    Path("/proc/self/clear_refs").write_text("5")
+    before = resident("VmHWM")
+    for _ in range(3):
+        module(x).sum().backward()
+        module.zero_grad()
+    return resident("VmHWM") - before
+
+
+def resident(field: str) -> int:
+    for line in Path("/proc/self/status").read_text().splitlines():
+        if line.startswith(field):
+            return 1024 * int(line.split()[1])
+    raise ValueError(field)
+
+
+def idle_cpu_s(**options: Any) -> float:
+    """Processor time that threads take between steps. In a process of its own."""
+    module = ORTModule(Blocks(), options={"threads": 2, **options})
+    x = torch.randn(6, 8, 16)
+    module(x)
+    taken = 0.0
+    for _ in range(40):
+        module(x)
+        before = time.process_time()
+        time.sleep(0.005)
+        taken += time.process_time() - before
+    return taken
+
+
+def thread_count(threads: int) -> Answer:
+    """How many threads a graph adds to the process. In a process of its own."""
+    module = ORTModule(Blocks(), options={"threads": threads})
+    before = len(list(Path("/proc/self/task").iterdir()))
+    module.build_for(torch.randn(6, 8, 16))
+    return {
+        "more": len(list(Path("/proc/self/task").iterdir())) - before,
+        "session": module.session_threads,
+    }
+
+
+def saved_graphs() -> Answer:
+    with tempfile.TemporaryDirectory() as folder:
+        target = str(Path(folder) / "some" / "graphs")
+        _, first = wrapped(Blocks, saved_graphs=target)
+        _, second = wrapped(First, saved_graphs=target)
+        found = {path.name: operators(path.read_bytes()) for path in sorted(Path(target).iterdir())}
+        (Path(folder) / "file").write_text("")
+        try:
+            wrapped(Blocks, saved_graphs=str(Path(folder) / "file" / "graphs"))
+        except WorkbenchError as error:
+            refusal = f"{type(error).__name__}: {error}"
+    reasons = [each["report"]["saved_graphs"][1] for each in (first, second)]
+    return {"files": found, "reasons": reasons, "target": target, "refusal": refusal, **first}
+
+
+@contextmanager
+def native_output() -> Iterator[list[str]]:
+    """What is written to the stream of errors within this block, native code's lines too."""
+    lines: list[str] = []
+    kept = os.dup(2)
+    with tempfile.TemporaryFile() as file:
+        os.dup2(file.fileno(), 2)
+        try:
+            yield lines
+        finally:
+            os.dup2(kept, 2)
+            os.close(kept)
+            file.seek(0)
+            lines += file.read().decode().splitlines()
+
+
+def log_lines(level: str) -> int:
+    with native_output() as lines:
+        wrapped(Blocks, log_level=level)
+    return sum("onnxruntime" in line for line in lines)
+
+
+def deterministic() -> Answer:
+    """Twice in the same process, with several threads."""
+    torch.set_num_threads(2)
+    found, states = [], []
+    for _ in range(2):
+        module, answer = wrapped(Blocks, deterministic=True)
+        found.append([p.grad for p in module.parameters()])
+        states.append(answer["report"]["deterministic"])
+    session = module.built_graphs[0].program.session
+    torch.use_deterministic_algorithms(True)
+    asked = answer_of(Blocks)["report"]["deterministic"]
+    return {
+        "same": all(torch.equal(a, b) for a, b in zip(*found, strict=True)),
+        "threads": module.session_threads,
+        "native": session._session.session_options.use_deterministic_compute,
+        "report": states[0],
+        "asked": asked,
+    }
+
+
+def cuda() -> str:
+    try:
+        ORTModule(First(), options={"execution_provider": "cuda"})
+    except WorkbenchError as error:
+        return f"{type(error).__name__}: {error}"
+    return "nothing was raised"
+
+
+FORKS: dict[str, Callable[[], Any]] = {
+    "peak": peak_bytes,
+    "peak_level_1": partial(peak_bytes, memory_optimizer_level=1),
+    "peak_gelu": partial(peak_bytes, recompute_config="Gelu+:1:-1"),
+    "peak_no_reuse": partial(peak_bytes, memory_reuse=False),
+    "peak_pattern": partial(peak_bytes, memory_pattern=True),
+    "threads_3": partial(thread_count, 3),
+    "threads_1": partial(thread_count, 1),
+    "idle": idle_cpu_s,
+    "idle_spinning": partial(idle_cpu_s, spinning=True),
+    "deterministic": deterministic,
+}
+"""What measures a process, or changes settings of one."""
+
+CASES: dict[str, Callable[[], Any]] = {
+    "default": partial(answer_of, Blocks),
+    "level_1": partial(answer_of, Blocks, memory_optimizer_level=1),
+    "level_2": partial(answer_of, Blocks, memory_optimizer_level=2),
+    "recompute_gelu": partial(answer_of, Blocks, recompute_config="Gelu+:1:-1"),
+    "recompute_nothing": partial(answer_of, Blocks, recompute_config="Softmax+:1:-1"),
+    "memory_efficient": partial(answer_of, Blocks, memory_efficient_gradients=True),
+    "not_moved": gather_before_matmul,
+    "compute_optimizer": partial(gather_before_matmul, compute_optimizer=True),
+    "nothing_to_move": partial(answer_of, Blocks, compute_optimizer=True),
+    "sparsity": partial(answer_of, Blocks, label_sparsity=True, embedding_sparsity=True),
+    "casts_off": partial(answer_of, Half, cast_propagation_level=-1),
+    "casts": partial(answer_of, Half),
+    "casts_allowed": partial(
+        answer_of, Half, cast_propagation_level=0, cast_propagation_allow="Sigmoid,Transpose"
+    ),
+    "casts_inserted": partial(answer_of, Half, cast_propagation_strategy="insert_and_reduce"),
+    "gelu": partial(answer_of, Blocks, gelu_approximation=True),
+    "saved_graphs": saved_graphs,
+    "log_error": partial(log_lines, "error"),
+    "log_info": partial(log_lines, "info"),
+    "cuda": cuda,
+}
+
+
+def share_exports() -> None:
+    """Export each kind of module once, for all cases and forks: no option has a part in that."""
+    export = build.export_forward
+    exported: dict[type[nn.Module], ForwardGraph] = {}
+
+    def shared(module: nn.Module, *args: Any) -> ForwardGraph:
+        made = exported.get(type(module)) or export(module, *args)
+        exported[type(module)] = made
+        return made._replace(model=copy.deepcopy(made.model))
+
+    build.export_forward = shared
+
+
+def main() -> None:
+    path = Path(sys.argv[1])
+    torch.set_num_threads(1)
+    share_exports()
+    ORTModule(large()).build_for(torch.randn(32, 128, 64))
+    ORTModule(Blocks()).build_for(torch.randn(6, 8, 16))
+    answers: Answer = {}
+    for name, case in FORKS.items():
+        answers[name] = outcome(case)
+        path.write_text(json.dumps(answers))
+    for name, case in CASES.items():
+        answers[name] = case()
+        path.write_text(json.dumps(answers))
+
+
+if __name__ == "__main__":
+    main()
