@@ -113,6 +113,9 @@ def __getattr__(name: str) -> Any:
         value: object = version("onnxruntime-training-workbench")
     elif name in _HOMES:
         value = getattr(importlib.import_module(f"workbench.{_HOMES[name]}"), name)
+    elif name == "ort":
+        # So that workbench.ort.install() needs no import of its own.
+        value = importlib.import_module("workbench.ort")
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value

@@ -1,1 +1,7 @@
 """The one room that knows the internals of onnxruntime.training."""
+
+from __future__ import annotations
+
+from workbench.ort.package_names import install
+
+__all__ = ["install"]
