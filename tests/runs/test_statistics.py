@@ -7,9 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
+from torch import nn
 
 from workbench.compare import MARK, Comparison, load_comparison
 from workbench.data import Dataset
+from workbench.models import load_model
 from workbench.run_folder import write_json
 from workbench.runs import Run, load_run, train
 from workbench.statistics import ByPyTorch, Statistics
@@ -110,6 +113,33 @@ def test_an_engine_without_statistics_tells_none(digits: Dataset) -> None:
     assert ended.summary is not None
     assert ended.summary["statistics"] is None
     assert ended.statistics is None
+
+
+class Watched(nn.Module):
+    """Has a hook on a layer, which a graph would lose."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layer = nn.Linear(64, 10)
+        self.seen = 0
+        self.layer.register_forward_hook(self.look)
+
+    def look(self, *_: object) -> None:
+        self.seen += 1
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        result: torch.Tensor = self.layer(images.flatten(1))
+        return result
+
+
+def test_steps_that_pytorch_ran_are_counted_and_their_reason_is_told(digits: Dataset) -> None:
+    model = load_model(Watched(), example_inputs=(torch.zeros(4, 1, 8, 8),))
+    ended = train(model, digits, engine="ortmodule", steps=3, evaluate=False).wait(240)
+    statistics = statistics_of(ended)
+    assert statistics.graphs == ()
+    (ran,) = statistics.in_stead
+    assert (ran.what, ran.calls) == ("the module", 3)
+    assert "hook" in ran.why
 
 
 def test_a_comparison_marks_what_pytorch_ran_in_an_engines_stead(
