@@ -25,7 +25,7 @@ TRAINING = "onnxruntime.training"
 ORTMODULE = f"{TRAINING}.ortmodule"
 OPTIM = f"{TRAINING}.optim"
 
-_OF_ORTMODULE = "workbench.ort.package_ortmodule"
+_OF_ORTMODULE = "workbench.ort.ortmodule.package_signature"
 _OF_OPTIM = "workbench.ort.optim"
 
 

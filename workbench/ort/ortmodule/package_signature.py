@@ -9,7 +9,7 @@ from typing import Any
 
 from torch import nn
 
-from workbench.ort import ortmodule
+from workbench.ort.ortmodule import module as ortmodule
 from workbench.ortmodule_options import LogLevel as Level
 from workbench.ortmodule_options import ORTModuleOptions
 
