@@ -100,6 +100,11 @@ def test_a_gradient_that_would_have_to_pass_it_is_refused_by_name(trained: str) 
         make_trainable(exported(), [trained, "last.weight"])
 
 
+def test_parameters_before_it_lead_to_the_outputs() -> None:
+    names = ["first.weight", "last.weight"]
+    assert leading_to_outputs(exported(), names) == names
+
+
 def test_what_lies_behind_it_trains() -> None:
     made, _ = make_trainable(exported(), ["last.weight", "last.bias"])
     assert "Round" in operators(made)

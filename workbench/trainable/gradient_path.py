@@ -30,16 +30,20 @@ class GradientPath:
         varying = self._varying(graph, requires_grad)
         wanted: set[ir.Value | None] = {value for value in graph.outputs if value in varying}
         self._carried: dict[ir.Node, tuple[int, ...]] = {}
+        calls: set[str] = set()
         for node in reversed(graph):
-            if not any(output in wanted for output in node.outputs):
+            call = node.metadata_props.get(FUNCTION_CALL)
+            if call not in calls and not any(output in wanted for output in node.outputs):
                 continue
             read = values_read(node)
             carried = tuple(index for index, value in enumerate(read) if value in varying)
             if not carried or _is_constant(node):
                 continue
             self._carried[node] = carried
-            if FUNCTION in node.metadata_props:
-                # What computes a custom autograd function's results is not its gradient's way.
+            if call is not None and FUNCTION in node.metadata_props:
+                # The gradient goes to the arguments of a custom autograd function by a way of its
+                # own, past what computes the results.
+                calls.add(call)
                 continue
             wanted.update(value for value in read if value in varying)
         self._varying_values = varying

@@ -2,25 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import torch
 
 from workbench.ort.ortmodule.export import PREFIX
-from workbench.ort.ortmodule.gradient import GradientGraph
 from workbench.ort.ortmodule.layout import Slot
+from workbench.trainable import StateUpdate
 
 
 class BufferUpdates:
     """Puts new values into buffers, in place, and counts the batches as BatchNorm does."""
 
-    def __init__(self, graph: GradientGraph, buffers: Mapping[str, Slot]) -> None:
-        self._updated = [
-            buffers[update.buffer.removeprefix(PREFIX)] for update in graph.report.state_updates
-        ]
+    def __init__(
+        self,
+        updates: Iterable[StateUpdate],
+        normalizations: Mapping[str, int],
+        buffers: Mapping[str, Slot],
+    ) -> None:
+        """Find the buffers.
+
+        Args:
+            updates: those that `apply` is given new values of.
+            normalizations: running mean -> how many times a forward pass updates it.
+            buffers: of the module, by name.
+        """
+        self._updated = [buffers[update.buffer.removeprefix(PREFIX)] for update in updates]
         counted = [
             (name.removeprefix(PREFIX).replace("running_mean", "num_batches_tracked"), times)
-            for name, times in graph.normalizations.items()
+            for name, times in normalizations.items()
         ]
         self._counted = [(buffers[name], times) for name, times in counted if name in buffers]
 

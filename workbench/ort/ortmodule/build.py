@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from functools import partial
-from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -15,17 +13,15 @@ from torch import nn
 from workbench.errors import UntrainableError
 from workbench.ort.native import native
 from workbench.ort.ortmodule.bound_state import BoundState
-from workbench.ort.ortmodule.buffer_updates import BufferUpdates
-from workbench.ort.ortmodule.export import PREFIX, export_forward
+from workbench.ort.ortmodule.export import ForwardGraph, export_forward
 from workbench.ort.ortmodule.function import Program
-from workbench.ort.ortmodule.gradient import build_gradient
 from workbench.ort.ortmodule.kept_values import kept_values
 from workbench.ort.ortmodule.layout import Layout
-from workbench.ort.ortmodule.session import TrainingSession, plan_for
-from workbench.ort.ortmodule.session_options import is_deterministic
+from workbench.ort.ortmodule.load import Loaded, load
+from workbench.ort.ortmodule.pieces import Pieces, PiecesState
+from workbench.ort.ortmodule.session import TrainingSession
 from workbench.ort.ortmodule.sizes import Axes
 from workbench.ort.ortmodule.structure import Structure
-from workbench.ort.ortmodule.threads import fastest
 from workbench.ortmodule_options import DEFAULTS, ORTModuleOptions
 from workbench.trainable import fix_draws
 
@@ -50,8 +46,8 @@ class Origin(NamedTuple):
 class Built(NamedTuple):
     """What runs every call with arguments like those that it was built for."""
 
-    program: Program
-    state: BoundState
+    program: Program | Pieces
+    state: BoundState | PiecesState
     trained: tuple[int, ...]
     """Places of the trained parameters among the tensors of `state`."""
     structure: Structure
@@ -59,6 +55,21 @@ class Built(NamedTuple):
     dtypes: tuple[torch.dtype, ...]
     """Of the tensors in what the module returns; those of the program's results may differ."""
     origin: Origin
+    pieces: tuple[Built, ...] = ()
+    """Those with a gradient, where custom autograd functions run between them."""
+    functions: tuple[str, ...] = ()
+    """The custom autograd function of each call, which PyTorch runs."""
+
+    @property
+    def session(self) -> TrainingSession:
+        """What runs its graph; of pieces, each has one of its own."""
+        assert isinstance(self.program, Program)
+        return self.program.session
+
+    @property
+    def graphs(self) -> tuple[Built, ...]:
+        """The pieces, or this one itself."""
+        return self.pieces if isinstance(self.program, Pieces) else (self,)
 
 
 def build(
@@ -92,53 +103,55 @@ def build(
                 f"ORTModule trains on the CPU but an argument is on {tensor.device}. "
                 "Give it tensors and a module that are on the CPU."
             )
-    times = [time.perf_counter()]
+    started = time.perf_counter()
     exported = export_forward(module, arguments, tensors, axes)
-    times.append(time.perf_counter())
-    parameters = {PREFIX + name: slot for name, slot in layout.parameters.items()}
-    buffers = {PREFIX + name: slot for name, slot in layout.buffers.items()}
-    flags = zip(parameters, layout.trained(), strict=True)
-    inputs = zip(exported.inputs, tensors, strict=True)
-    graph = build_gradient(
-        fix_draws(exported.model) if fixed_draws else exported.model,
-        exported.inputs,
-        list(parameters),
-        buffers,
-        requires_grad=[name for name, trained in flags if trained]
-        + [name for name, tensor in inputs if tensor.requires_grad],
-        options=options,
-    )
-    times.append(time.perf_counter())
+    export_s = time.perf_counter() - started
+    if fixed_draws:
+        exported = exported._replace(model=fix_draws(exported.model))
     # What a Dropout draws follows the seed that PyTorch was given. Each of each step takes the next
     # number, so those of neighbouring seeds must lie far apart.
     random = np.random.default_rng(torch.initial_seed() % 2**64)
     native().set_seed(int(random.integers(2, 2**31)))
-    state = BoundState({**parameters, **buffers}[name] for name in graph.state)
-    state.refresh()
-    updates = BufferUpdates(graph, layout.buffers)
-    load = partial(TrainingSession, graph, state, updates, plan=plan_for(graph))
-    threads = options.threads or torch.get_num_threads()
-    if options.threads or is_deterministic(options):
-        session = load(threads)
-    else:
-        with kept_values(module.buffers()):
-            session = fastest(load, tensors, threads)
-    graph.saved_graphs.save("optimized", session.observation.optimized)
-    times.append(time.perf_counter())
-    places = {name: place for place, name in enumerate(graph.gradients)}
-    trained = [name for name in graph.gradients if name in parameters]
-    program = Program(
-        session,
-        len(tensors),
-        tuple(places.get(name) for name in exported.inputs),
-        tuple(i for i in range(session.result_count) if i not in graph.differentiable),
+    with kept_values(module.buffers()):
+        if exported.calls:
+            return _in_pieces(exported, tensors, layout, options, axes, export_s)
+        loaded = load(exported.model, exported.inputs, tensors, layout, options)
+    return _whole(loaded, exported, axes, export_s)
+
+
+def _whole(loaded: Loaded, exported: ForwardGraph, axes: Axes, export_s: float) -> Built:
+    origin = Origin(loaded.inputs, loaded.shapes, axes, export_s, loaded.gradient_s, loaded.load_s)
+    return Built(
+        loaded.program, loaded.state, loaded.trained, exported.structure, exported.dtypes, origin
     )
-    where = {name: place for place, name in enumerate(graph.state)}
+
+
+def _in_pieces(
+    exported: ForwardGraph,
+    tensors: Sequence[torch.Tensor],
+    layout: Layout,
+    options: ORTModuleOptions,
+    axes: Axes,
+    export_s: float,
+) -> Built:
+    pieces = Pieces(exported, tensors, layout, options)
+    state, trained = pieces.state()
+    parts = tuple(_whole(loaded, exported, (), export_s) for loaded in pieces.loaded)
     origin = Origin(
         exported.inputs,
         tuple(tuple(tensor.shape) for tensor in tensors),
         axes,
-        *[end - start for start, end in pairwise(times)],
+        export_s,
+        sum(loaded.gradient_s for loaded in pieces.loaded),
+        sum(loaded.load_s for loaded in pieces.loaded),
     )
-    places_of_trained = tuple(where[name] for name in trained)
-    return Built(program, state, places_of_trained, exported.structure, exported.dtypes, origin)
+    return Built(
+        pieces,
+        state,
+        trained,
+        exported.structure,
+        exported.dtypes,
+        origin,
+        parts,
+        pieces.functions,
+    )

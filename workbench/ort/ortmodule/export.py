@@ -9,7 +9,10 @@ import torch
 from torch import nn
 
 from workbench.errors import ModelError, UntrainableError
+from workbench.models.autograd_functions import AutogradFunctions
 from workbench.models.export import export_onnx
+from workbench.models.function_call import FunctionCall
+from workbench.ort.ortmodule.graph_split import has_calls
 from workbench.ort.ortmodule.sizes import Axes
 from workbench.ort.ortmodule.structure import Structure, flatten, rebuild
 
@@ -30,6 +33,8 @@ class ForwardGraph(NamedTuple):
     """That of what the module returned; its leaves are the graph's outputs in order."""
     dtypes: tuple[torch.dtype, ...]
     """Of the tensors that it returned; the graph may give others."""
+    calls: tuple[FunctionCall, ...]
+    """Of custom autograd functions, by the numbers in their nodes; empty if there is no node."""
 
 
 class Flattened(nn.Module):
@@ -82,15 +87,23 @@ def export_forward(
     inputs = tuple(f"input_{index}" for index in range(len(tensors)))
     dynamic = [dict(each) for each in axes]
     examples = [_example(tensor, each) for tensor, each in zip(tensors, dynamic, strict=True)]
+    functions = AutogradFunctions(opaque=True)
     try:
         model = export_onnx(
-            flat, examples, input_names=inputs, output_names=(), training=True, axes=dynamic
+            flat,
+            examples,
+            input_names=inputs,
+            output_names=(),
+            training=True,
+            axes=dynamic,
+            functions=functions,
         )
     except UntrainableError:
         raise
     except ModelError as error:
         raise UntrainableError(f"ORTModule: {error}") from error
-    return ForwardGraph(model, inputs, *reports[-1])
+    calls = tuple(functions.calls) if has_calls(model) else ()
+    return ForwardGraph(model, inputs, *reports[-1], calls)
 
 
 def _example(tensor: torch.Tensor, axes: Mapping[int, str]) -> torch.Tensor:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
@@ -99,7 +99,16 @@ def _given(
 _apply: Any = super(torch.autograd.Function, RunGraph).apply
 
 
-def run_graph(program: Program, *tensors: torch.Tensor | None) -> tuple[torch.Tensor, ...]:
-    """The results of the module, as part of autograd's graph; `tensors` as in `RunGraph`."""
+def run_graph(
+    program: Program | Callable[..., tuple[torch.Tensor, ...]], *tensors: torch.Tensor
+) -> tuple[torch.Tensor, ...]:
+    """The results of the module, as part of autograd's graph.
+
+    Args:
+        program: one graph, or what runs several.
+        tensors: as in `RunGraph`.
+    """
+    if not isinstance(program, Program):
+        return program(*tensors)
     results: tuple[torch.Tensor, ...] = _apply(program, *tensors)
     return results

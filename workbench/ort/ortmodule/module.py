@@ -152,18 +152,34 @@ class ORTModule(Wrapper):
     @property
     def built_graphs(self) -> tuple[Built, ...]:
         """What was built and is in use, one for each kind of call."""
-        return tuple(built for graphs in self._graphs.values() for built in graphs.built)
+        return tuple(
+            built
+            for graphs in self._graphs.values()
+            for one in graphs.built
+            for built in one.graphs
+        )
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The custom autograd functions that PyTorch runs between graphs: one for each call in each
+        forward pass that something was built for."""
+        return tuple(
+            name
+            for graphs in self._graphs.values()
+            for one in graphs.built
+            for name in one.functions
+        )
 
     @property
     def session_threads(self) -> tuple[int, ...]:
         """Threads with which ONNX Runtime runs each graph built so far."""
-        return tuple(built.program.session.threads for built in self.built_graphs)
+        return tuple(built.session.threads for built in self.built_graphs)
 
     @property
     def options_report(self) -> tuple[OptionReport, ...]:
         """What came of each option in the graph that was built last; empty before the first."""
         graphs = self.built_graphs
-        return graphs[-1].program.session.options_report if graphs else ()
+        return graphs[-1].session.options_report if graphs else ()
 
     def build_for(self, *args: Any, **kwargs: Any) -> None:
         """Build now what calls with arguments like these need.

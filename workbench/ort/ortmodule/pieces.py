@@ -1,0 +1,261 @@
+"""A module with custom autograd functions: pieces of its graph, and the functions between them.
+
+Each piece is a program of its own, a node of autograd's graph like that of a whole module; between
+them the functions themselves are applied. Autograd joins their backward passes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+
+from workbench.models.function_call import FunctionCall, function_name
+from workbench.ort.ortmodule.bound_state import BoundState
+from workbench.ort.ortmodule.export import PREFIX, ForwardGraph
+from workbench.ort.ortmodule.forward_session import ForwardSession
+from workbench.ort.ortmodule.function import run_graph
+from workbench.ort.ortmodule.graph_split import Call, Piece, split
+from workbench.ort.ortmodule.layout import Layout, Slot
+from workbench.ort.ortmodule.load import Loaded, load, wanted_gradients
+from workbench.ortmodule_options import ORTModuleOptions
+from workbench.trainable import leading_to_outputs
+
+if TYPE_CHECKING:
+    import onnx
+
+Tensors = Sequence[torch.Tensor]
+
+_TRUTH = 9
+"""ONNX's number of the type of truth values."""
+
+_NOT_YET = torch.empty(0)
+"""In the place of a value before it is computed."""
+
+
+class _TrainedPiece(NamedTuple):
+    """A piece with a gradient."""
+
+    loaded: Loaded
+    first: int
+    """Place of its first parameter among those that a run is given."""
+    truths: frozenset[int]
+    """Which results are truth values, that ONNX Runtime gives as bytes."""
+
+    def run(self, inputs: Tensors, parameters: Tensors) -> Tensors:
+        own = parameters[self.first : self.first + len(self.loaded.trained)]
+        return _with_truths(run_graph(self.loaded.program, *inputs, *own), self.truths)
+
+
+class _ForwardPiece(NamedTuple):
+    """A piece of which nothing is trained, such as what lies before the first parameter."""
+
+    session: ForwardSession
+    truths: frozenset[int]
+
+    def run(self, inputs: Tensors, _: Tensors) -> Tensors:
+        return _with_truths(self.session.forward(inputs), self.truths)
+
+
+def _with_truths(results: Tensors, truths: frozenset[int]) -> Tensors:
+    if not truths:
+        return results
+    return [
+        each.view(torch.bool) if place in truths else each for place, each in enumerate(results)
+    ]
+
+
+class _Application(NamedTuple):
+    """A function, applied in PyTorch."""
+
+    call: FunctionCall
+
+    def run(self, inputs: Tensors, _: Tensors) -> Tensors:
+        return self.call.run(inputs)
+
+
+class _Step(NamedTuple):
+    """Something to run, with the places of what it takes and gives."""
+
+    part: _TrainedPiece | _ForwardPiece | _Application
+    takes: tuple[int, ...]
+    gives: tuple[int, ...]
+
+
+class PiecesState:
+    """Parameters and buffers of all pieces, as `BoundState` has those of one."""
+
+    def __init__(self, states: Sequence[BoundState]) -> None:
+        self._states = states
+        self.tensors: list[torch.Tensor] = []
+        """Those of each piece in turn. Current after `refresh`."""
+
+    def refresh(self) -> None:
+        """Wrap whatever lies elsewhere than it did; see `BoundState`."""
+        for state in self._states:
+            state.refresh()
+        self.tensors = [tensor for state in self._states for tensor in state.tensors]
+
+
+class Pieces:
+    """Runs the pieces of a graph and the functions between them; stands where a `Program` may.
+
+    Pieces are loaded in the order in which they run, each with the values that come out of those
+    before it, so that it is known which of them require a gradient.
+    """
+
+    def __init__(
+        self, graph: ForwardGraph, tensors: Tensors, layout: Layout, options: ORTModuleOptions
+    ) -> None:
+        """Load `graph` and run it once, functions included. May change running statistics.
+
+        Args:
+            graph: of the module; calls functions.
+            tensors: arguments of the module, of the usual size.
+            layout: of the module, current.
+            options: how to build and run the graphs.
+
+        Raises:
+            UntrainableError: a part of the graph has no gradient or no kernel.
+        """
+        self._layout = layout
+        self._options = options
+        self._places = {name: place for place, name in enumerate(graph.inputs)}
+        self._input_count = len(graph.inputs)
+        self._steps: list[_Step] = []
+        self._held: list[tuple[int, Slot]] = []
+        self._constants: list[tuple[int, torch.Tensor]] = []
+        self._results = [self._place(value.name) for value in graph.model.graph.output]
+        levels = split(graph.model)
+        self._hold(graph, [call for level in levels for call in level.calls])
+
+        parameters: list[torch.Tensor] = []
+        inputs = [tensor.detach().requires_grad_(tensor.requires_grad) for tensor in tensors]
+        with torch.enable_grad(), torch.random.fork_rng(devices=[]):
+            values = self._begin(inputs)
+            for level in levels:
+                if level.piece is not None:
+                    self._load(level.piece, values, parameters)
+                for call in level.calls:
+                    application = _Application(graph.calls[call.number])
+                    self._add(application, call.inputs, call.outputs, values, parameters)
+
+    def __call__(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """The results of the module, as part of autograd's graph.
+
+        Args:
+            tensors: its inputs, then the trained parameters of each piece in turn.
+        """
+        values = self._begin(tensors[: self._input_count])
+        parameters = tensors[self._input_count :]
+        for part, takes, gives in self._steps:
+            results = part.run([values[place] for place in takes], parameters)
+            for place, result in zip(gives, results, strict=True):
+                values[place] = result
+        return tuple([values[place] for place in self._results])
+
+    @property
+    def loaded(self) -> tuple[Loaded, ...]:
+        """What was loaded for each piece that has a gradient."""
+        return tuple(
+            step.part.loaded for step in self._steps if isinstance(step.part, _TrainedPiece)
+        )
+
+    @property
+    def forward_sessions(self) -> tuple[ForwardSession, ...]:
+        """Those of the pieces that have none."""
+        return tuple(
+            step.part.session for step in self._steps if isinstance(step.part, _ForwardPiece)
+        )
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The function of each call, in their order."""
+        parts = [step.part for step in self._steps]
+        called = [part.call for part in parts if isinstance(part, _Application)]
+        return tuple(function_name(call.function) for call in called)
+
+    def state(self) -> tuple[PiecesState, tuple[int, ...]]:
+        """The state of all pieces, and the places of the trained parameters among its tensors."""
+        states, trained, first = [], [], 0
+        for loaded in self.loaded:
+            states.append(loaded.state)
+            trained += [first + place for place in loaded.trained]
+            first += len(loaded.state.tensors)
+        states += [session.state for session in self.forward_sessions]
+        made = PiecesState(states)
+        made.refresh()
+        return made, tuple(trained)
+
+    def _begin(self, inputs: Tensors) -> list[torch.Tensor]:
+        """The values of a run by their places, with those that are there before it."""
+        values = [*inputs, *[_NOT_YET] * (len(self._places) - len(inputs))]
+        for place, (registry, name) in self._held:
+            values[place] = registry[name]
+        for place, constant in self._constants:
+            values[place] = constant
+        return values
+
+    def _place(self, name: str) -> int:
+        return self._places.setdefault(name, len(self._places))
+
+    def _hold(self, graph: ForwardGraph, calls: Sequence[Call]) -> None:
+        """Note what functions take, or the module returns, and no piece computes."""
+        for call in calls:
+            for name in call.inputs:
+                self._place(name)
+        slots = {**self._layout.parameters, **self._layout.buffers}
+        for tensor in graph.model.graph.initializer:
+            if tensor.name not in self._places:
+                continue
+            place, slot = self._places[tensor.name], slots.get(tensor.name.removeprefix(PREFIX))
+            if slot is not None and tensor.name.startswith(PREFIX):
+                self._held.append((place, slot))
+            else:
+                self._constants.append((place, _constant(tensor)))
+
+    def _load(
+        self, piece: Piece, values: list[torch.Tensor], parameters: list[torch.Tensor]
+    ) -> None:
+        tensors = [values[self._place(name)] for name in piece.inputs]
+        wanted = wanted_gradients(piece.inputs, tensors, self._layout)
+        truths = frozenset(
+            place
+            for place, value in enumerate(piece.model.graph.output)
+            if value.type.tensor_type.elem_type == _TRUTH
+        )
+        part: _TrainedPiece | _ForwardPiece
+        if leading_to_outputs(piece.model, wanted):
+            detached = [each.detach().requires_grad_(each.requires_grad) for each in tensors]
+            loaded = load(piece.model, piece.inputs, detached, self._layout, self._options)
+            part = _TrainedPiece(loaded, len(parameters), truths)
+            parameters += [loaded.state.tensors[place] for place in loaded.trained]
+        else:
+            session = ForwardSession(piece.model, piece.inputs, self._layout, self._options)
+            part = _ForwardPiece(session, truths)
+        self._add(part, piece.inputs, piece.outputs, values, parameters)
+
+    def _add(
+        self,
+        part: _TrainedPiece | _ForwardPiece | _Application,
+        inputs: Sequence[str],
+        outputs: Sequence[str],
+        values: list[torch.Tensor],
+        parameters: Tensors,
+    ) -> None:
+        """Append a step, and run it for the first time."""
+        takes = tuple(self._place(name) for name in inputs)
+        gives = tuple(self._place(name) for name in outputs)
+        values += [_NOT_YET] * (len(self._places) - len(values))
+        results = part.run([values[place] for place in takes], parameters)
+        for place, result in zip(gives, results, strict=True):
+            values[place] = result
+        self._steps.append(_Step(part, takes, gives))
+
+
+def _constant(tensor: onnx.TensorProto) -> torch.Tensor:
+    from onnx import numpy_helper
+
+    # The array is read-only, and a function might write.
+    return torch.from_numpy(numpy_helper.to_array(tensor).copy())
