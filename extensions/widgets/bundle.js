@@ -12,6 +12,7 @@ const WIDGETS = [
   "engine_choice",
   "layer_table",
   "model_card",
+  "ortmodule_form",
   "run_statistics",
   "static_figure",
   "status",

@@ -21,6 +21,7 @@ from workbench.widgets.engine_choice import OFFERED_ENGINES, EngineChoice
 from workbench.widgets.follower import ENDED, Follower
 from workbench.widgets.job import ComparisonJob, Job, Training
 from workbench.widgets.model_choice import ModelChoice
+from workbench.widgets.ortmodule_form import ORTModuleForm
 from workbench.widgets.request_thread import RequestThread
 from workbench.widgets.run_statistics import RunStatistics
 from workbench.widgets.settings_form import SettingsForm
@@ -62,6 +63,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         )
         self.engines = EngineChoice(engines)
         self.form = SettingsForm()
+        self.ortmodule = ORTModuleForm()
         self.controls = Controls(
             {
                 "Train": self.train,
@@ -83,7 +85,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
         self._figure = StaticFigure()
         fields = [self.models.field, self.models.card, self.dataset, self.engines, self.form]
-        setup = area("wb-setup", [*fields, self.controls])
+        setup = area("wb-setup", [*fields, self.controls, self.ortmodule])
         shown = [self.status, self.charts, self.table, self.statistics, self.models.layers]
         results = area("wb-results", shown)
         super().__init__(children=[area("wb-body", [setup, results]), self._figure])
@@ -189,7 +191,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
     def _make_training(self) -> Job:
         model, dataset = self._chosen()
-        settings = self.form.settings()
+        settings = {**self.form.settings(), **self.ortmodule.settings()}
         return Training(
             lambda engine: train(model, dataset, engine=engine, **settings), self._engines()
         )
@@ -197,7 +199,8 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
     def _make_comparison(self) -> Job:
         model, dataset = self._chosen()
         steps = self.form.comparison_steps.value
-        settings = {name: v for name, v in self.form.settings().items() if name != "epochs"}
+        settings = {**self.form.settings(), **self.ortmodule.settings()}
+        del settings["epochs"]
         return ComparisonJob(compare(model, dataset, self._engines(), steps, **settings))
 
     def _chosen(self) -> tuple[Model, Any]:
