@@ -12,6 +12,7 @@ import pytest
 from workbench.data import Dataset
 from workbench.errors import ConfigError, EngineError
 from workbench.models import load_model
+from workbench.operator_timing import PASSES
 from workbench.profiling import EngineProfile, Profile, profile
 from workbench.profiling.result import COLUMNS
 
@@ -114,9 +115,9 @@ def test_no_file_is_left(found: Profile, temporary: Path) -> None:
 
 def test_wrong_settings_are_refused_at_once(digits: Dataset) -> None:
     with pytest.raises(ConfigError) as caught:
-        profile("digits-mlp", digits, "ondevice", steps=0)
+        profile("digits-mlp", digits, "pytorch-compile", steps=0)
     assert len(caught.value.problems) == 2
-    assert "ortmodule and pytorch" in str(caught.value)
+    assert "ortmodule, ondevice, pytorch" in str(caught.value)
     with pytest.raises(ConfigError, match="Did you mean 'batch_size'"):
         profile("digits-mlp", digits, batchsize=3)
 
@@ -126,7 +127,26 @@ def test_settings_that_a_profile_has_no_use_for_are_refused(digits: Dataset) -> 
         profile("digits-mlp", digits, memory_limit_bytes=1)
 
 
-def test_a_model_without_a_module_is_refused(digits: Dataset, tmp_path: Path) -> None:
-    path = load_model("digits-mlp").export(tmp_path / "model.onnx")
+def test_on_device_a_model_without_a_module_is_profiled_alone(
+    digits: Dataset, onnx_model: Path
+) -> None:
+    found = profile(onnx_model, digits, "ondevice", steps=2, threads=1)
+    (ondevice,) = found.engines
+    forward, backward, optimizer = (calls(ondevice, part, NATIVE) for part in PASSES)
+    assert (forward["Gemm"] + forward["FusedGemm"], forward["SoftmaxCrossEntropyLoss"]) == (3, 1)
+    assert "ReluGrad" not in forward
+    assert (backward["Gemm"], backward["ReluGrad"]) == (5, 2)
+    assert backward["SoftmaxCrossEntropyLossGrad"] == 1
+    assert optimizer["AdamWOptimizer"] == 1
+    assert {time.provider for time in ondevice.times} == {NATIVE, "ONNX Runtime"}
+    assert len(found.plot().axes) == 1
+
+
+def test_ortmodule_needs_a_module(digits: Dataset, onnx_model: Path) -> None:
     with pytest.raises(EngineError, match=r"trains an nn\.Module"):
-        profile(path, digits)
+        profile(onnx_model, digits)
+
+
+@pytest.fixture(scope="module")
+def onnx_model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return load_model("digits-mlp").export(tmp_path_factory.mktemp("model") / "model.onnx")

@@ -27,7 +27,8 @@ def profile(
     data: opt.DataOption = None,
     target: opt.TargetOption = None,
     engine: Annotated[
-        str | None, typer.Option(help="ortmodule, beside pytorch, or pytorch. Default: ortmodule.")
+        str | None,
+        typer.Option(help="ortmodule or ondevice, beside pytorch, or pytorch. Default: ortmodule."),
     ] = None,
     steps: ProfileStepsOption = None,
     batch_size: opt.BatchSizeOption = None,

@@ -118,6 +118,10 @@ class OnDeviceEngine(Engine):
     def statistics(self) -> Statistics:
         return self._statistics
 
+    def close(self) -> None:
+        """Let go of the models, which writes their profiles; nothing can be done afterwards."""
+        self._session.close()
+
     @override
     def save_state(self, folder: Path) -> None:
         """Write the native checkpoint, optimizer state included."""

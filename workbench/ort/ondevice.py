@@ -13,6 +13,10 @@ import numpy as np
 
 from workbench.errors import EngineError
 from workbench.ort.native import native
+from workbench.ort.profiles import profile_where_wanted
+
+TRAINING_PROFILE, OPTIMIZER_PROFILE = "training", "optimizer"
+"""How the names of a session's profiles begin."""
 
 _ERROR = 3
 """Severity of ONNX Runtime's log below which nothing is printed."""
@@ -49,6 +53,7 @@ class TrainingSession:
         options.log_severity_level = _ERROR
         # An idle pool that spins takes the processor from whoever runs next.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        profile_where_wanted(options, TRAINING_PROFILE)
         device = ort.OrtDevice(_CPU, ort.OrtDevice.default_memory(), 0)
         ort.set_default_logger_severity(_ERROR)
         # Each Dropout of each step takes the next seed, and 0 and 1 give one and the same mask.
@@ -62,6 +67,7 @@ class TrainingSession:
             self._module = ort.Module(
                 str(training_model), self._state, str(eval_model), device, options
             )
+            profile_where_wanted(options, OPTIMIZER_PROFILE)
             self._optimizer = ort.Optimizer(str(optimizer_model), self._state, device, options)
         except Exception as error:
             raise EngineError(
@@ -117,6 +123,10 @@ class TrainingSession:
         """Replace the parameter's value; `value` has its shape and dtype."""
         native_value = self._value.ortvalue_from_numpy(np.asarray(value, order="C"), self._device)
         self._state.copy_parameter_from(name, native_value)
+
+    def close(self) -> None:
+        """Let go of the models, which writes their profiles; nothing can be done afterwards."""
+        del self._module, self._optimizer
 
     def save(self, path: Path) -> None:
         """Write parameters and optimizer state, for a session to begin from."""

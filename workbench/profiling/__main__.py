@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import Any
 
 from workbench.child import serve
 from workbench.config import TrainingConfig
@@ -24,11 +23,7 @@ from workbench.operator_timing import Timing, median_times
 from workbench.profiling.request import Answer, Request
 from workbench.profiling.torch_steps import profiled_step
 
-if TYPE_CHECKING:
-    from workbench.ort.ortmodule import ORTModule
-
 Report = Callable[[str], None]
-Step = Callable[[], object]
 
 
 def answer(report: Report) -> None:
@@ -38,77 +33,101 @@ def answer(report: Report) -> None:
         WorkbenchError: the engine cannot train this model.
     """
     request = Request.read(Path(sys.argv[1]))
-    config = request.config
-    split = load_saved_dataset(request.data).train
-    with ExitStack() as stack:
-        if config.engine == "ortmodule":
-            from workbench.ort.ortmodule.observation import profiled
+    measure = {"ortmodule": of_ortmodule, "ondevice": of_ondevice}.get(
+        request.config.engine, of_pytorch
+    )
+    measure(request, report).write(request.answer_path)
 
-            folder = stack.enter_context(TemporaryDirectory(prefix="workbench-profile-"))
-            stack.enter_context(profiled(Path(folder)))
-        engine = engine_class(config.engine)(
+
+class Steps:
+    """An engine and the batches that it is fed, one step at a time."""
+
+    def __init__(self, request: Request, report: Report) -> None:
+        """Build the engine and take the steps of the warm-up."""
+        config = request.config
+        split = load_saved_dataset(request.data).train
+        self.engine = engine_class(config.engine)(
             EngineSetup(
                 model_path=request.model,
-                artifacts_path=request.work / "artifacts",
+                artifacts_path=request.artifacts_path,
                 config=config,
                 report=report,
                 targets=target_specs(split.targets),
             )
         )
-        batches = endless(split, config)
-
-        def step() -> object:
-            return engine.train_step(next(batches))
-
+        self._batches = endless(split, config)
         report("warming up")
         for _ in range(max(1, config.warmup_steps)):
-            step()
-        report("profiling")
-        if config.engine == "ortmodule":
-            of_ortmodule(engine.wrapped, step, request.steps).write(request.answer_path)  # type: ignore[attr-defined]
-        else:
-            of_pytorch(step, request.steps).write(request.answer_path)
+            self.step()
+        report("timing")
+
+    def step(self) -> None:
+        """Feed the next batch and take a step."""
+        self.engine.train_step(next(self._batches))
+
+    def wall_ms(self) -> float:
+        """Milliseconds that a step takes."""
+        started = time.perf_counter()
+        self.step()
+        return 1e3 * (time.perf_counter() - started)
 
 
-def of_pytorch(step: Step, steps: int) -> Answer:
+def of_pytorch(request: Request, report: Report) -> Answer:
     """Steps without a profiler, then under PyTorch's."""
-    walls = [wall_ms(step) for _ in range(steps)]
-    found = [profiled_step(step) for _ in range(steps)]
-    return Answer(
-        wall_ms=median(walls),
-        profiled_wall_ms=median(one.wall_ms for one in found),
-        times=tuple(median_times([one.timings for one in found])),
-    )
+    steps = Steps(request, report)
+    walls = [steps.wall_ms() for _ in range(request.steps)]
+    found = [profiled_step(steps.step) for _ in range(request.steps)]
+    timings = [one.timings for one in found]
+    return made_of(walls, [one.wall_ms for one in found], timings)
 
 
-def of_ortmodule(module: ORTModule, step: Step, steps: int) -> Answer:
+def of_ortmodule(request: Request, report: Report) -> Answer:
     """Steps under ONNX Runtime's profiler, then without, then under PyTorch's.
 
     The last tell of what PyTorch runs beside ONNX Runtime's passes.
     """
     from workbench.ort.ortmodule.profile import Window, step_timings
+    from workbench.ort.profiles import profiled
 
-    windows, profiled_walls = [], []
-    for _ in range(steps):
-        start_ns = time.time_ns()
-        profiled_walls.append(wall_ms(step))
-        windows.append(Window(start_ns, time.time_ns()))
-    native = step_timings(module, windows)
-    walls = [wall_ms(step) for _ in range(steps)]
-    beside = [profiled_step(step).timings for _ in range(steps)]
-    both: list[list[Timing]] = [[*one, *other] for one, other in zip(native, beside, strict=True)]
-    return Answer(
-        wall_ms=median(walls),
-        profiled_wall_ms=median(profiled_walls),
-        times=tuple(median_times(both)),
-    )
+    with TemporaryDirectory(prefix="workbench-profile-") as folder:
+        with profiled(Path(folder)):
+            steps = Steps(request, report)
+        windows, profiled_walls = [], []
+        for _ in range(request.steps):
+            start_ns = time.time_ns()
+            profiled_walls.append(steps.wall_ms())
+            windows.append(Window(start_ns, time.time_ns()))
+        engine: Any = steps.engine
+        native = step_timings(engine.wrapped, windows)
+    walls = [steps.wall_ms() for _ in range(request.steps)]
+    beside = [profiled_step(steps.step).timings for _ in range(request.steps)]
+    both = [[*one, *other] for one, other in zip(native, beside, strict=True)]
+    return made_of(walls, profiled_walls, both)
 
 
-def wall_ms(step: Step) -> float:
-    """Milliseconds that `step` takes."""
-    started = time.perf_counter()
-    step()
-    return 1e3 * (time.perf_counter() - started)
+def of_ondevice(request: Request, report: Report) -> Answer:
+    """Steps under ONNX Runtime's profiler, then without, in a session of their own."""
+    from workbench.artifacts import Artifacts
+    from workbench.ort.ondevice_profile import step_timings
+    from workbench.ort.profiles import profiled
+
+    with TemporaryDirectory(prefix="workbench-profile-") as folder:
+        with profiled(Path(folder)):
+            steps = Steps(request, report)
+        profiled_walls = [steps.wall_ms() for _ in range(request.steps)]
+        engine: Any = steps.engine
+        engine.close()
+        model = Artifacts.load(request.artifacts_path).training_model
+        native = step_timings(Path(folder), model, request.steps)
+    again = Steps(request, report)
+    return made_of([again.wall_ms() for _ in range(request.steps)], profiled_walls, native)
+
+
+def made_of(
+    walls: list[float], profiled_walls: list[float], timings: Sequence[list[Timing]]
+) -> Answer:
+    """The medians."""
+    return Answer(median(walls), median(profiled_walls), tuple(median_times(timings)))
 
 
 def endless(split: Split, config: TrainingConfig) -> Iterator[Batch]:

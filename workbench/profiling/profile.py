@@ -22,7 +22,7 @@ from workbench.runs.launch import worker_environment
 
 Report = Callable[[str], None]
 
-ENGINES = ("ortmodule", "pytorch")
+ENGINES = ("ortmodule", "ondevice", "pytorch")
 """The engines whose operators can be timed."""
 
 STEPS = 20
@@ -51,7 +51,8 @@ def profile(
     Args:
         model: a `Model`, or what `load_model` takes.
         data: a `Dataset`, or what `load_dataset` takes; None: the dataset of the sample.
-        engine: "ortmodule", beside which "pytorch" is profiled too, or "pytorch" alone.
+        engine: "ortmodule" or "ondevice", beside which "pytorch" is profiled too where the model
+            has an `nn.Module`, or "pytorch" alone.
         steps: of each kind, whose medians count; 1 at least.
         report: is told, in a few words, what is being done; None: a bar, in a notebook.
         **settings: fields of `TrainingConfig`; what is not given is the model's default.
@@ -60,14 +61,13 @@ def profile(
         ConfigError: wrong settings, all of them listed.
         ModelError: the model cannot be loaded; UntrainableError: the engine cannot train it.
         DataError: the dataset cannot be loaded or does not fit the model.
-        EngineError: the model came as ONNX alone, or the engine failed.
+        EngineError: the engine needs an `nn.Module` and there is none, or it failed.
     """
     _refuse(engine, steps, settings)
-    names = ("ortmodule", "pytorch") if engine == "ortmodule" else ("pytorch",)
-    loaded, dataset, first = prepare(model, data, {**settings, "engine": names[0]})
-    configs = [first] + [
-        prepare(loaded, dataset, {**settings, "engine": name})[2] for name in names[1:]
-    ]
+    loaded, dataset, first = prepare(model, data, {**settings, "engine": engine})
+    configs = [first]
+    if engine != "pytorch" and loaded.has_module:
+        configs.append(prepare(loaded, dataset, {**settings, "engine": "pytorch"})[2])
     with TemporaryDirectory(prefix="workbench-profile-") as folder, ProgressBar() as bar:
         work = _Work(loaded, dataset, steps, Path(folder), report or bar.say)
         profiles = tuple(work.run(config) for config in configs)
@@ -124,7 +124,7 @@ def _refuse(engine: str, steps: int, settings: dict[str, Any]) -> None:
     ]
     if engine not in ENGINES:
         problems.append(
-            f"engine={engine!r}: operators can be timed of {' and '.join(ENGINES)}. "
+            f"engine={engine!r}: operators can be timed of {', '.join(ENGINES)}. "
             f"{nearest(engine, ENGINES)}"
         )
     if not isinstance(steps, int) or steps < 1:

@@ -47,6 +47,11 @@ class Request(NamedTuple):
         )
 
     @property
+    def artifacts_path(self) -> Path:
+        """Where the engine `ondevice` puts its artifacts."""
+        return self.work / "artifacts"
+
+    @property
     def answer_path(self) -> Path:
         return self.work / "answer.json"
 

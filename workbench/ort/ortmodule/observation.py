@@ -6,13 +6,11 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from contextvars import ContextVar
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
-_profiles: ContextVar[Path | None] = ContextVar("profiles", default=None)
-"""Folder for the profiles of sessions that are loaded now; None: no profiling."""
+from workbench.ort.profiles import Event, profile_where_wanted
 
 
 class Observation:
@@ -35,10 +33,7 @@ def observed(options: Any) -> Iterator[Observation]:
         options: native SessionOptions; a path that they name for the optimized graph is kept.
     """
     observation = Observation()
-    profiles = _profiles.get()
-    if profiles is not None:
-        options.enable_profiling = True
-        options.profile_file_prefix = str(profiles / "profile")
+    profile_where_wanted(options, "ortmodule")
     with TemporaryDirectory(prefix="workbench-optimized-") as folder:
         named = options.optimized_model_filepath
         path = Path(named or Path(folder) / "optimized.onnx")
@@ -49,17 +44,7 @@ def observed(options: Any) -> Iterator[Observation]:
         observation.optimized = path.read_bytes()
 
 
-@contextmanager
-def profiled(folder: Path) -> Iterator[None]:
-    """Let every session that is loaded within this block profile its nodes, into `folder`."""
-    token = _profiles.set(folder)
-    try:
-        yield
-    finally:
-        _profiles.reset(token)
-
-
-def end_profile(session: Any) -> tuple[list[dict[str, Any]], int]:
+def end_profile(session: Any) -> tuple[list[Event], int]:
     """End the profile of a native session; it runs on without one.
 
     Returns:
@@ -68,6 +53,6 @@ def end_profile(session: Any) -> tuple[list[dict[str, Any]], int]:
     """
     start_ns = int(session.get_profiling_start_time_ns)
     path = Path(session.end_profiling())
-    events: list[dict[str, Any]] = json.loads(path.read_text(encoding="utf-8"))
+    events: list[Event] = json.loads(path.read_text(encoding="utf-8"))
     path.unlink()
     return events, start_ns

@@ -1,18 +1,14 @@
-"""ONNX Runtime's own profile of training steps, read node by node."""
+"""What the nodes of an ORTModule's graphs take in training steps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
-from workbench.operator_timing import Pass, Timing
+from workbench.operator_timing import Timing
 from workbench.ort.ortmodule.module import ORTModule
-
-_KERNEL = "_kernel_time"
-_PASS = "SequentialExecutor::Execute"
-
-BETWEEN = "(between nodes)"
-"""In the place of an operator: what ONNX Runtime takes to go from node to node."""
+from workbench.ort.ortmodule.statistics import session_of
+from workbench.ort.profiles import runs_of
 
 
 class Window(NamedTuple):
@@ -27,43 +23,15 @@ def step_timings(module: ORTModule, windows: Sequence[Window]) -> list[list[Timi
 
     Args:
         module: its graphs were built within `profiled`.
-        windows: when each step ran.
+        windows: when each step ran: forward, then backward.
     """
     steps: list[list[Timing]] = [[] for _ in windows]
     for built in module.built_graphs:
-        events, start_ns = built.program.session.end_profile()
+        events, start_ns = session_of(built).end_profile()
+        runs = runs_of(events)
         for index, window in enumerate(windows):
             begin, end = ((edge - start_ns) / 1000 for edge in window)
-            inside = [event for event in events if begin <= event.get("ts", -1) < end]
-            steps[index] += _of_step(inside)
+            passes = [run for run in runs if begin <= run.start_us < end]
+            for place, one_pass in enumerate(passes):
+                steps[index] += one_pass.timings("backward" if place % 2 else "forward")
     return steps
-
-
-def _of_step(events: Sequence[dict[str, Any]]) -> Iterator[Timing]:
-    """The nodes in the events of one step: a forward pass and then a backward pass."""
-    passes = _outermost([event for event in events if event["name"] == _PASS])
-    kernels = _outermost([event for event in events if event["name"].endswith(_KERNEL)])
-    for index, one_pass in enumerate(passes):
-        part: Pass = "backward" if index % 2 else "forward"
-        rest = one_pass["dur"]
-        for event in kernels:
-            if one_pass["ts"] <= event["ts"] < _end(one_pass):
-                node = event["name"].removesuffix(_KERNEL)
-                found = event["args"]
-                yield Timing(part, found["op_name"], node, found["provider"], event["dur"])
-                rest -= event["dur"]
-        yield Timing(part, BETWEEN, "", "ONNX Runtime", rest)
-
-
-def _outermost(events: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Those that lie within no other: the bodies of If, Loop and Scan count for their node."""
-    kept: list[dict[str, Any]] = []
-    for event in sorted(events, key=lambda event: (event["ts"], -event["dur"])):
-        if not kept or event["ts"] >= _end(kept[-1]):
-            kept.append(event)
-    return kept
-
-
-def _end(event: dict[str, Any]) -> float:
-    end: float = event["ts"] + event["dur"]
-    return end

@@ -19,6 +19,7 @@ from workbench.ort.graph_memory import (
     kept_between_passes,
     results_of,
 )
+from workbench.ort.ortmodule.function import Program
 from workbench.ort.ortmodule.module import NORMAL_CALLS, ORTModule
 from workbench.statistics import ByPyTorch, GraphStatistics, Memory
 
@@ -26,25 +27,40 @@ if TYPE_CHECKING:
     import onnx
 
     from workbench.ort.ortmodule.build import Built
+    from workbench.ort.ortmodule.session import TrainingSession
 
 
 def graph_statistics(module: ORTModule) -> tuple[GraphStatistics, ...]:
     """One for each graph that `module` has built so far, in their order."""
-    return tuple(_of_built(built) for built in module.built_graphs)
+    found: list[GraphStatistics] = []
+    exports: set[float] = set()
+    for built in module.built_graphs:
+        # The pieces between custom autograd functions come from one export, and say its seconds.
+        again = built.origin.export_s in exports
+        exports.add(built.origin.export_s)
+        statistics = _of_built(built)
+        found.append(statistics.model_copy(update={"export_s": None}) if again else statistics)
+    return tuple(found)
 
 
 def run_by_pytorch(module: ORTModule) -> tuple[ByPyTorch, ...]:
-    """The calls that the wrapped module ran itself, by reason."""
+    """The calls that the wrapped module ran itself, by reason, and custom autograd functions."""
     return tuple(
-        ByPyTorch(what="the module", why=why, calls=calls, in_stead=why not in NORMAL_CALLS)
-        for why, calls in module.pytorch_calls.items()
+        ByPyTorch(what="the module", why=why, calls=count, in_stead=why not in NORMAL_CALLS)
+        for why, count in module.pytorch_calls.items()
     )
+
+
+def session_of(built: Built) -> TrainingSession:
+    """The session that runs a graph; of a module with custom autograd functions, of a piece."""
+    assert isinstance(built.program, Program)
+    return built.session
 
 
 def _of_built(built: Built) -> GraphStatistics:
     import onnx
 
-    session, origin = built.program.session, built.origin
+    session, origin = session_of(built), built.origin
     graph = session.graph
     given = onnx.load_from_string(graph.model).graph
     optimized = onnx.load_from_string(session.observation.optimized)
@@ -69,7 +85,7 @@ def _of_built(built: Built) -> GraphStatistics:
 
 
 def _memory(built: Built, run: onnx.GraphProto, axes: dict[str, int]) -> Memory:
-    graph = built.program.session.graph
+    graph = session_of(built).graph
     sizes = {"trained": 0, "frozen": 0, "buffer": 0}
     for name, tensor in zip(graph.state, built.state.tensors, strict=True):
         frozen = "frozen" if isinstance(tensor, nn.Parameter) else "buffer"
