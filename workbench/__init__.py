@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from workbench.loss import Loss
     from workbench.models import Model, load_model
     from workbench.ort.ortmodule import ORTModule
+    from workbench.ortmodule_options import ORTModuleOptions
     from workbench.profiling import profile
     from workbench.runs import Run, load_run, runs, train
     from workbench.verification import verify
@@ -42,6 +43,7 @@ __all__ = [
     "Loss",
     "Model",
     "ORTModule",
+    "ORTModuleOptions",
     "Run",
     "TrainingConfig",
     "Workbench",
@@ -67,6 +69,7 @@ _HOMES = {
     "Loss": "loss",
     "Model": "models",
     "ORTModule": "ort.ortmodule",
+    "ORTModuleOptions": "ortmodule_options",
     "Run": "runs",
     "TrainingConfig": "config",
     "Workbench": "widgets",
