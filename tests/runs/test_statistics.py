@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -140,6 +141,42 @@ def test_steps_that_pytorch_ran_are_counted_and_their_reason_is_told(digits: Dat
     (ran,) = statistics.in_stead
     assert (ran.what, ran.calls) == ("the module", 3)
     assert "hook" in ran.why
+
+
+class Sign(torch.autograd.Function):
+    """A step, passed straight through by its own backward."""
+
+    @staticmethod
+    def forward(_: Any, value: torch.Tensor) -> torch.Tensor:
+        return torch.sign(value)
+
+    @staticmethod
+    def backward(_: Any, gradient: torch.Tensor) -> torch.Tensor:
+        return gradient
+
+
+class Quantized(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(64, 16), nn.Linear(16, 10)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        inner = Sign.apply(self.first(images.flatten(1)))  # type: ignore[no-untyped-call]
+        result: torch.Tensor = self.last(Sign.apply(inner))  # type: ignore[no-untyped-call]
+        return result
+
+
+def test_pieces_and_the_functions_between_them_are_told(digits: Dataset) -> None:
+    model = load_model(Quantized(), example_inputs=(torch.zeros(4, 1, 8, 8),))
+    ended = train(model, digits, engine="ortmodule", steps=3, evaluate=False).wait(240)
+    statistics = statistics_of(ended)
+    first, last = statistics.graphs
+    assert (first.operators["Gemm"], last.operators["Gemm"]) == (2, 3)
+    assert first.export_s is not None
+    assert last.export_s is None
+    (ran,) = statistics.in_stead
+    assert "Sign (2 calls)" in ran.what
+    assert ran.calls is None
 
 
 def test_a_comparison_marks_what_pytorch_ran_in_an_engines_stead(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
 from torch import nn
@@ -45,10 +46,19 @@ def graph_statistics(module: ORTModule) -> tuple[GraphStatistics, ...]:
 
 def run_by_pytorch(module: ORTModule) -> tuple[ByPyTorch, ...]:
     """The calls that the wrapped module ran itself, by reason, and custom autograd functions."""
-    return tuple(
+    calls = [
         ByPyTorch(what="the module", why=why, calls=count, in_stead=why not in NORMAL_CALLS)
         for why, count in module.pytorch_calls.items()
-    )
+    ]
+    functions = [
+        ByPyTorch(
+            what=f"the autograd function {name}{f' ({count} calls)' * (count > 1)}",
+            why="its backward is Python, so the graph is run in pieces around it",
+            in_stead=True,
+        )
+        for name, count in Counter(module.functions).items()
+    ]
+    return (*calls, *functions)
 
 
 def session_of(built: Built) -> TrainingSession:
