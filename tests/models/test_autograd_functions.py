@@ -57,6 +57,10 @@ class Model(nn.Module):
                 hidden = Rounded.apply(hidden, x.shape[0])
             case "detached":
                 hidden = hidden + Rounded.apply(hidden).detach()
+            case "no_grad":
+                with torch.no_grad():
+                    stopped = Rounded.apply(hidden)
+                hidden = hidden + stopped
             case "places":
                 places, sign = Places.apply(hidden)
                 hidden = self.table(places) * sign
@@ -94,6 +98,15 @@ def test_a_call_is_one_node_with_its_sizes_as_inputs() -> None:
     assert x.grad == 1
 
 
+@pytest.mark.parametrize(("kind", "detached"), [("rounded", False), ("no_grad", True)])
+def test_a_call_remembers_that_gradients_were_turned_off(kind: str, detached: bool) -> None:
+    functions = AutogradFunctions(opaque=True)
+    exported(kind, functions=functions)
+    x = torch.ones(1, requires_grad=True)
+    (result,) = functions.calls[-1].run([x, *[torch.tensor(2)] * (kind == "rounded")])
+    assert result.requires_grad is not detached
+
+
 @pytest.mark.parametrize("trained", ["first.weight", "first.bias"])
 def test_a_gradient_that_would_have_to_pass_it_is_refused_by_name(trained: str) -> None:
     with pytest.raises(UntrainableError, match=r"Rounded is Python code(.|\n)*ortmodule.*freeze"):
@@ -117,7 +130,7 @@ def test_the_report_calls_it_by_its_name() -> None:
     assert "ortmodule" in found.remedy
 
 
-@pytest.mark.parametrize("kind", ["detached", "places"])
+@pytest.mark.parametrize("kind", ["detached", "no_grad", "places"])
 def test_results_without_a_gradient_are_in_nobodys_way(kind: str) -> None:
     trained = ["first.weight", "table.weight", "last.weight"]
     assert not [each for each in find(exported(kind), trained) if each.state == "cannot"]

@@ -17,7 +17,7 @@ import functools
 import threading
 from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor
@@ -32,7 +32,11 @@ from workbench.models.function_call import (
     function_name,
     taken_apart,
 )
-from workbench.models.node_marks import FUNCTION, FUNCTION_CALL
+from workbench.models.function_context import IN_PLACE, ShapeContext
+from workbench.models.node_marks import DETACHED, FUNCTION, FUNCTION_CALL
+
+if TYPE_CHECKING:
+    import onnx_ir as ir
 
 DOMAIN = "workbench"
 OP = "Function"
@@ -44,11 +48,6 @@ NAME = "function"
 
 _OURS = frozenset({"functorch", "onnxruntime", "torch", "workbench"})
 """Packages whose functions are part of what runs the graphs, not of a model."""
-
-_IN_PLACE = (
-    "it changes an argument in place (mark_dirty), which no graph can say. Let it return a new "
-    "tensor."
-)
 
 T = TypeVar("T")
 
@@ -68,6 +67,10 @@ class AutogradFunctions:
         self._failure: tuple[type[Function], Exception] | None = None
         self._within = False
         self._marked_calls = 0
+        self._pending: list[tuple[int, list[Tensor]]] = []
+        """Numbers of calls in the trace under way that have arguments with a gradient, and their
+        results, which have none where gradients are turned off around the call."""
+        self._detached: set[str] = set()
 
     def exported(self, export: Callable[[], T]) -> T:
         """What `export` returns, run while the functions' forward passes are the traced ones.
@@ -76,6 +79,24 @@ class AutogradFunctions:
             UntrainableError: a function cannot be traced; names it, and says what to do.
             Exception: whatever `export` raises.
         """
+        made = self._exported(export)
+        for number, results in self._pending:
+            if not any(result.requires_grad for result in results):
+                self._detached.add(str(number))
+                if self.opaque:
+                    self.calls[number] = self.calls[number]._replace(detached=True)
+        self._pending.clear()
+        return made
+
+    def settle(self, model: ir.Model) -> None:
+        """Let no call be marked in `model`, fresh from an exporter, that no gradient passes."""
+        for node in model.graph:
+            if node.metadata_props.get(FUNCTION_CALL) in self._detached:
+                del node.metadata_props[FUNCTION_CALL]
+                if node.metadata_props.pop(FUNCTION, None) is not None:
+                    node.metadata_props[DETACHED] = "1"
+
+    def _exported(self, export: Callable[[], T]) -> T:
         known = _custom_functions()
         try:
             with self._replaced(known):
@@ -135,7 +156,9 @@ class AutogradFunctions:
                         inputs = args if separate else args[1:]
                         return self._call(function, original, inputs, separate)
                     self._marked_calls += 1
-                    return _computed(function, original, args, separate, self._marked_calls)
+                    results = _computed(function, original, args, separate, self._marked_calls)
+                    self._await(self._marked_calls, args, results)
+                    return results
             except Exception as error:
                 self._failure = self._failure or (function, error)
                 raise
@@ -156,7 +179,7 @@ class AutogradFunctions:
         sizes: list[Any] = []
         arguments = taken_apart(args, tensors, sizes)
         with disable_proxy_modes_tracing(), _values_unseen(tensors):
-            context = () if separate else (_Context(args),)
+            context = () if separate else (ShapeContext(args),)
             results = original(*context, *args)
         found: list[Tensor] = []
         outputs = taken_apart(results, found, [])
@@ -173,31 +196,15 @@ class AutogradFunctions:
             shapes=[result.shape for result in found],
             version=1,
         )
+        self._await(number, args, made)
         return call.results_around(made)
 
-
-class _Context:
-    """What `forward` writes to in a run that only tells the shapes of its results."""
-
-    def __init__(self, args: tuple[Any, ...]) -> None:
-        self.needs_input_grad = tuple(
-            isinstance(value, Tensor) and value.is_floating_point() for value in args
-        )
-
-    def save_for_backward(self, *tensors: Tensor | None) -> None:
-        self.saved_tensors = tensors
-
-    def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Nothing is differentiated here."""
-
-    def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """What is run later says so itself."""
-
-    def set_materialize_grads(self, value: bool) -> None:
-        """Nothing is differentiated here."""
-
-    def mark_dirty(self, *_: Tensor) -> None:
-        raise UntrainableError(_IN_PLACE)
+    def _await(self, number: int, args: Any, results: Any) -> None:
+        """Look later whether the results of a call have a gradient, which `apply` gives them."""
+        if any(isinstance(value, Tensor) and value.requires_grad for value in args):
+            tensors: list[Tensor] = []
+            taken_apart(results, tensors, [])
+            self._pending.append((number, tensors))
 
 
 @contextmanager
@@ -224,7 +231,7 @@ def _computed(
     results = original(*context, *(_marked(value, marks) for value in args[len(context) :]))
     dirty, constant = ((), ()) if separate else (args[0].dirty_tensors, args[0].non_differentiable)
     if dirty:
-        raise UntrainableError(_IN_PLACE)
+        raise UntrainableError(IN_PLACE)
     marks[FUNCTION] = function_name(function)
     several = isinstance(results, tuple)
     given = [

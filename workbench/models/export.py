@@ -129,7 +129,10 @@ def _with_functions(
 ) -> tuple[str, ir.Model]:
     from workbench.models.autograd_functions import AutogradFunctions
 
-    return (functions or AutogradFunctions(opaque=False)).exported(export)
+    functions = functions or AutogradFunctions(opaque=False)
+    name, model = functions.exported(export)
+    functions.settle(model)
+    return name, model
 
 
 def _tensor(value: np.ndarray | torch.Tensor) -> torch.Tensor:

@@ -39,6 +39,8 @@ class FunctionCall(NamedTuple):
     """How many tensors it takes; its sizes follow, as tensors too."""
     results: Any
     """What it returned, with places for the tensors."""
+    detached: bool = False
+    """Whether gradients were turned off around the call."""
 
     def run(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
         """The tensors that the function returns, as part of autograd's graph.
@@ -49,10 +51,13 @@ class FunctionCall(NamedTuple):
         Raises:
             EngineError: it returns another nesting than it did in the traced call.
         """
+        import torch
+
         tensors = iter(inputs[: self.tensor_count])
         sizes = iter([int(size) for size in inputs[self.tensor_count :]])
         apply: Any = self.function.apply
-        results = apply(*put_together(self.arguments, tensors, sizes))
+        with torch.set_grad_enabled(torch.is_grad_enabled() and not self.detached):
+            results = apply(*put_together(self.arguments, tensors, sizes))
         found: list[torch.Tensor] = []
         places = taken_apart(results, found, [])
         if count(places) != count(self.results):

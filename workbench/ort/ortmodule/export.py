@@ -108,5 +108,7 @@ def export_forward(
 
 def _example(tensor: torch.Tensor, axes: Mapping[int, str]) -> torch.Tensor:
     """A tensor to export with: a batch of one would be taken for a constant."""
-    tensor = tensor.detach()
-    return torch.cat([tensor, tensor]) if 0 in axes and len(tensor) == 1 else tensor
+    made = tensor.detach()
+    made = torch.cat([made, made]) if 0 in axes and len(made) == 1 else made
+    # Where gradients are turned off, the export looks for what they would flow to.
+    return made.requires_grad_(tensor.requires_grad)

@@ -1,0 +1,41 @@
+"""What a custom autograd function writes to while only the shapes of its results are wanted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import UntrainableError
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+IN_PLACE = (
+    "it changes an argument in place (mark_dirty), which no graph can say. Let it return a new "
+    "tensor."
+)
+
+
+class ShapeContext:
+    """What `forward` writes to in a run that only tells the shapes of its results."""
+
+    def __init__(self, args: tuple[Any, ...]) -> None:
+        import torch
+
+        self.needs_input_grad = tuple(
+            isinstance(value, torch.Tensor) and value.is_floating_point() for value in args
+        )
+
+    def save_for_backward(self, *tensors: Tensor | None) -> None:
+        self.saved_tensors = tensors
+
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Nothing is differentiated here."""
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        """What is run later says so itself."""
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Nothing is differentiated here."""
+
+    def mark_dirty(self, *_: Tensor) -> None:
+        raise UntrainableError(IN_PLACE)
