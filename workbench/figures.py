@@ -261,4 +261,4 @@ def _draw_operators(axes: Axes, profile: EngineProfile, rows: Sequence[dict[str,
         fontsize=9,
         loc="left",
     )
-    axes.set_xlabel("milliseconds in one step", fontsize=8)
+    axes.set_xlabel("milliseconds in one step; in brackets, runs of the operator", fontsize=8)
