@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 
 from benchmarks import (
+    autograd_function,
     first_point,
     import_time,
     large_model,
@@ -25,6 +26,7 @@ from benchmarks.result import Result, as_markdown
 from workbench.machine import describe_machine, machine_sentence
 
 BENCHMARKS: Mapping[str, Callable[[bool], list[Result]]] = {
+    "autograd-function": autograd_function.measure,
     "import": import_time.measure,
     "first-point": first_point.measure,
     "loop": loop_overhead.measure,
