@@ -21,6 +21,7 @@ PYTEST_ARGS ?=
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 BUNDLED := $(VENV)/.bundled
+EXTENDED := $(VENV)/.extended
 FRONT_END := extensions/widgets/build.py
 FRONT_END_SOURCES := $(shell find extensions -type f -not -path '*/node_modules/*')
 
@@ -29,7 +30,7 @@ FRONT_END_SOURCES := $(shell find extensions -type f -not -path '*/node_modules/
 help: ## list what make can do here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
-lab: $(BUNDLED) ## set up, check the machine, open JupyterLab on the tour
+lab: $(BUNDLED) $(EXTENDED) ## set up, check the machine, open JupyterLab on the tour
 	@$(BIN)/workbench doctor
 	@exec $(BIN)/jupyter lab $(AS_ROOT) $(LAB_ARGS) notebooks/00_tour.ipynb
 
@@ -40,7 +41,7 @@ test-all: TESTS :=
 test-all: check browser pytest ## the same, sweeps included
 
 .PHONY: pytest
-pytest: $(BUNDLED)
+pytest: $(BUNDLED) $(EXTENDED)
 	@echo "== Tests"
 	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && \
 	  WORKBENCH_HOME="$$home" $(BIN)/python -m pytest --nbval-lax --nbval-current-env \
@@ -68,7 +69,7 @@ browser: ## Chromium for the browser tests; Debian's package where none is found
 	       "To run them: sudo apt-get install chromium"; \
 	fi
 
-bench: $(BUNDLED) ## ratios measured side by side; wants a quiet machine
+bench: $(BUNDLED) $(EXTENDED) ## ratios measured side by side; wants a quiet machine
 	@$(BIN)/python -m benchmarks
 
 docs: $(INSTALLED) ## run every case of what trains at every shape and write docs/what-trains.md
@@ -105,4 +106,10 @@ $(INSTALLED): $(VENV)/pyvenv.cfg pyproject.toml constraints.txt hatch_build.py
 # Installing bundles the front end too; this does so again when only its sources have changed.
 $(BUNDLED): $(INSTALLED) $(FRONT_END_SOURCES)
 	@$(BIN)/python $(FRONT_END)
+	@touch $@
+
+# Without a C++ compiler this says so and set-up goes on: everything trains without the extension.
+$(EXTENDED): $(INSTALLED) $(wildcard extensions/torch_interop/*.cpp)
+	@echo "== Compiling PyTorch's kernels for ORTModule (a minute the first time)"
+	@$(BIN)/workbench build-extensions --if-possible
 	@touch $@

@@ -25,8 +25,11 @@ class FrontEndBuildHook(BuildHookInterface):  # type: ignore[type-arg]
         # Git ignores what is built, and the wheel would too.
         build_data["artifacts"].append("workbench/widgets/static/")
         if version == "standard":
-            # For `workbench doctor`; an editable install finds it in the source tree.
+            # For `workbench doctor` and `workbench build-extensions`; an editable install finds
+            # them in the source tree.
             build_data["force_include"]["constraints.txt"] = "workbench/constraints.txt"
+            sources = "extensions/torch_interop"
+            build_data["force_include"][sources] = f"workbench/{sources}"
 
 
 def load(path: Path) -> ModuleType:

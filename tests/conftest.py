@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 from pathlib import Path
 
 import pytest
 
+from workbench.build_extensions import build_extensions, find_compiler
 from workbench.data import Dataset, load_dataset
+from workbench.native_extension import native_extension
 
 
 @pytest.fixture(autouse=True)
@@ -21,3 +25,21 @@ def workbench_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def digits() -> Dataset:
     """Handwritten digits, 8 by 8 pixels, ten classes."""
     return load_dataset("digits")
+
+
+@pytest.fixture(scope="session")
+def extension_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An XDG_CACHE_HOME with the C++ extension in it: that which set-up built, or built here."""
+    found = native_extension()
+    if found.problem and find_compiler() is None:
+        if os.environ.get("CI"):
+            pytest.fail("CI has no C++ compiler, without which the extension goes untested")
+        pytest.skip("there is no C++ compiler to build the extension with: apt-get install g++")
+    cache = tmp_path_factory.mktemp("cache")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(cache))
+        if found.problem:
+            build_extensions()
+        else:
+            shutil.copytree(found.folder, native_extension().folder)
+    return cache

@@ -29,6 +29,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "loss",
         "checkpoint",
         "child",
+        "build_extensions",
+        "native_extension",
         "machine",
         "operator_timing",
         "progress",

@@ -17,9 +17,11 @@ from pathlib import Path
 import psutil
 from packaging.requirements import Requirement
 
+from workbench.build_extensions import find_compiler
 from workbench.config import default_threads
 from workbench.diagnosis import Diagnosis, Finding
 from workbench.engines import engines
+from workbench.native_extension import REBUILD, native_extension
 from workbench.run_folder import home
 
 DISTRIBUTION = "onnxruntime-training-workbench"
@@ -29,7 +31,6 @@ LEAST_MEMORY_BYTES = 2_000_000_000
 """Three workers of the samples and JupyterLab fit in this; below it a run may be ended."""
 LEAST_DISK_BYTES = 1_000_000_000
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
-COMPILERS = ("c++", "g++", "clang++")
 PROBE_TIMEOUT_S = 120.0
 
 NATIVE_PROBES = {
@@ -58,6 +59,7 @@ def doctor() -> Diagnosis:
         *_engines(),
         _front_end(),
         _compiler(),
+        _extension(),
         _browser(),
         _memory(),
         Finding("Processor cores", "ok", str(default_threads())),
@@ -185,12 +187,21 @@ def _front_end() -> Finding:
 
 
 def _compiler() -> Finding:
-    names = [name for name in (os.environ.get("CXX"), *COMPILERS) if name]
-    found = next(filter(None, map(shutil.which, names)), None)
+    found = find_compiler()
     if found:
         return Finding("C++ compiler", "ok", found, required=False)
     detail = "none; torch.compile and native extensions need one"
     return Finding("C++ compiler", "failed", detail, "apt-get install g++", required=False)
+
+
+def _extension() -> Finding:
+    subject = "PyTorch's kernels in ORTModule"
+    extension = native_extension()
+    if not extension.problem:
+        return Finding(subject, "ok", str(extension.library), required=False)
+    detail, _, _ = extension.problem.partition(" To ")
+    remedy = REBUILD if find_compiler() else f"apt-get install g++ && {REBUILD}"
+    return Finding(subject, "note", f"{detail} It trains without, slower", remedy, required=False)
 
 
 def _browser() -> Finding:

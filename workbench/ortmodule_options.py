@@ -100,6 +100,12 @@ class ORTModuleOptions(BaseModel):
         description="The exact GELU is replaced by its tanh approximation, which is faster and "
         "differs by up to 5e-4.",
     )
+    pytorch_kernels: bool = Field(
+        default=True,
+        title="PyTorch's kernels",
+        description="Where they are faster than ONNX Runtime's, such as for convolution, the graph "
+        "calls them, once `workbench build-extensions` has made that possible.",
+    )
     threads: int | None = Field(
         default=None,
         ge=1,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import typer
 
 from workbench.cli.check import check
+from workbench.cli.extensions import build_extensions
 from workbench.cli.machine import doctor, lab
 from workbench.cli.models import artifacts, models
 from workbench.cli.profile import profile
@@ -18,5 +19,17 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for command in (doctor, models, check, artifacts, train, compare, profile, runs, export, lab):
+for command in (
+    doctor,
+    build_extensions,
+    models,
+    check,
+    artifacts,
+    train,
+    compare,
+    profile,
+    runs,
+    export,
+    lab,
+):
     app.command()(command)

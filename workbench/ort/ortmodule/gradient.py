@@ -10,10 +10,12 @@ from workbench.errors import UntrainableError
 from workbench.models.node_marks import uses_running_statistics
 from workbench.ort.gelu_approximation import approximate_gelu
 from workbench.ort.gradient import parameters_as_inputs
+from workbench.ort.ortmodule.aten import Kernels, use_pytorch_kernels
 from workbench.ort.ortmodule.graph_options import (
     Differentiated,
     gelu_report,
     graph_report,
+    kernels_report,
     native_gradient,
     options_in_the_way,
 )
@@ -61,6 +63,8 @@ class GradientGraph(NamedTuple):
     """What came of those that are about the graph."""
     saved_graphs: SavedGraphs
     """Takes the optimized graph too."""
+    kernels: Kernels
+    """Whose kernels run the operators for which there is a choice."""
 
 
 def build_gradient(
@@ -130,7 +134,7 @@ def build_gradient(
     of_parameters = dict(
         zip(info.initializer_names_to_train, info.initializer_grad_names_to_train, strict=True)
     )
-    completed = _complete(built, hidden, model.graph.output, updates)
+    completed, kernels = _complete(built, hidden, model.graph.output, updates, options)
     saved_graphs.save("gradient", completed)
     return GradientGraph(
         model=completed,
@@ -146,8 +150,14 @@ def build_gradient(
         given_nodes=given_nodes,
         trainable_ops=Counter(node.op_type for node in model.graph.node),
         options=options,
-        options_report=(*report_of_options, gelu_report(options, gelus), saved_graphs.report),
+        options_report=(
+            *report_of_options,
+            gelu_report(options, gelus),
+            kernels_report(options, kernels.replaced, kernels.why_not),
+            saved_graphs.report,
+        ),
         saved_graphs=saved_graphs,
+        kernels=kernels,
     )
 
 
@@ -156,8 +166,11 @@ def _complete(
     hidden: HiddenNodes,
     results: Iterable[onnx.ValueInfoProto],
     updates: Iterable[str],
-) -> bytes:
+    options: ORTModuleOptions,
+) -> tuple[bytes, Kernels]:
     """Reveal what was hidden, keep results, and let buffers' new values leave the forward pass.
+
+    Then choose whose kernels run it.
 
     The forward pass gives out what the YieldOp reads. Afterwards the builder's graph has no more
     use for a result than the backward pass has, so its memory would be given to other values while
@@ -182,9 +195,14 @@ def _complete(
     yield_op.attribute.extend(others)
     if given:
         yield_op.attribute.append(make_attribute("non_differentiable_outputs", given))
+    kernels = use_pytorch_kernels(
+        proto,
+        wanted=options.pytorch_kernels,
+        # What is to be computed again is looked for by the operators of the forward pass.
+        keep_forward=bool(options.memory_optimizer_level or options.recompute_config),
+    )
     rewrite_relu_gradient(graph)
-    completed: bytes = proto.SerializeToString()
-    return completed
+    return proto.SerializeToString(), kernels
 
 
 def _give_outputs_names_of_their_own(graph: onnx.GraphProto) -> None:

@@ -16,10 +16,6 @@ NO_PADDING_ELIMINATION = (
     "length, cut to the longest, spare as much"
 )
 
-NO_LABEL_SPARSITY = (
-    "ONNX Runtime learns of ignored labels from a PythonOp, which its builds for the CPU lack; "
-    "choose the labelled positions in the module, before its last layer"
-)
 _GRAPH_OPTIONS = (
     "recompute_config",
     "memory_optimizer_level",
@@ -107,11 +103,6 @@ def graph_report(
             yield OptionReport(name, "not available here", NO_PADDING_ELIMINATION)
         else:
             yield OptionReport(name, "off")
-        name = "label_sparsity"
-        if options.label_sparsity:
-            yield OptionReport(name, "not available here", NO_LABEL_SPARSITY)
-        else:
-            yield OptionReport(name, "off")
         yield from _cast_report(model, options, changed_by)
 
     return tuple(report())
@@ -146,6 +137,16 @@ def _cast_report(
     yield OptionReport("cast_propagation_allow", state if allowed else "off", allowed)
 
 
+def label_report(options: ORTModuleOptions, rewritten: int) -> OptionReport:
+    """What came of `label_sparsity`, which has rewritten so many losses."""
+    if not options.label_sparsity:
+        return OptionReport("label_sparsity", "off")
+    if rewritten:
+        return OptionReport("label_sparsity", "on", f"in {rewritten} loss of the graph")
+    reason = "the graph has no loss that ignores labels and whose logits nothing else reads"
+    return OptionReport("label_sparsity", "on", reason)
+
+
 def gelu_report(options: ORTModuleOptions, replaced: int) -> OptionReport:
     """What came of `gelu_approximation`, which has replaced so many nodes."""
     if not options.gelu_approximation:
@@ -170,3 +171,13 @@ def _computes_in_half(model: onnx.ModelProto) -> bool:
         if node.op_type == "Cast"
         for attribute in node.attribute
     )
+
+
+def kernels_report(options: ORTModuleOptions, replaced: int, why_not: str) -> OptionReport:
+    """What came of `pytorch_kernels`: so many nodes, or why none can be."""
+    name = "pytorch_kernels"
+    if not options.pytorch_kernels:
+        return OptionReport(name, "off")
+    if why_not:
+        return OptionReport(name, "not available here", why_not)
+    return OptionReport(name, "on", f"they run {replaced} nodes")

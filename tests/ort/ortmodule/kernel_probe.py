@@ -1,0 +1,271 @@
+"""Gradients by PyTorch's kernels in ORTModule beside PyTorch's own; writes down what differs.
+
+python -m tests.ort.ortmodule.kernel_probe RESULT_JSON
+"""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import json
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from tests.ort.ortmodule.kernel_cases import CASES, GROUPS, group_of
+from workbench import ORTModule
+from workbench.errors import WorkbenchError
+from workbench.ort.ortmodule.aten import Kernels
+from workbench.ort.ortmodule.aten.graph import Graph
+from workbench.ort.ortmodule.session import TrainingSession
+
+Answer = dict[str, Any]
+BATCHES = (3, 5)
+loaded: list[TrainingSession] = []
+
+
+def note_sessions() -> None:
+    """Keep every session that is loaded: it knows the graph."""
+    load = TrainingSession.__init__
+
+    def noted(session: TrainingSession, *args: Any, **kwargs: Any) -> None:
+        load(session, *args, **kwargs)
+        loaded.append(session)
+
+    TrainingSession.__init__ = noted  # type: ignore[method-assign]
+
+
+def kernels() -> Kernels:
+    return loaded[-1].graph.kernels
+
+
+class Together(nn.Module):
+    """Several modules, each with an input and a result of its own: one graph holds them all."""
+
+    def __init__(self, names: list[str]) -> None:
+        super().__init__()
+        self.parts = nn.ModuleList([CASES[name].build() for name in names])
+
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, ...]:
+        return tuple([part(x) for part, x in zip(self.parts, inputs, strict=True)])
+
+
+def gradients(module: nn.Module, names: list[str], batch: int) -> list[dict[str, Tensor]]:
+    """For each case its result and the gradients of its input and its trained parameters."""
+    module.zero_grad()
+    inputs = [CASES[name].input(batch) for name in names]
+    leaves = [
+        x.requires_grad_() if x.is_floating_point() and "first layer" not in name else x
+        for name, x in zip(names, inputs, strict=True)
+    ]
+    results = module(*leaves)
+    losses = [
+        (result * torch.linspace(0.5, 1.5, result.numel()).reshape(result.shape)).square().mean()
+        for result in results
+    ]
+    torch.stack(losses).sum().backward()
+    found = []
+    for index, (leaf, result) in enumerate(zip(leaves, results, strict=True)):
+        tensors = {"result": result.detach()}
+        if leaf.grad is not None:
+            tensors["input"] = leaf.grad
+        for name, parameter in module.named_parameters():
+            if name.startswith(f"parts.{index}.") and parameter.grad is not None:
+                tensors[name] = parameter.grad.clone()
+        found.append(tensors)
+    return found
+
+
+def largest(plain: dict[str, Tensor], ours: dict[str, Tensor]) -> float:
+    """Relative to the largest number of each tensor, which counts as a tenth of all's at least."""
+    assert plain.keys() == ours.keys(), (list(plain), list(ours))
+    # The gradient of a factor before a normalization is zero but for rounding.
+    floor = 0.1 * max(float(value.abs().max()) for value in plain.values())
+    return max(
+        float((plain[name] - ours[name]).abs().max()) / max(float(plain[name].abs().max()), floor)
+        for name in plain
+    )
+
+
+def compare(names: list[str]) -> Answer:
+    """The largest difference of each case, and whose kernels ran which operators, on and off."""
+    torch.manual_seed(0)
+    plain = Together(names)
+    answer: Answer = {"differences": {}, "chosen": {}, "why_not": {}}
+    for wanted in (True, False):
+        wrapped = ORTModule(copy.deepcopy(plain), options={"pytorch_kernels": wanted})
+        worst = dict.fromkeys(names, 0.0)
+        for batch in BATCHES:
+            pairs = zip(
+                names,
+                gradients(plain, names, batch),
+                gradients(wrapped, names, batch),
+                strict=True,
+            )
+            for name, theirs, ours in pairs:
+                worst[name] = max(worst[name], largest(theirs, ours))
+        [report] = [each for each in wrapped.options_report if each.option == "pytorch_kernels"]
+        switch = "on" if wanted else "off"
+        answer["differences"][switch] = worst
+        answer["chosen"][switch] = kernels().chosen
+        answer["why_not"][switch] = kernels().why_not
+        answer[switch] = report._asdict()
+    return answer
+
+
+def dropout() -> Answer:
+    """What stays is scaled; the gradient goes through what stayed; the seed decides."""
+    drawn = []
+    answer: Answer = {}
+    for seed in (3, 3, 4):
+        torch.manual_seed(seed)
+        wrapped = ORTModule(nn.Sequential(nn.Linear(4, 999), nn.Dropout(0.25)))
+        with torch.no_grad():
+            wrapped.get_parameter("0.bias").fill_(1)
+            wrapped.get_parameter("0.weight").fill_(0)
+        results = [wrapped(torch.zeros(7, 4)) for _ in range(2)]
+        drawn.append([result.detach() for result in results])
+        results[0].sum().backward()
+        bias = wrapped.get_parameter("0.bias").grad
+        answer["gradient"] = float((bias - results[0].detach().sum(0)).abs().max())
+    (one, two), again, other = drawn
+    torch.manual_seed(0)
+    twice = Twice()
+    pair = ORTModule(twice)(torch.ones(9, 100))
+    answer |= {
+        "chosen": kernels().chosen,
+        "kept": float((one != 0).float().mean()),
+        "scaled": sorted({round(value, 4) for value in one.unique().tolist()}),
+        "anew": float((one != two).float().mean()),
+        "alike": all(torch.equal(a, b) for a, b in zip((one, two), again, strict=True)),
+        "other_seed": float((one != other[0]).float().mean()),
+        "two_of_one_input": float((pair[0] != pair[1]).float().mean()),
+    }
+    return answer
+
+
+class Twice(nn.Module):
+    """Two dropouts of one value, which must not be taken for one."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(()))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        scaled = x * self.scale
+        return nn.functional.dropout(scaled, 0.5), nn.functional.dropout(scaled, 0.5)
+
+
+def modes() -> Answer:
+    """Autocast, grad mode and PyTorch's function modes around a step do not reach the kernels."""
+    torch.manual_seed(0)
+    plain = nn.Sequential(nn.Conv2d(8, 16, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten())
+    wrapped = ORTModule(copy.deepcopy(plain))
+    x = torch.randn(3, 8, 16, 16)
+    wrapped(x)
+    seen: list[str] = []
+
+    class Watch(torch.utils._python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None):  # type: ignore[no-untyped-def]
+            seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    with Watch():
+        result = wrapped(x)
+    return {
+        "difference": float((plain(x) - result).detach().abs().max()),
+        "seen": [name for name in seen if "convolution" in name],
+        "inference": str(result.is_inference()),
+    }
+
+
+def refusals() -> Answer:
+    """What comes of a kernel that fails: the error of the node, and the process lives on."""
+    from onnx import TensorProto, helper
+
+    from workbench.ort.native import native
+    from workbench.ort.ortmodule.aten.executor import why_not_loaded
+
+    why_not = why_not_loaded()
+    c = native()
+    info = helper.make_tensor_value_info
+    proto = helper.make_graph([], "g", [info("x", TensorProto.FLOAT, [2, 3])], [])
+    proto.output.append(info("y", TensorProto.FLOAT, None))
+    graph = Graph(proto)
+    first = helper.make_node("Identity", ["x"], ["y"], "node")
+    answer: Answer = {"why_not": why_not}
+    for operator in ("aten::mm", "aten::nothing_like_it", "workbench_kernels::dropout"):
+        numbers = {"aten::mm": ["x"], "workbench_kernels::dropout": [graph.real(1.5)]}
+        inputs = ["x", *numbers.get(operator, [])]
+        del proto.node[:]
+        proto.node.append(graph.kernel(operator, inputs, first, ["y"]))
+        domains = [helper.make_opsetid("", 17), helper.make_opsetid("org.pytorch.aten", 1)]
+        model = helper.make_model(proto, opset_imports=domains, ir_version=8)
+        options = c.SessionOptions()
+        options.log_severity_level = 4
+        try:
+            session = c.InferenceSession(options, model.SerializeToString(), False, False)
+            session.initialize_session(["CPUExecutionProvider"], [{}], set())
+            session.run(["y"], {"x": torch.ones(2, 3).numpy()}, None)
+            answer[operator] = "nothing was raised"
+        except Exception as error:
+            answer[operator] = str(error)
+    return answer
+
+
+def recomputation() -> Answer:
+    """Where activations are computed again, the forward pass keeps ONNX Runtime's operators."""
+    torch.manual_seed(0)
+    plain = nn.Sequential(nn.Linear(64, 64), nn.GELU(), nn.Dropout(0.5), nn.Linear(64, 64))
+    x = torch.randn(2, 200, 64)
+    try:
+        ORTModule(plain, options={"recompute_config": "Gelu+:1:-1"})(x).sum().backward()
+    except WorkbenchError as error:
+        return {"error": str(error)}
+    return {"chosen": kernels().chosen}
+
+
+def threads() -> Answer:
+    """Dropout masks with one thread and with two; an odd number of elements over the grain."""
+    before = torch.get_num_threads()
+    masks = []
+    for count in (1, 2):
+        torch.set_num_threads(count)
+        torch.manual_seed(5)
+        wrapped = ORTModule(nn.Sequential(nn.Linear(1, 33333), nn.Dropout(0.5)))
+        result = wrapped(torch.ones(3, 1)).detach()
+        masks.append(hashlib.sha256((result != 0).numpy().tobytes()).hexdigest())
+    torch.set_num_threads(before)
+    return {"masks": masks}
+
+
+PARTS: dict[str, Callable[[], Answer]] = {
+    "threads": threads,
+    "dropout": dropout,
+    "modes": modes,
+    "refusals": refusals,
+    "recomputation": recomputation,
+}
+
+
+def main() -> None:
+    path = Path(sys.argv[1])
+    torch.set_num_threads(int(sys.argv[2]))
+    note_sessions()
+    warnings.filterwarnings("ignore", message="Using padding='same' with even kernel")
+    answers: Answer = {}
+    for group in GROUPS:
+        answers[group] = compare([name for name in CASES if group_of(name) == group])
+        path.write_text(json.dumps(answers))
+    for name, part in PARTS.items():
+        answers[name] = part()
+        path.write_text(json.dumps(answers))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,185 @@
+"""ORTModule with PyTorch's kernels in its graph: gradients, what is replaced, what fails.
+
+All of it runs once in a process of its own (kernel_probe.py); the tests read what came out.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.ort.ortmodule.kernel_cases import CASES, GROUPS, group_of
+from workbench.ort.ortmodule.aten.choices import CHOICES
+
+Answer = dict[str, Any]
+ROOT = Path(__file__).parents[3]
+
+
+def probe(cache: Path, result: Path, threads: int) -> Answer:
+    """Everything that the probe wrote before it ended, and how it ended."""
+    done = subprocess.run(
+        [
+            *(sys.executable, "-W", "error", "-m", "tests.ort.ortmodule.kernel_probe"),
+            *(result, str(threads)),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+        env={**os.environ, "OMP_NUM_THREADS": str(threads), "XDG_CACHE_HOME": str(cache)},
+    )
+    found = json.loads(result.read_text()) if result.exists() else {}
+    return {"exit": f"ended with {done.returncode}:\n{done.stderr[-4000:]}", **found}
+
+
+@pytest.fixture(scope="module")
+def answers(extension_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    return probe(extension_cache, tmp_path_factory.mktemp("kernels") / "answers.json", threads=1)
+
+
+def of(answers: Answer, name: str) -> Answer:
+    assert name in answers, f"the probe got no further: {answers['exit']}"
+    answer: Answer = answers[name]
+    return answer
+
+
+@pytest.mark.parametrize("switch", ["on", "off"])
+@pytest.mark.parametrize("name", list(CASES))
+def test_results_and_gradients_are_pytorchs(name: str, switch: str, answers: Answer) -> None:
+    difference = of(answers, group_of(name))["differences"][switch][name]
+    assert difference <= 1e-5, f"largest difference {difference}"
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_each_operator_has_the_kernel_that_it_should(group: str, answers: Answer) -> None:
+    replaced: Counter[str] = Counter()
+    kept: Counter[str] = Counter()
+    for name, case in CASES.items():
+        if group_of(name) == group:
+            replaced.update(case.replaced)
+            kept.update(case.kept)
+    answer = of(answers, group)
+    chosen = answer["chosen"]["on"]
+    assert {op: counts.get("PyTorch", 0) for op, counts in chosen.items()} == {
+        op: replaced[op] for op in replaced | kept
+    }
+    assert {op: counts.get("ONNX Runtime", 0) for op, counts in chosen.items()} == {
+        op: kept[op] for op in replaced | kept
+    }
+    assert answer["on"]["state"] == "on"
+    assert answer["on"]["reason"] == f"they run {replaced.total()} nodes"
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_switched_off_none_is_used(group: str, answers: Answer) -> None:
+    answer = of(answers, group)
+    assert all(list(counts) == ["ONNX Runtime"] for counts in answer["chosen"]["off"].values())
+    assert answer["off"]["state"] == "off"
+
+
+def test_every_choice_is_tested(answers: Answer) -> None:
+    tested = {op for case in CASES.values() for op in case.replaced}
+    tested |= {op for op, counts in of(answers, "dropout")["chosen"].items() if "PyTorch" in counts}
+    assert tested == set(CHOICES)
+
+
+def test_dropout_scales_what_stays_and_follows_the_seed(answers: Answer) -> None:
+    answer = of(answers, "dropout")
+    assert answer["chosen"] == {"Dropout": {"PyTorch": 2}, "DropoutGrad": {"PyTorch": 2}}
+    assert answer["kept"] == pytest.approx(0.75, abs=0.03)
+    assert answer["scaled"] == [0.0, 1.3333]
+    assert answer["gradient"] == 0, "the gradient did not go through what stayed"
+    assert answer["anew"] > 0.2, "two steps drew the same mask"
+    assert answer["alike"], "one seed drew two masks"
+    assert answer["other_seed"] > 0.2, "two seeds drew one mask"
+    assert answer["two_of_one_input"] > 0.4, "two dropouts of one value drew the same mask"
+
+
+def test_dropout_draws_the_same_with_any_number_of_threads(answers: Answer) -> None:
+    one, many = of(answers, "threads")["masks"]
+    assert one == many
+
+
+def test_pytorchs_modes_do_not_reach_the_kernels(answers: Answer) -> None:
+    answer = of(answers, "modes")
+    assert answer["difference"] <= 1e-5
+    assert answer["seen"] == [], "a kernel called a Python mode from within ONNX Runtime"
+
+
+@pytest.mark.parametrize(
+    ("operator", "words"),
+    [
+        ("aten::mm", "PyTorch's kernel aten::mm: mat1 and mat2 shapes cannot be multiplied"),
+        ("aten::nothing_like_it", "Could not find schema for aten::nothing_like_it"),
+        ("workbench_kernels::dropout", "a probability from 0 to below 1"),
+    ],
+)
+def test_a_kernel_that_fails_is_an_error(operator: str, words: str, answers: Answer) -> None:
+    message = of(answers, "refusals")[operator]
+    assert words in message
+    assert "frame #" not in message, "a stack of C++ frames tells people nothing"
+
+
+def test_what_is_computed_again_keeps_its_operators(answers: Answer) -> None:
+    chosen = of(answers, "recomputation")["chosen"]
+    assert chosen["Gelu"] == {"ONNX Runtime": 1}
+    assert chosen["GeluGrad"] == {"PyTorch": 1}
+
+
+def test_the_probe_ends_well(answers: Answer) -> None:
+    assert answers["exit"].startswith("ended with 0:"), answers["exit"]
+
+
+def test_without_the_extension_everything_trains(tmp_path: Path) -> None:
+    """In an empty cache, and with what killed a process that loaded it: half a library."""
+    script = """
+import json, torch
+from torch import nn
+from workbench import ORTModule
+from workbench.native_extension import RECORD, native_extension
+module = ORTModule(nn.Sequential(nn.Conv2d(8, 16, 3), nn.ReLU()))
+module(torch.randn(2, 8, 16, 16)).sum().backward()
+report = {each.option: each for each in module.options_report}["pytorch_kernels"]
+print(json.dumps([report.state, report.reason]))
+"""
+    reasons = []
+    for content in (None, b"\x7fELF half a library"):
+        cache = tmp_path / ("empty" if content is None else "torn")
+        environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "OMP_NUM_THREADS": "1"}
+        if content is not None:
+            torn = _torn(cache, content)
+            assert torn.exists()
+        done = subprocess.run(
+            [sys.executable, "-c", script],
+            capture_output=True,
+            text=True,
+            check=True,
+            cwd=ROOT,
+            env=environment,
+        )
+        state, reason = json.loads(done.stdout)
+        assert state == "not available here"
+        reasons.append(reason)
+    assert "not built" in reasons[0]
+    assert "is not as it was built" in reasons[1]
+    assert all(reason.endswith("workbench build-extensions") for reason in reasons)
+
+
+def _torn(cache: Path, content: bytes) -> Path:
+    """A library in `cache` of which the record says something else."""
+    from workbench.native_extension import RECORD, native_extension
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_CACHE_HOME", str(cache))
+        extension = native_extension()
+    extension.folder.mkdir(parents=True)
+    extension.library.write_bytes(content)
+    (extension.folder / RECORD).write_text(json.dumps({"sha256": "0" * 64}), encoding="utf-8")
+    return extension.library

@@ -1,0 +1,58 @@
+"""`workbench build-extensions`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from workbench.cli import options as opt
+from workbench.cli.output import print_json, stderr
+
+
+def build_extensions(
+    force: Annotated[bool, typer.Option("--force", help="Compile again.")] = False,
+    if_possible: Annotated[
+        bool,
+        typer.Option(
+            "--if-possible", help="Where it cannot be built, say why and end well all the same."
+        ),
+    ] = False,
+    json: opt.JsonOption = False,
+) -> None:
+    """Compile what lets ORTModule call PyTorch's kernels where they are faster; once, a minute.
+
+    It is kept in the user's cache. ORTModule trains without it too.
+    """
+    from workbench.build_extensions import build_extensions
+    from workbench.errors import EngineError
+
+    with Progress(
+        TextColumn("{task.description}"),
+        BarColumn(bar_width=24),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        console=stderr,
+        transient=True,
+    ) as progress:
+        task = progress.add_task("Looking for the compiler", total=None)
+
+        def show(done: int, steps: int, what: str) -> None:
+            progress.update(task, completed=done, total=steps, description=what)
+
+        try:
+            built = build_extensions(force=force, report=show)
+        except EngineError as error:
+            if not if_possible:
+                raise
+            progress.stop()
+            stderr.print(f"ORTModule goes without PyTorch's kernels. {error}", markup=False)
+            return
+    found = {"library": built.extension.library, "seconds": round(built.seconds, 1)}
+    if json:
+        print_json(found)
+    elif built.seconds:
+        print(f"Built in {built.seconds:.0f} s: {built.extension.library}")
+    else:
+        print(f"Built already: {built.extension.library}")

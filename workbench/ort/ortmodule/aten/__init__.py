@@ -1,0 +1,15 @@
+"""PyTorch's CPU kernels in the graphs that ONNX Runtime runs, where they are the faster ones.
+
+    choices ── what is replaced, by what, measured how ──┐
+    executor ── the compiled library, if it was built ───┼──▶ replacement ──▶ a gradient graph
+    convolution, pooling, activations, ... ── how ───────┘
+
+A replaced node is an `org.pytorch.aten::ATen`, which ONNX Runtime runs through the library that
+`workbench build-extensions` compiles from extensions/torch_interop. Without it nothing is replaced.
+"""
+
+from __future__ import annotations
+
+from workbench.ort.ortmodule.aten.replacement import Kernels, use_pytorch_kernels
+
+__all__ = ["Kernels", "use_pytorch_kernels"]

@@ -1,0 +1,78 @@
+"""Which operators PyTorch's kernels run, and what was measured of them.
+
+`python -m benchmarks aten-kernels` measures every row again and prints the table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from workbench.ort.ortmodule.aten.activations import (
+    fast_gelu_gradient,
+    gelu,
+    gelu_gradient,
+    relu_gradient,
+    softmax_gradient,
+)
+from workbench.ort.ortmodule.aten.convolution import convolution, convolution_gradient
+from workbench.ort.ortmodule.aten.dropout import dropout, dropout_gradient
+from workbench.ort.ortmodule.aten.gathering import gather_gradient
+from workbench.ort.ortmodule.aten.graph import Graph
+from workbench.ort.ortmodule.aten.normalization import layer_norm_gradient
+from workbench.ort.ortmodule.aten.pooling import max_pool_gradient
+
+if TYPE_CHECKING:
+    import onnx
+
+Replace = Callable[["onnx.NodeProto", Graph], "list[onnx.NodeProto] | None"]
+
+
+class Choice(NamedTuple):
+    """What takes the place of an operator of ONNX Runtime's."""
+
+    kernel: str
+    """The kernel, and under which conditions."""
+    ratio: float
+    """Its time over that of ONNX Runtime's: median over the shapes of the benchmark."""
+    replace: Replace
+    """The nodes in the place of one; None where the conditions are not met."""
+    in_forward: bool = False
+    """Whether it belongs to the forward pass."""
+
+
+CHOICES: Mapping[str, Choice] = MappingProxyType(
+    {
+        "Conv": Choice(
+            "aten::convolution; not 1 x 1, from 100,000 multiplications a sample",
+            0.6,
+            convolution,
+            in_forward=True,
+        ),
+        "ConvGrad": Choice(
+            "aten::convolution_backward; not 1 x 1, from 100,000 multiplications a sample",
+            0.6,
+            convolution_gradient,
+        ),
+        "MaxPoolGrad": Choice(
+            "of our own, from the maxima themselves; one or two axes", 0.3, max_pool_gradient
+        ),
+        "ReluGrad": Choice("aten::threshold_backward", 0.5, relu_gradient),
+        "Gelu": Choice("aten::gelu; from 8,192 elements a sample", 0.4, gelu, in_forward=True),
+        "GeluGrad": Choice(
+            "aten::gelu_backward; from 8,192 elements a sample", 0.25, gelu_gradient
+        ),
+        "FastGeluGrad": Choice("aten::gelu_backward, tanh", 0.15, fast_gelu_gradient),
+        "SoftmaxGrad_13": Choice(
+            "aten::_softmax_backward_data; from 8,192 elements a sample", 0.4, softmax_gradient
+        ),
+        "LayerNormalizationGrad": Choice(
+            "aten::native_layer_norm_backward", 0.3, layer_norm_gradient
+        ),
+        "Dropout": Choice("of our own", 0.15, dropout, in_forward=True),
+        "DropoutGrad": Choice("of our own", 0.15, dropout_gradient),
+        "GatherGrad": Choice("of our own", 0.2, gather_gradient),
+    }
+)
+"""Operator -> what runs in its place."""

@@ -1,0 +1,65 @@
+"""Puts PyTorch's kernels in the place of nodes of a gradient graph."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from workbench.ort.ortmodule.aten.choices import CHOICES
+from workbench.ort.ortmodule.aten.executor import why_not_loaded
+from workbench.ort.ortmodule.aten.graph import DOMAIN, Graph
+
+if TYPE_CHECKING:
+    import onnx
+
+PYTORCH, ONNX_RUNTIME = "PyTorch", "ONNX Runtime"
+
+
+class Kernels(NamedTuple):
+    """Whose kernels run the operators of a graph for which there is a choice."""
+
+    chosen: dict[str, dict[str, int]]
+    """Operator -> {"PyTorch": nodes, "ONNX Runtime": nodes}, those of no node left out."""
+    why_not: str = ""
+    """Why PyTorch's are not used at all, and what to do; empty where they are."""
+
+    @property
+    def replaced(self) -> int:
+        """How many nodes PyTorch's kernels run."""
+        return sum(counts.get(PYTORCH, 0) for counts in self.chosen.values())
+
+
+def use_pytorch_kernels(
+    model: onnx.ModelProto, *, wanted: bool = True, keep_forward: bool = False
+) -> Kernels:
+    """Replace the nodes of `model`, a graph of both passes, for which that is faster, in place.
+
+    Args:
+        model: as the gradient builder gives it; ONNX Runtime has not optimized it yet.
+        wanted: False: nothing is replaced.
+        keep_forward: leave the forward pass as it is, for what looks for its operators there.
+
+    Returns:
+        What was chosen for each operator.
+    """
+    why_not = why_not_loaded() if wanted else "they are switched off"
+    graph = Graph(model.graph)
+    chosen: dict[str, dict[str, int]] = {}
+    nodes: list[onnx.NodeProto] = []
+    for node in model.graph.node:
+        choice = CHOICES.get(node.op_type)
+        if choice is None:
+            nodes.append(node)
+            continue
+        made = None
+        if not why_not and not (keep_forward and choice.in_forward):
+            made = choice.replace(node, graph)
+        nodes += [node] if made is None else made
+        whose = ONNX_RUNTIME if made is None else PYTORCH
+        counts = chosen.setdefault(node.op_type, {})
+        counts[whose] = counts.get(whose, 0) + 1
+    if any(counts.get(PYTORCH) for counts in chosen.values()):
+        del model.graph.node[:]
+        model.graph.node.extend(nodes)
+        if not any(entry.domain == DOMAIN for entry in model.opset_import):
+            model.opset_import.add(domain=DOMAIN, version=1)
+    return Kernels(chosen, why_not)
