@@ -99,7 +99,7 @@ def compare(
 
     chosen = [name.strip() for name in (engines or "").split(",") if name.strip()]
     settings = opt.given(
-        engines=chosen or None,
+        engines=None if engines is None else chosen,
         steps=steps,
         batch_size=batch_size,
         learning_rate=learning_rate,
