@@ -17,6 +17,7 @@ from workbench.models.dynamic_axes import BATCH, DynamicAxes
 from workbench.models.exported_graph import EXPORTER, LAYER, MAX_IR_VERSION, finish
 from workbench.models.exported_module import Signature, exported_module
 from workbench.models.modes import export_modes, refuse_what_onnx_cannot_say
+from workbench.models.user_line import failing_line
 
 if TYPE_CHECKING:
     import onnx
@@ -52,6 +53,7 @@ def export_onnx(
     exporters: Sequence[str] = tuple(EXPORTERS),
     functions: AutogradFunctions | None = None,
     state_file: StateFile | None = None,
+    source_lines: bool = False,
 ) -> onnx.ModelProto:
     """Export `module` with a dynamic first axis named "batch".
 
@@ -80,9 +82,11 @@ def export_onnx(
             they are computed in the graph and, if `training`, marked, for it has no backward of
             theirs.
         state_file: takes the parameters, to which the graph then points; None: they are in it.
+        source_lines: note with each node the line of the user's code that it came from.
 
     Raises:
-        ModelError: torch cannot export the module; the message holds torch's first line.
+        ModelError: torch cannot export the module; the message holds torch's first line and, where
+            it is known, that of the module.
         UntrainableError: `training`, and a layer trains in a way that ONNX cannot express.
     """
     import onnx_ir as ir
@@ -98,7 +102,7 @@ def export_onnx(
     with export_modes(module, training=training) as updated, _quiet():
         export = partial(_exported, module, signature, exporters)
         name, model = _with_functions(export, functions) if training else export()
-        finish(model, module, name, updated)
+        finish(model, module, name, updated, source_lines=source_lines)
     if state_file is not None:
         state_file.take(model, [name for name, _ in module.named_parameters()])
     proto: onnx.ModelProto = ir.to_proto(model)
@@ -175,8 +179,10 @@ def _quiet() -> Iterator[None]:
 
 def _export_failure(module: torch.nn.Module, failures: dict[str, Exception]) -> str:
     said = " ".join(f"{name}: {_first_line(error)}" for name, error in failures.items())
+    line = next(filter(None, map(failing_line, failures.values())), None)
+    where = f" It fails at {line}." if line else ""
     return (
-        f"torch cannot export {type(module).__name__} to ONNX. {said} "
+        f"torch cannot export {type(module).__name__} to ONNX.{where} {said} "
         f"If the module fixes its batch size or branches on the values of a tensor, rewrite that "
         f"part; `torch.export.export(module, inputs)` shows the place."
     )

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from workbench.models.buffer_updates import mark_updates
 from workbench.models.node_marks import MARKS, mark_statistics
+from workbench.models.user_line import line_of_trace
 
 if TYPE_CHECKING:
     import onnx_ir as ir
@@ -25,6 +26,9 @@ MAX_IR_VERSION = 10
 LAYER = "layer"
 """Metadata of a node: name of the module that it came from."""
 
+LINE = "line"
+"""Metadata of a node: the line of the user's code that it came from, such as "model.py:12"."""
+
 EXPORTER = "exporter"
 """Metadata of a graph: what wrote it."""
 
@@ -35,18 +39,27 @@ SCOPES = "pkg.torch.onnx.name_scopes"
 """Metadata of a node in which torch lists the modules around it."""
 
 
+TRACE = "pkg.torch.onnx.stack_trace"
+"""Metadata of a node in which torch notes the Python that called it."""
+
+
 def finish(
-    model: ir.Model, module: torch.nn.Module, exporter: str, updated: Collection[str] | None
+    model: ir.Model,
+    module: torch.nn.Module,
+    exporter: str,
+    updated: Collection[str] | None,
+    *,
+    source_lines: bool = False,
 ) -> None:
     """Give the graph of `module`, as an exporter wrote it, its final form, in place.
 
     `updated` has the names of the running means that a training step updates; None for a graph
-    that is not to be trained.
+    that is not to be trained. `source_lines`: keep the line that each node came from.
     """
     _use_own_names(model, module)
     _let_attention_drop(model)
     _fold_constants(model, kept=_state_names(module))
-    _keep_layer_names_only(model)
+    _keep_layer_names_only(model, source_lines)
     mark_updates(model, module, PREFIX)
     if updated is not None:
         mark_statistics(model, updated)
@@ -134,14 +147,16 @@ def _fold_constants(model: ir.Model, kept: set[str]) -> None:
     model.ir_version = min(model.ir_version or MAX_IR_VERSION, MAX_IR_VERSION)
 
 
-def _keep_layer_names_only(model: ir.Model) -> None:
+def _keep_layer_names_only(model: ir.Model, source_lines: bool) -> None:
     """Keep each node's layer and marks; what else the exporter notes down tells local paths."""
     import onnx_ir.passes.common as passes
 
     layers: dict[ir.Node, str] = {}
+    lines: dict[ir.Node, str | None] = {}
     marks: dict[ir.Node, dict[str, str]] = {}
     for node in model.graph:
         marks[node] = {key: node.metadata_props[key] for key in MARKS & set(node.metadata_props)}
+        lines[node] = line_of_trace(node.metadata_props.get(TRACE, "")) if source_lines else None
         scopes = ast.literal_eval(node.metadata_props.get(SCOPES, "[]"))
         # Such as ["", "model", "model.blocks.0.norm", "layer_norm"]: modules, then the function.
         if len(scopes) > 2:
@@ -157,3 +172,6 @@ def _keep_layer_names_only(model: ir.Model) -> None:
         node.metadata_props.update(marks[node])
         if layers.get(node, "model") != "model":
             node.metadata_props[LAYER] = layers[node]
+        line = lines[node]
+        if line:
+            node.metadata_props[LINE] = line

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from workbench.errors import UntrainableError
 from workbench.models.export import LAYER
+from workbench.models.exported_graph import LINE
 from workbench.models.node_marks import FUNCTION
 from workbench.trainable.gradient_path import GradientPath
 from workbench.trainable.obstacle import obstacle
@@ -126,6 +127,8 @@ def _refuse(graph: ir.Graph, path: GradientPath) -> None:
         if found is not None:
             layer = layer_of(node)
             where = f"{_label(node)} of layer {layer}" if layer else _label(node)
+            line = node.metadata_props.get(LINE)
+            where = f"{where}, {line}" if line else where
             sentences.append(f"  - {_kind(node)} ({where}): {found.reason} {found.remedy}")
     if sentences:
         count = f"{len(sentences)} node{'s' if len(sentences) > 1 else ''}"

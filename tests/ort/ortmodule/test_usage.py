@@ -1,5 +1,7 @@
 """Every way of using a module, with the plain module and with an ORTModule: the same comes out.
 
+And what an ORTModule refuses, which leaves the module as it was.
+
 All of it runs once in a process of its own (usage_probe.py); the tests read what came out.
 """
 
@@ -14,6 +16,7 @@ from typing import Any
 
 import pytest
 
+from tests.ort.ortmodule.refusal_cases import CASES as REFUSED
 from tests.ort.ortmodule.usage_cases import CASES
 
 Answer = dict[str, Any]
@@ -50,3 +53,19 @@ def test_a_use_of_ortmodule_gives_what_the_plain_module_gives(name: str, answers
     ours = [text for text in answer["warnings"] if "ORTModule" in text]
     assert len(ours) == (name in WARNED), ours
     assert WARNED.get(name, "") in "".join(ours)
+
+
+CHANGES = {
+    # These take a step before they do what is refused.
+    "changed-parameter": {"0.weight", "0.bias", "2.weight", "2.bias", "random"},
+    "backward-twice": {"random"},
+}
+
+
+@pytest.mark.parametrize("name", list(REFUSED))
+def test_what_cannot_be_is_refused_and_changes_nothing(name: str, answers: Answer) -> None:
+    answer = answers.get(f"refused:{name}", {"error": f"got no further: {answers['exit']}"})
+    assert "error" not in answer, answer["error"]
+    missing = [word for word in REFUSED[name].words if word not in answer["message"]]
+    assert not missing, f"{missing} not in: {answer['message']}"
+    assert set(answer["changed"]) <= CHANGES.get(name, {"random"})

@@ -12,13 +12,17 @@ import json
 import sys
 import traceback
 import warnings
+from collections.abc import Callable
 from fnmatch import fnmatch
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from tests.ort.ortmodule.refusal_cases import CASES as REFUSED
+from tests.ort.ortmodule.refusal_cases import Refusal
 from tests.ort.ortmodule.usage_cases import CASES, UseCase
 from workbench import ORTModule
 
@@ -43,6 +47,37 @@ def compare(case: UseCase) -> Answer:
         "pytorch_calls": dict(wrapped.pytorch_calls),
         "tolerance": case.tolerance,
     }
+
+
+def refuse(case: Refusal) -> Answer:
+    """The error, and what it changed of the module."""
+    torch.manual_seed(0)
+    module = case.build()
+    wrapped = ORTModule(module)
+    before = snapshot(module)
+    try:
+        case.act(wrapped)
+        message = "nothing was raised"
+    except Exception as error:
+        message = f"{type(error).__name__}: {error}"
+    after = snapshot(module)
+    changed = [name for name in before if before[name] != after.get(name)]
+    return {"message": message, "changed": changed + sorted(set(after) - set(before))}
+
+
+def snapshot(module: nn.Module) -> dict[str, Any]:
+    """Everything that an export might leave different, by name."""
+    found: dict[str, Any] = {"random": torch.get_rng_state().sum().item()}
+    for name, each in module.named_modules():
+        found[f"{name}:training"] = each.training
+        found[f"{name}:attributes"] = sorted(vars(each))
+        found[f"{name}:hooks"] = [
+            list(value.values()) for key, value in vars(each).items() if "hooks" in key
+        ]
+    for name, tensor in (*module.named_parameters(), *module.named_buffers()):
+        values = None if tensor.is_meta else tensor.detach().tolist()
+        found[name] = [id(tensor), tensor.requires_grad, str(values)]
+    return found
 
 
 def seeded(case: UseCase) -> nn.Module:
@@ -78,11 +113,15 @@ def main() -> None:
     pattern = sys.argv[2] if len(sys.argv) > 2 else "*"
     torch.set_num_threads(1)
     answers: Answer = {}
-    for name, case in CASES.items():
+    runs: dict[str, Callable[[], Answer]] = {
+        **{name: partial(compare, case) for name, case in CASES.items()},
+        **{f"refused:{name}": partial(refuse, case) for name, case in REFUSED.items()},
+    }
+    for name, run in runs.items():
         if not fnmatch(name, pattern):
             continue
         try:
-            answers[name] = compare(case)
+            answers[name] = run()
         except Exception:
             answers[name] = {"error": traceback.format_exc()[-4000:]}
         path.write_text(json.dumps(answers))

@@ -10,7 +10,6 @@ import numpy as np
 import torch
 from torch import nn
 
-from workbench.errors import UntrainableError
 from workbench.ort.native import native
 from workbench.ort.ortmodule.bound_state import BoundState
 from workbench.ort.ortmodule.export import ForwardGraph, export_forward
@@ -22,6 +21,7 @@ from workbench.ort.ortmodule.pieces import Pieces, PiecesState
 from workbench.ort.ortmodule.session import TrainingSession
 from workbench.ort.ortmodule.sizes import Axes
 from workbench.ort.ortmodule.structure import Structure
+from workbench.ort.ortmodule.tensor_check import check_tensors
 from workbench.ortmodule_options import DEFAULTS, ORTModuleOptions
 from workbench.trainable import fix_draws
 
@@ -97,12 +97,7 @@ def build(
         UntrainableError: the module cannot be exported or differentiated, or the arguments are
             not on the CPU.
     """
-    for tensor in tensors:
-        if tensor.device.type != "cpu":
-            raise UntrainableError(
-                f"ORTModule trains on the CPU but an argument is on {tensor.device}. "
-                "Give it tensors and a module that are on the CPU."
-            )
+    check_tensors(tensors, layout)
     started = time.perf_counter()
     exported = export_forward(module, arguments, tensors, axes)
     export_s = time.perf_counter() - started

@@ -9,8 +9,9 @@ import torch
 from torch import nn
 
 from workbench.errors import ModelError, UntrainableError
+from workbench.models import torch_exporter
 from workbench.models.autograd_functions import AutogradFunctions
-from workbench.models.export import export_onnx
+from workbench.models.export import EXPORTERS, LAYER, export_onnx
 from workbench.models.function_call import FunctionCall
 from workbench.ort.ortmodule.graph_split import has_calls
 from workbench.ort.ortmodule.sizes import Axes
@@ -97,11 +98,21 @@ def export_forward(
             training=True,
             axes=dynamic,
             functions=functions,
+            # Without an axis of any size, tracing could freeze values and nothing would show it.
+            exporters=tuple(EXPORTERS) if any(dynamic) else (torch_exporter.NAME,),
+            source_lines=True,
         )
     except UntrainableError:
         raise
     except ModelError as error:
         raise UntrainableError(f"ORTModule: {error}") from error
+    if not reports:
+        raise UntrainableError(
+            f"ORTModule: torch exports {type(module).__name__} only by its bytecode, which does not "
+            "tell what it returns. A number that it computes from values of a tensor, such as "
+            "len(torch.unique(x)), decides what runs; keep it a tensor."
+        )
+    _name_layers_as_the_module_does(model)
     calls = tuple(functions.calls) if has_calls(model) else ()
     return ForwardGraph(model, inputs, *reports[-1], calls)
 
@@ -112,3 +123,10 @@ def _example(tensor: torch.Tensor, axes: Mapping[int, str]) -> torch.Tensor:
     made = torch.cat([made, made]) if 0 in axes and len(made) == 1 else made
     # Where gradients are turned off, the export looks for what they would flow to.
     return made.requires_grad_(tensor.requires_grad)
+
+
+def _name_layers_as_the_module_does(model: onnx.ModelProto) -> None:
+    for node in model.graph.node:
+        for entry in node.metadata_props:
+            if entry.key == LAYER:
+                entry.value = entry.value.removeprefix(PREFIX)

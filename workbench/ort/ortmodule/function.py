@@ -23,6 +23,8 @@ class Program(NamedTuple):
     parameters come last, in their order."""
     not_differentiable: tuple[int, ...]
     """Indices of the results that have no gradient."""
+    read_again: tuple[int, ...] = ()
+    """Indices of the inputs and parameters that the backward pass reads where they lie."""
 
 
 class RunGraph(torch.autograd.Function):
@@ -46,7 +48,8 @@ class RunGraph(torch.autograd.Function):
             # Has autograd notice if a result that the backward pass reads is changed in place.
             ctx.save_for_backward(*[results[index] for index in session.graph.saved])
         ctx.set_materialize_grads(False)
-        ctx.under_way = (program, run, shapes)
+        again = [tensors[index] for index in program.read_again]
+        ctx.under_way = (program, run, shapes, again, sum(map(_version, again)))
         return tuple(results)
 
     @staticmethod
@@ -63,10 +66,15 @@ class RunGraph(torch.autograd.Function):
                 "ORTModule cannot differentiate twice (create_graph=True). Use the plain module "
                 "where second derivatives are needed."
             )
-        program, run, shapes = under_way
+        program, run, shapes, again, version = under_way
         session = program.session
+        if sum(map(_version, again)) != version:
+            raise EngineError(
+                "A parameter or an argument was changed in place after ORTModule's forward pass, "
+                "and its backward pass reads it. Change it after backward, or pass a clone."
+            )
         if session.graph.saved:
-            _ = ctx.saved_tensors
+            _check_results(ctx)
         given = gradients if shapes is None else _given(session.graph, gradients, shapes)
         found = session.backward(given, run)
         places = program.input_gradients
@@ -76,6 +84,23 @@ class RunGraph(torch.autograd.Function):
             *[None if place is None else found[place] for place in places],
             *of_parameters,
         )
+
+
+def _check_results(ctx: Any) -> None:
+    """Raise an EngineError where a result that the backward pass reads was changed."""
+    try:
+        _ = ctx.saved_tensors
+    except RuntimeError as error:
+        raise EngineError(
+            "A result of ORTModule was changed in place before its backward pass, which reads it. "
+            "Use an operation that makes a new tensor, such as y + 1 for y.add_(1), or change a "
+            f"clone. PyTorch says: {error}"
+        ) from error
+
+
+def _version(tensor: torch.Tensor) -> int:
+    """How often a tensor was changed in place; those of inference mode do not count that."""
+    return 0 if tensor.is_inference() else tensor._version
 
 
 def _given(

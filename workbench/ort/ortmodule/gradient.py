@@ -11,6 +11,7 @@ from workbench.models.node_marks import uses_running_statistics
 from workbench.ort.gelu_approximation import approximate_gelu
 from workbench.ort.gradient import parameters_as_inputs
 from workbench.ort.ortmodule.aten import Kernels, use_pytorch_kernels
+from workbench.ort.ortmodule.backward_reads import backward_reads
 from workbench.ort.ortmodule.graph_options import (
     Differentiated,
     gelu_report,
@@ -63,6 +64,8 @@ class GradientGraph(NamedTuple):
     """What came of those that are about the graph."""
     saved_graphs: SavedGraphs
     """Takes the optimized graph too."""
+    read_again: frozenset[str]
+    """Arguments and parameters that the backward pass reads."""
     kernels: Kernels
     """Whose kernels run the operators for which there is a choice."""
 
@@ -157,6 +160,7 @@ def build_gradient(
             saved_graphs.report,
         ),
         saved_graphs=saved_graphs,
+        read_again=backward_reads(completed, (*inputs, *trained)),
         kernels=kernels,
     )
 

@@ -14,7 +14,7 @@ from workbench.ort.ortmodule.bound_state import BoundState
 from workbench.ort.ortmodule.buffer_updates import BufferUpdates
 from workbench.ort.ortmodule.export import PREFIX
 from workbench.ort.ortmodule.function import Program
-from workbench.ort.ortmodule.gradient import build_gradient
+from workbench.ort.ortmodule.gradient import GradientGraph, build_gradient
 from workbench.ort.ortmodule.layout import Layout
 from workbench.ort.ortmodule.session import TrainingSession, plan_for
 from workbench.ort.ortmodule.session_options import is_deterministic
@@ -102,9 +102,16 @@ def load(
         len(tensors),
         tuple(places.get(name) for name in inputs),
         tuple(i for i in range(session.result_count) if i not in graph.differentiable),
+        _read_again(graph, [*inputs, *(name for name in graph.gradients if name in parameters)]),
     )
     where = {name: place for place, name in enumerate(graph.state)}
     trained = tuple(where[name] for name in graph.gradients if name in parameters)
     shapes = tuple(tuple(tensor.shape) for tensor in tensors)
     seconds = [end - start for start, end in pairwise(times)]
     return Loaded(program, state, trained, tuple(inputs), shapes, *seconds)
+
+
+def _read_again(graph: GradientGraph, names: Sequence[str]) -> tuple[int, ...]:
+    """Places among `names` of what the backward pass reads; all of them where it recomputes."""
+    recomputes = graph.options.memory_optimizer_level or graph.options.recompute_config
+    return tuple(i for i, name in enumerate(names) if recomputes or name in graph.read_again)

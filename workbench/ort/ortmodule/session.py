@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch.utils.dlpack import from_dlpack
 
-from workbench.errors import UntrainableError
+from workbench.errors import EngineError, UntrainableError
 from workbench.ort.native import native
 from workbench.ort.ortmodule.bound_state import BoundState, crossing
 from workbench.ort.ortmodule.buffer_updates import BufferUpdates
@@ -109,7 +109,10 @@ class TrainingSession:
         for value in self.state.values:
             feeds.push_back(value)
         fetches, run = self._vector(), self._partial_run()
-        self._agent.run_forward(feeds, fetches, run, None)
+        try:
+            self._agent.run_forward(feeds, fetches, run, None)
+        except Exception as error:
+            raise _failure("forward", error) from error
         outputs: list[torch.Tensor] = fetches.to_dlpacks(from_dlpack)
         return outputs, run
 
@@ -123,7 +126,10 @@ class TrainingSession:
         feeds, fetches = self._vector(), self._vector()
         for tensor in gradients:
             feeds.push_back(*crossing(tensor))
-        self._agent.run_backward(feeds, fetches, run)
+        try:
+            self._agent.run_backward(feeds, fetches, run)
+        except Exception as error:
+            raise _failure("backward", error) from error
         found: list[torch.Tensor] = fetches.to_dlpacks(from_dlpack)
         return found
 
@@ -169,4 +175,11 @@ def _agent(graph: GradientGraph, session: Any) -> Any:
         gradients,
         [device] * len(gradients),
         0,
+    )
+
+
+def _failure(what: str, error: Exception) -> EngineError:
+    return EngineError(
+        f"ONNX Runtime failed in the {what} pass: {error} The plain module, `wrapped` of the "
+        "ORTModule, may tell more of the same arguments, such as an index out of range."
     )

@@ -82,7 +82,7 @@ def flatten(value: Any, tensors: list[torch.Tensor], *, others_as_none: bool = F
         tensors.append(value)
         return LEAF
     if isinstance(value, torch.SymInt):
-        tensors.append(torch.scalar_tensor(value, dtype=torch.int64))
+        tensors.append(torch.scalar_tensor(value, dtype=torch.int64))  # type: ignore[arg-type]
         return Size()
     if value is None or isinstance(value, _CONSTANTS):
         return Constant(type(value), value)

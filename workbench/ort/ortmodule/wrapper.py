@@ -36,9 +36,10 @@ class Wrapper(nn.Module):
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """What forward is given for a call with these arguments: forward pre-hooks have run."""
         named = dict(kwargs)
-        for number, hook in list(self._forward_pre_hooks.items()):
+        hooks: dict[int, Any] = dict(self._forward_pre_hooks)
+        for number, hook in hooks.items():
             if number in self._forward_pre_hooks_with_kwargs:
-                changed: Any = hook(self, args, named)  # type: ignore[misc, call-arg]
+                changed = hook(self, args, named)
                 if changed is not None:
                     args, named = changed
                 continue
@@ -78,7 +79,7 @@ class Wrapper(nn.Module):
 
     @override
     def _apply(self, *args: Any, **kwargs: Any) -> Self:
-        self.wrapped._apply(*args, **kwargs)
+        self.wrapped._apply(*args, **kwargs)  # type: ignore[no-untyped-call]
         return self
 
     @override

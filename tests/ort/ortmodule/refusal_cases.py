@@ -1,0 +1,184 @@
+"""What an ORTModule refuses, each with the words that its error must hold.
+
+A case is given an ORTModule and does what must be refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+
+class Refusal(NamedTuple):
+    """A module, what is done with it, and what the error says."""
+
+    build: Callable[[], nn.Module]
+    act: Callable[[nn.Module], Any]
+    words: tuple[str, ...]
+
+
+class Decides(nn.Module):
+    """Has Dropout, batch normalization and a hook, so that there is something to disturb."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__()
+        self.how = how
+        self.linear, self.norm, self.drop = nn.Linear(4, 4), nn.BatchNorm1d(4), nn.Dropout(0.5)
+        self.drop.eval()
+        self.register_forward_hook(lambda *_: None)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.drop(self.norm(self.linear(x)))
+        match self.how:
+            case "value":
+                return y if y.sum().item() > 0 else -y
+            case "loop":
+                return sum((y * i for i in range(int(y.abs().max()))), y)
+            case "numpy":
+                return y + torch.from_numpy(np.tanh(y.detach().numpy()))
+            case "eigenvalues":
+                return torch.linalg.eigvalsh(y.T @ y)
+            case "fourier":
+                return torch.fft.rfft(y).abs()
+            case "count":
+                return y * len(torch.unique(y))
+            case "raises":
+                raise ValueError("the module's own words")
+            case _:
+                return {y}  # type: ignore[return-value]
+
+
+def deciding(how: str) -> Callable[[], nn.Module]:
+    return lambda: Decides(how)
+
+
+def called(module: nn.Module) -> None:
+    module(torch.randn(3, 4))
+
+
+def backward_twice(module: nn.Module) -> None:
+    loss = module(torch.randn(3, 4)).sum()
+    loss.backward(retain_graph=True)
+    loss.backward()
+
+
+def second_derivative(module: nn.Module) -> None:
+    loss = module(torch.randn(3, 4)).sum()
+    torch.autograd.grad(loss, list(module.parameters()), create_graph=True)
+
+
+def changed_result(module: nn.Module) -> None:
+    """The backward pass of tanh reads what it gave."""
+    result = module(torch.randn(3, 4))
+    result.add_(1)
+    result.sum().backward()
+
+
+def changed_parameter(module: nn.Module) -> None:
+    optimizer = torch.optim.SGD(module.parameters(), lr=0.1)
+    first, second = module(torch.randn(3, 4)).sum(), module(torch.randn(3, 4)).sum()
+    first.backward()
+    optimizer.step()
+    second.backward()
+
+
+def changed_argument(module: nn.Module) -> None:
+    x = torch.randn(3, 4)
+    loss = module(x).sum()
+    x.zero_()
+    loss.backward()
+
+
+def two_layers() -> nn.Module:
+    return nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4), nn.Tanh())
+
+
+def on_meta() -> nn.Module:
+    module = two_layers()
+    module[2] = nn.Linear(4, 4, device="meta")  # type: ignore[index]
+    return module
+
+
+def precise() -> nn.Module:
+    return two_layers().double()
+
+
+CASES: dict[str, Refusal] = {
+    "value": Refusal(
+        deciding("value"),
+        called,
+        ("UntrainableError", "refusal_cases.py:", "y.sum().item() > 0", "branches on the values"),
+    ),
+    "loop": Refusal(
+        deciding("loop"), called, ("UntrainableError", "refusal_cases.py:", "range(int(")
+    ),
+    "numpy": Refusal(deciding("numpy"), called, ("UntrainableError", "refusal_cases.py:", "numpy")),
+    "count": Refusal(deciding("count"), called, ("UntrainableError", "keep it a tensor")),
+    "not-exported": Refusal(
+        deciding("eigenvalues"),
+        called,
+        ("UntrainableError", "_linalg_eigh", "refusal_cases.py:", "torch.linalg.eigvalsh"),
+    ),
+    "not-differentiated": Refusal(
+        deciding("fourier"),
+        called,
+        ("UntrainableError", "DFT", "refusal_cases.py:", "Replace the layer"),
+    ),
+    "raises": Refusal(
+        deciding("raises"),
+        called,
+        ("UntrainableError", "refusal_cases.py:", "the module's own words"),
+    ),
+    "result": Refusal(deciding("set"), called, ("UntrainableError", "builtins.set", "Wrap")),
+    "argument": Refusal(
+        two_layers,
+        lambda module: module(np.zeros((3, 4))),
+        ("UntrainableError", "numpy.ndarray", "Wrap"),
+    ),
+    "sparse": Refusal(
+        two_layers,
+        lambda module: module(torch.randn(3, 4).to_sparse()),
+        ("UntrainableError", "tensor 1", "sparse_coo", "to_dense()"),
+    ),
+    "complex": Refusal(
+        lambda: nn.Linear(4, 4, dtype=torch.complex64),
+        lambda module: module(torch.randn(3, 4)),
+        ("UntrainableError", "'weight'", "complex64", "view_as_real"),
+    ),
+    "argument-elsewhere": Refusal(
+        two_layers,
+        lambda module: module(torch.randn(3, 4, device="meta")),
+        ("UntrainableError", "tensor 1", "meta", "on the CPU"),
+    ),
+    "parameter-elsewhere": Refusal(on_meta, called, ("UntrainableError", "'2.weight'", "meta")),
+    "float64": Refusal(
+        precise,
+        lambda module: module(torch.randn(3, 4, dtype=torch.float64)),
+        ("UntrainableError", "float64", "float32"),
+    ),
+    "no-module": Refusal(
+        two_layers,
+        lambda module: type(module)(nn.Linear),  # type: ignore[arg-type]
+        ("UntrainableError", "torch.nn.Module", "ORTModule(MyModule())"),
+    ),
+    "backward-twice": Refusal(two_layers, backward_twice, ("EngineError", "already")),
+    "second-derivative": Refusal(two_layers, second_derivative, ("EngineError", "create_graph")),
+    "changed-result": Refusal(
+        two_layers, changed_result, ("EngineError", "result", "in place", "clone")
+    ),
+    "changed-parameter": Refusal(
+        two_layers, changed_parameter, ("EngineError", "parameter", "in place")
+    ),
+    "changed-argument": Refusal(
+        two_layers, changed_argument, ("EngineError", "argument", "in place")
+    ),
+    "out-of-range": Refusal(
+        lambda: nn.Embedding(5, 3),
+        lambda module: module(torch.tensor([[7, 2]])),
+        ("EngineError", "forward", "Gather", "wrapped"),
+    ),
+}
