@@ -75,8 +75,9 @@ class GraphStatistics(_Record):
     """Operators that ONNX Runtime put in the place of several, and how many nodes of each."""
     operators: dict[str, int] = {}
     """Nodes of each operator in the graph that runs, the most frequent first."""
-    pytorch_kernels: dict[str, int] = {}
-    """Nodes of ONNX Runtime's graph that PyTorch's kernels run, by kernel."""
+    kernels: dict[str, dict[str, int]] = {}
+    """Of operators for which there is a choice, whose kernels run how many nodes: operator ->
+    {"PyTorch": nodes, "ONNX Runtime": nodes}, who runs none left out."""
     threads: int
     memory: Memory | None = None
 
@@ -198,8 +199,10 @@ def _graph_lines(graph: GraphStatistics) -> Iterator[Line]:
             yield Line(name, "; ".join(f"{r.count} {r.op}: {r.note}" for r in rewrites), 1)
     if graph.fusions:
         yield Line("fusions", _counts(graph.fusions), 1)
-    if graph.pytorch_kernels:
-        yield Line("PyTorch's kernels", _counts(graph.pytorch_kernels), 1)
+    for whose in ("PyTorch", "ONNX Runtime"):
+        nodes = {op: counts[whose] for op, counts in graph.kernels.items() if whose in counts}
+        if nodes:
+            yield Line(f"kernels of {whose}", _counts(nodes), 1)
     if graph.operators:
         yield Line("operators", _counts(graph.operators), 1)
     if graph.memory is not None:

@@ -20,13 +20,17 @@ from workbench.statistics import ByPyTorch, Statistics
 
 STEPS = 12
 
+NATIVE_KERNELS = {"pytorch_kernels": False}
+"""Whether PyTorch's kernels were built here makes no difference then."""
+
 
 @pytest.fixture(scope="module")
 def run(digits: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Run]:
     """A training by ORTModule that has ended, shared by the tests that only look."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(tmp_path_factory.mktemp("home")))
-        yield train("digits-mlp", digits, engine="ortmodule", steps=STEPS, threads=1).wait(240)
+        settings = {"threads": 1, "ortmodule": NATIVE_KERNELS}
+        yield train("digits-mlp", digits, engine="ortmodule", steps=STEPS, **settings).wait(240)
 
 
 def statistics_of(run: Run) -> Statistics:
@@ -55,7 +59,7 @@ def test_the_nodes_are_those_of_a_multilayer_perceptron(run: Run) -> None:
     assert graph.run.backward < graph.built.backward
     assert graph.fusions == {"FusedGemm": 2}
     assert graph.rewritten == ()
-    assert graph.pytorch_kernels == {}
+    assert graph.kernels == {"ReluGrad": {"ONNX Runtime": 2}}
 
 
 def test_the_memory_plan_is_that_of_the_shapes(run: Run) -> None:
@@ -87,6 +91,7 @@ def test_the_summary_holds_it_as_json_and_people_read_it(run: Run) -> None:
     statistics = statistics_of(run)
     assert run.summary["statistics"] == json.loads(statistics.model_dump_json())
     assert "6 exported → 6 rewritten to train" in repr(statistics)
+    assert "kernels of ONNX Runtime" in repr(statistics)
     assert "<th" in statistics._repr_html_()
     again = load_run(run.folder.path)
     assert again.statistics == statistics
@@ -168,7 +173,8 @@ class Quantized(nn.Module):
 
 def test_pieces_and_the_functions_between_them_are_told(digits: Dataset) -> None:
     model = load_model(Quantized(), example_inputs=(torch.zeros(4, 1, 8, 8),))
-    ended = train(model, digits, engine="ortmodule", steps=3, evaluate=False).wait(240)
+    settings = {"steps": 3, "evaluate": False, "ortmodule": NATIVE_KERNELS}
+    ended = train(model, digits, engine="ortmodule", **settings).wait(240)
     statistics = statistics_of(ended)
     first, last = statistics.graphs
     assert (first.operators["Gemm"], last.operators["Gemm"]) == (2, 3)

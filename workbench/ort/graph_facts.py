@@ -86,16 +86,15 @@ def fusions(graph: onnx.GraphProto, before: Container[str]) -> dict[str, int]:
     return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
 
 
-def pytorch_kernels(graph: onnx.GraphProto) -> dict[str, int]:
-    """The kernels of PyTorch's that the graph calls, and how many nodes call each."""
-    counted = Counter(
-        attribute.s.decode()
+def pytorch_kernels(graph: onnx.GraphProto) -> dict[str, str]:
+    """The nodes that PyTorch's kernels run, by name, and the kernel of each."""
+    return {
+        node.name: attribute.s.decode()
         for node in graph.node
         if node.op_type == ATEN
         for attribute in node.attribute
         if attribute.name == "operator"
-    )
-    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+    }
 
 
 def rewrites_of(report: Report) -> tuple[Rewrite, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -18,6 +19,8 @@ Event = dict[str, Any]
 
 _folder: ContextVar[Path | None] = ContextVar("folder", default=None)
 """For the profiles of sessions that are loaded now; None: no profiling."""
+
+_sessions = itertools.count()
 
 _KERNEL = "_kernel_time"
 _RUN = "SequentialExecutor::Execute"
@@ -66,7 +69,8 @@ def profile_where_wanted(options: Any, name: str) -> None:
     folder = _folder.get()
     if folder is not None:
         options.enable_profiling = True
-        options.profile_file_prefix = str(folder / name)
+        # ONNX Runtime adds the time in seconds, in which it may load several sessions.
+        options.profile_file_prefix = str(folder / f"{name}-{next(_sessions)}")
 
 
 def runs_of(events: Sequence[Event]) -> list[SessionRun]:

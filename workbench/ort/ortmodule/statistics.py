@@ -11,7 +11,6 @@ from workbench.ort.graph_facts import (
     both_passes,
     fusions,
     operator_counts,
-    pytorch_kernels,
     rewrites_of,
 )
 from workbench.ort.graph_memory import (
@@ -88,7 +87,7 @@ def _of_built(built: Built) -> GraphStatistics:
         rewritten=rewrites_of(graph.report),
         fusions=fusions(run, graph.trainable_ops),
         operators=operator_counts(run),
-        pytorch_kernels=pytorch_kernels(run),
+        kernels=graph.kernels.chosen,
         threads=session.threads,
         memory=_memory(built, run, axes),
     )
