@@ -10,8 +10,10 @@ from __future__ import annotations
 import copy
 import json
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import torch
@@ -32,6 +34,9 @@ from tests.ort.ortmodule.probe import (
 )
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
+from workbench.operator_timing import PASSES
+from workbench.ort.ortmodule.profile import Window, step_timings
+from workbench.ort.profiles import profiled
 
 Answer = dict[str, Any]
 
@@ -171,6 +176,57 @@ def dropout() -> Answer:
     }
 
 
+def profile() -> Answer:
+    """The nodes of all pieces, whose sessions are loaded within one second."""
+    with TemporaryDirectory() as folder, profiled(Path(folder)):
+        _, wrapped = pair(FUNCTION_CASES["straight-through"])
+        x = torch.randn(BATCH, 4)
+        loss_of(wrapped(x)).backward()
+        start = time.time_ns()
+        loss_of(wrapped(x)).backward()
+        (timings,) = step_timings(wrapped, [Window(start, time.time_ns())])
+    return {part: [each.op for each in timings if each.part == part] for part in PASSES}
+
+
+class Moody(Function):
+    """Marks its result as non-differentiable, or not."""
+
+    differentiable = False
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        y = x * 2
+        if not Moody.differentiable:
+            ctx.mark_non_differentiable(y)
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        return gradient
+
+
+class UsesMoody(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.last = nn.Linear(4, 4), nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.last(Moody.apply(self.first(x)))
+        return y
+
+
+def changing() -> Answer:
+    wrapped = ORTModule(UsesMoody())
+    wrapped(torch.ones(2, 4)).sum().backward()
+    assert wrapped.get_parameter("first.weight").grad is None
+    Moody.differentiable = True
+    try:
+        wrapped(torch.ones(2, 4))
+    except WorkbenchError as error:
+        return {"message": f"{type(error).__name__}: {error}"}
+    return {"message": "nothing was raised"}
+
+
 class Decides(Function):
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -251,6 +307,8 @@ PARTS: dict[str, Callable[[], Answer]] = {
     "accumulation": accumulation,
     "input_gradient": input_gradient,
     "dropout": dropout,
+    "changing": changing,
+    "profile": profile,
     "refusals": refusals,
 }
 

@@ -107,6 +107,20 @@ def test_dropout_on_both_sides(answers: Answer) -> None:
     assert answer["generator_untouched"], "building drew from PyTorch's generator"
 
 
+def test_a_profile_has_the_nodes_of_every_piece(answers: Answer) -> None:
+    """Of the Linear before the function the input has no gradient."""
+    answer = of(answers, "profile")
+    assert [len([op for op in answer[p] if "Gemm" in op]) for p in ("forward", "backward")] == [
+        2,
+        3,
+    ]
+
+
+def test_a_result_that_comes_to_have_a_gradient_is_told(answers: Answer) -> None:
+    message = of(answers, "changing")["message"]
+    assert message.startswith("EngineError: A custom autograd function gave a result with a grad")
+
+
 @pytest.mark.parametrize(
     ("kind", "parts"),
     [

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
+from workbench.errors import EngineError
 from workbench.models.function_call import FunctionCall, function_name
 from workbench.ort.ortmodule.bound_state import BoundState
 from workbench.ort.ortmodule.export import PREFIX, ForwardGraph
@@ -42,8 +43,11 @@ class _TrainedPiece(NamedTuple):
     """Place of its first parameter among those that a run is given."""
     truths: frozenset[int]
     """Which results are truth values, that ONNX Runtime gives as bytes."""
+    constants: tuple[int, ...]
+    """Which inputs required no gradient when it was loaded."""
 
     def run(self, inputs: Tensors, parameters: Tensors) -> Tensors:
+        _check_constants(inputs, self.constants)
         own = parameters[self.first : self.first + len(self.loaded.trained)]
         return _with_truths(run_graph(self.loaded.program, *inputs, *own), self.truths)
 
@@ -53,9 +57,19 @@ class _ForwardPiece(NamedTuple):
 
     session: ForwardSession
     truths: frozenset[int]
+    constants: tuple[int, ...]
 
     def run(self, inputs: Tensors, _: Tensors) -> Tensors:
+        _check_constants(inputs, self.constants)
         return _with_truths(self.session.forward(inputs), self.truths)
+
+
+def _check_constants(inputs: Tensors, constants: tuple[int, ...]) -> None:
+    if any(inputs[place].requires_grad for place in constants):
+        raise EngineError(
+            "A custom autograd function gave a result with a gradient that had none when the "
+            "module was built. Let it mark the same results as non-differentiable in every call."
+        )
 
 
 def _with_truths(results: Tensors, truths: frozenset[int]) -> Tensors:
@@ -225,15 +239,16 @@ class Pieces:
             for place, value in enumerate(piece.model.graph.output)
             if value.type.tensor_type.elem_type == _TRUTH
         )
+        constants = tuple(i for i, each in enumerate(tensors) if not each.requires_grad)
         part: _TrainedPiece | _ForwardPiece
         if leading_to_outputs(piece.model, wanted):
             detached = [each.detach().requires_grad_(each.requires_grad) for each in tensors]
             loaded = load(piece.model, piece.inputs, detached, self._layout, self._options)
-            part = _TrainedPiece(loaded, len(parameters), truths)
+            part = _TrainedPiece(loaded, len(parameters), truths, constants)
             parameters += [loaded.state.tensors[place] for place in loaded.trained]
         else:
             session = ForwardSession(piece.model, piece.inputs, self._layout, self._options)
-            part = _ForwardPiece(session, truths)
+            part = _ForwardPiece(session, truths, constants)
         self._add(part, piece.inputs, piece.outputs, values, parameters)
 
     def _add(
