@@ -69,8 +69,8 @@ class ORTModuleOptions(BaseModel):
     label_sparsity: bool = Field(
         default=False,
         title="Label sparsity",
-        description="A loss within the module leaves out ignored labels before the last layers "
-        "rather than after them.",
+        description="A cross entropy within the module computes its logits only where the label "
+        "counts, unless the logits are a result too.",
     )
     embedding_sparsity: bool = Field(
         default=False,

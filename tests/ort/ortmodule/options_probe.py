@@ -70,6 +70,28 @@ class Attention(nn.Module):
         return result
 
 
+class Masked(nn.Module):
+    """The loss of a model of tokens, some of whose labels are ignored; the logits too if asked."""
+
+    def __init__(self, reduction: str = "mean", with_logits: bool = False) -> None:
+        super().__init__()
+        self.reduction, self.with_logits = reduction, with_logits
+        self.tokens, self.inner, self.norm = (
+            nn.Embedding(30, 16),
+            nn.Linear(16, 16),
+            nn.LayerNorm(16),
+        )
+        self.head = nn.Linear(16, 30)
+
+    def forward(self, tokens: Tensor, labels: Tensor) -> Any:
+        x = torch.cumsum(self.tokens(tokens), 1)
+        logits = self.head(self.norm(nn.functional.gelu(self.inner(x))))
+        loss = nn.functional.cross_entropy(
+            logits.view(-1, 30), labels.view(-1), reduction=self.reduction
+        )
+        return (loss, logits) if self.with_logits else loss
+
+
 class First(nn.Module):
     """Computes every position of a sequence and uses the first."""
 
@@ -111,7 +133,7 @@ def wrapped(build: Callable[[], nn.Module], **options: Any) -> tuple[ORTModule, 
         float((gradients[0][name] - gradients[1][name]).abs().max()) for name in gradients[0]
     )
     (built,) = module.built_graphs
-    session = built.program.session
+    session = built.session
     report = {each.option: [each.state, each.reason] for each in module.options_report}
     return module, {
         "difference": difference / largest,
@@ -132,7 +154,7 @@ def answer_of(build: Callable[[], nn.Module], **options: Any) -> Answer:
 def gather_before_matmul(**options: Any) -> Answer:
     """Where the first position is taken, among the operators of the forward pass."""
     module, answer = wrapped(First, **options)
-    graph = onnx.load_from_string(module.built_graphs[0].program.session.graph.model).graph
+    graph = onnx.load_from_string(module.built_graphs[0].session.graph.model).graph
     order = [node.op_type for node in graph.node]
     return {**answer, "place": order.index("Gather")}
 
@@ -189,6 +211,45 @@ def thread_count(threads: int) -> Answer:
     }
 
 
+def label_sparsity(**arguments: Any) -> Answer:
+    """Steps with ever fewer labels that count, beside PyTorch's.
+
+    At last none does; but the mean of no losses is no number.
+    """
+    torch.manual_seed(0)
+    plain = Masked(**arguments)
+    module = ORTModule(copy.deepcopy(plain), options={"label_sparsity": True})
+    worst = {"loss": 0.0, "gradient": 0.0}
+    for ignored in (0.0, 0.5, 0.85, 1.0):
+        tokens, labels = torch.randint(0, 30, (2, 6, 20))
+        labels[torch.rand(6, 20) < ignored] = -100
+        if plain.reduction == "mean":
+            labels[0, 1] = 3
+        losses, gradients = [], []
+        for each in (plain, module):
+            each.zero_grad()
+            result = each(tokens, labels)
+            loss = result[0] if isinstance(result, tuple) else result
+            loss.backward()
+            losses.append(loss.item())
+            gradients.append([p.grad for p in each.parameters()])
+        largest = max(1e-3, *(float(gradient.abs().max()) for gradient in gradients[0]))
+        pairs = zip(*gradients, strict=True)
+        difference = max(float((a - b).abs().max()) for a, b in pairs) / largest
+        worst["gradient"] = max(worst["gradient"], difference)
+        worst["loss"] = max(worst["loss"], abs(losses[0] - losses[1]) / max(1.0, losses[0]))
+    (built,) = module.built_graphs
+    graph = onnx.load_from_string(built.session.graph.model).graph
+    order = [node.op_type for node in graph.node]
+    products = [place for place, op in enumerate(order) if op in ("MatMul", "Gemm", "FusedMatMul")]
+    report = {each.option: [each.state, each.reason] for each in module.options_report}
+    return {
+        **worst,
+        "picked_first": "NonZero" in order and order.index("NonZero") < products[0],
+        "report": report["label_sparsity"],
+    }
+
+
 def saved_graphs() -> Answer:
     with tempfile.TemporaryDirectory() as folder:
         target = str(Path(folder) / "some" / "graphs")
@@ -234,7 +295,7 @@ def deterministic() -> Answer:
         module, answer = wrapped(Blocks, deterministic=True)
         found.append([p.grad for p in module.parameters()])
         states.append(answer["report"]["deterministic"])
-    session = module.built_graphs[0].program.session
+    session = module.built_graphs[0].session
     torch.use_deterministic_algorithms(True)
     asked = answer_of(Blocks)["report"]["deterministic"]
     return {
@@ -279,6 +340,9 @@ CASES: dict[str, Callable[[], Any]] = {
     "compute_optimizer": partial(gather_before_matmul, compute_optimizer=True),
     "nothing_to_move": partial(answer_of, Blocks, compute_optimizer=True),
     "sparsity": partial(answer_of, Blocks, label_sparsity=True, embedding_sparsity=True),
+    "labels": label_sparsity,
+    "labels_summed": partial(label_sparsity, reduction="sum"),
+    "labels_with_logits": partial(label_sparsity, with_logits=True),
     "casts_off": partial(answer_of, Half, cast_propagation_level=-1),
     "casts": partial(answer_of, Half),
     "casts_allowed": partial(
@@ -299,6 +363,8 @@ def share_exports() -> None:
     exported: dict[type[nn.Module], ForwardGraph] = {}
 
     def shared(module: nn.Module, *args: Any) -> ForwardGraph:
+        if isinstance(module, Masked):
+            return export(module, *args)
         made = exported.get(type(module)) or export(module, *args)
         exported[type(module)] = made
         return made._replace(model=copy.deepcopy(made.model))

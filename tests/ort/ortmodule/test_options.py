@@ -141,10 +141,25 @@ def test_the_compute_optimizer_takes_a_part_before_it_is_computed(answers: Answe
     assert nothing["report"]["compute_optimizer"][1] == ("the graph has nothing that it could move")
 
 
-@pytest.mark.parametrize("name", ["label_sparsity", "embedding_sparsity"])
-def test_sparsity_is_told_as_not_available(name: str, answers: Answer) -> None:
+@pytest.mark.parametrize("name", ["labels", "labels_summed"])
+def test_ignored_labels_are_left_out_before_the_last_layers(name: str, answers: Answer) -> None:
+    answer = of(answers, name)
+    assert answer["picked_first"]
+    assert answer["loss"] <= 1e-6, f"losses differ by {answer['loss']}"
+    assert answer["gradient"] <= 1e-6, f"gradients differ by {answer['gradient']}"
+    assert answer["report"] == ["on", "in 1 loss of the graph"]
+
+
+def test_logits_that_are_wanted_too_are_computed_in_full(answers: Answer) -> None:
+    answer = of(answers, "labels_with_logits")
+    assert not answer["picked_first"]
+    assert answer["gradient"] <= 1e-6, f"gradients differ by {answer['gradient']}"
+    assert answer["report"][1].startswith("the graph has no loss that ignores labels and whose")
+
+
+def test_embedding_sparsity_is_told_as_not_available(answers: Answer) -> None:
     answer = of(answers, "sparsity")
-    state, reason = answer["report"][name]
+    state, reason = answer["report"]["embedding_sparsity"]
     assert state == "not available here"
     assert "ONNX Runtime" in reason
     assert answer["optimized"] == of(answers, "default")["optimized"]

@@ -10,6 +10,7 @@ from workbench.errors import UntrainableError
 from workbench.models.node_marks import uses_running_statistics
 from workbench.ort.gelu_approximation import approximate_gelu
 from workbench.ort.gradient import parameters_as_inputs
+from workbench.ort.label_sparsity import leave_out_ignored_labels
 from workbench.ort.ortmodule.aten import Kernels, use_pytorch_kernels
 from workbench.ort.ortmodule.backward_reads import backward_reads
 from workbench.ort.ortmodule.graph_options import (
@@ -17,6 +18,7 @@ from workbench.ort.ortmodule.graph_options import (
     gelu_report,
     graph_report,
     kernels_report,
+    label_report,
     native_gradient,
     options_in_the_way,
 )
@@ -101,6 +103,7 @@ def build_gradient(
     given_nodes = len(model.graph.node)
     saved_graphs = SavedGraphs(options)
     saved_graphs.save("forward", model)
+    losses = leave_out_ignored_labels(model) if options.label_sparsity else 0
     _give_outputs_names_of_their_own(model.graph)
     # ONNX Runtime fails for a parameter that no gradient reaches.
     requires_grad = leading_to_outputs(model, list(requires_grad))
@@ -155,6 +158,7 @@ def build_gradient(
         options=options,
         options_report=(
             *report_of_options,
+            label_report(options, losses),
             gelu_report(options, gelus),
             kernels_report(options, kernels.replaced, kernels.why_not),
             saved_graphs.report,
