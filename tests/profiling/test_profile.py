@@ -150,7 +150,7 @@ class Quantized(nn.Module):
         self.first, self.last = nn.Linear(64, 16), nn.Linear(16, 10)
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:
-        inner = Sign.apply(self.first(images.flatten(1)))  # type: ignore[no-untyped-call]
+        inner = Sign.apply(self.first(images.flatten(1)))
         result: torch.Tensor = self.last(inner)
         return result
 
