@@ -200,9 +200,9 @@ def _graph_lines(graph: GraphStatistics) -> Iterator[Line]:
     if graph.fusions:
         yield Line("fusions", _counts(graph.fusions), 1)
     for whose in ("PyTorch", "ONNX Runtime"):
-        nodes = {op: counts[whose] for op, counts in graph.kernels.items() if whose in counts}
-        if nodes:
-            yield Line(f"kernels of {whose}", _counts(nodes), 1)
+        run = {op: counts[whose] for op, counts in graph.kernels.items() if whose in counts}
+        if run:
+            yield Line(f"kernels of {whose}", _counts(run), 1)
     if graph.operators:
         yield Line("operators", _counts(graph.operators), 1)
     if graph.memory is not None:

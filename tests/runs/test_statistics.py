@@ -13,6 +13,7 @@ from torch import nn
 
 from workbench.compare import MARK, Comparison, load_comparison
 from workbench.data import Dataset
+from workbench.errors import RunError
 from workbench.models import load_model
 from workbench.run_folder import write_json
 from workbench.runs import Run, load_run, train
@@ -112,6 +113,14 @@ def test_a_run_on_device_tells_what_its_artifacts_hold(digits: Dataset) -> None:
     assert graph.run is None
     assert graph.memory is None
     assert statistics_of(ended).by_pytorch == ()
+
+
+def test_a_run_that_failed_tells_what_was_built_before(digits: Dataset) -> None:
+    settings: dict[str, Any] = {"optimizer": "sgd", "learning_rate": 1e30, "steps": 9}
+    failed = train("digits-mlp", digits, engine="ortmodule", **settings)
+    with pytest.raises(RunError, match="The loss is nan"):
+        failed.wait(240)
+    assert len(statistics_of(failed).graphs) == 1
 
 
 def test_an_engine_without_statistics_tells_none(digits: Dataset) -> None:
