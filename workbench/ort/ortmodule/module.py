@@ -65,6 +65,9 @@ class ORTModule(Wrapper):
     where hooks are registered on its submodules: a graph would lose them. Hooks on the module
     itself run around the graph. `pytorch_calls` counts such calls.
 
+    A custom `torch.autograd.Function` in the module is applied by PyTorch, between pieces of the
+    graph; the first call does so twice, once to build what comes behind it. `functions` names them.
+
     Under `torch.autocast` the passes are computed in float32, and results have the dtypes that
     PyTorch gives them.
 
