@@ -97,8 +97,8 @@ class ORTModuleOptions(BaseModel):
     gelu_approximation: bool = Field(
         default=False,
         title="GELU approximation",
-        description="The exact GELU is replaced by its tanh approximation, which is faster and "
-        "differs by up to 5e-4.",
+        description="The exact GELU is replaced by its tanh approximation, which differs by up to "
+        "5e-4. It is made for GPUs; on the CPU it takes longer.",
     )
     pytorch_kernels: bool = Field(
         default=True,
@@ -121,7 +121,8 @@ class ORTModuleOptions(BaseModel):
     memory_reuse: bool = Field(
         default=True,
         title="Memory reuse",
-        description="A tensor may take the place of one that is used no more.",
+        description="A tensor may take the place of one that is used no more. With recomputation "
+        "some models need less memory without it.",
     )
     memory_pattern: bool = Field(
         default=False,

@@ -307,9 +307,10 @@ def deterministic() -> Answer:
     }
 
 
-def cuda() -> str:
+def refused(options: Any) -> str:
+    """What is said of options with which no ORTModule is made."""
     try:
-        ORTModule(First(), options={"execution_provider": "cuda"})
+        ORTModule(First(), options=options)
     except WorkbenchError as error:
         return f"{type(error).__name__}: {error}"
     return "nothing was raised"
@@ -353,7 +354,9 @@ CASES: dict[str, Callable[[], Any]] = {
     "saved_graphs": saved_graphs,
     "log_error": partial(log_lines, "error"),
     "log_info": partial(log_lines, "info"),
-    "cuda": cuda,
+    "cuda": partial(refused, {"execution_provider": "cuda"}),
+    "unknown": partial(refused, {"thread": 2}),
+    "no_options": partial(refused, "spinning"),
 }
 
 

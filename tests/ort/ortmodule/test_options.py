@@ -247,3 +247,10 @@ def test_a_provider_that_is_not_there_is_refused(answers: Answer) -> None:
     assert refusal.startswith("EngineError: execution_provider='cuda': ")
     assert "CPUExecutionProvider" in refusal
     assert "Leave it at 'cpu'" in refusal
+
+
+def test_options_that_are_none_are_refused_when_the_module_is_wrapped(answers: Answer) -> None:
+    unknown = of(answers, "unknown")
+    assert unknown.startswith("ConfigError: 1 setting is wrong")
+    assert "thread: no such setting. Did you mean 'threads'?" in unknown
+    assert "options='spinning': give an ORTModuleOptions" in of(answers, "no_options")
