@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd import Function
 
-from workbench.errors import UntrainableError
+from workbench.errors import ModelError, UntrainableError
 from workbench.models.autograd_functions import DOMAIN, AutogradFunctions
 from workbench.models.export import export_onnx
 from workbench.models.node_marks import FUNCTION
@@ -142,6 +142,18 @@ def test_a_graph_for_inference_computes_it() -> None:
     assert "Function" not in operators(made)
     marks = {each.key for node in made.graph.node for each in node.metadata_props}
     assert FUNCTION not in marks
+
+
+def test_torch_export_alone_follows_it() -> None:
+    with pytest.raises(ModelError, match=r"Rounded is followed by torch\.export"):
+        export_onnx(
+            Model(),
+            (torch.rand(3, 4),),
+            input_names=["x"],
+            output_names=["y"],
+            training=True,
+            exporters=["TorchScript"],
+        )
 
 
 def test_another_threads_calls_are_its_own() -> None:
