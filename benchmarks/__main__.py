@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Mapping
 
 from benchmarks import (
+    aten_kernels,
     autograd_function,
     first_point,
     import_time,
@@ -34,6 +35,7 @@ BENCHMARKS: Mapping[str, Callable[[bool], list[Result]]] = {
     "layers": rewritten_layers.measure,
     "memory": ondevice_memory.measure,
     "ortmodule": ortmodule_step.measure,
+    "aten-kernels": aten_kernels.measure,
 }
 """Each takes whether to be quick (fewer rounds, for a look) and gives its figures."""
 

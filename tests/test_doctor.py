@@ -151,6 +151,22 @@ def test_a_machine_without_tools(
     assert not browser.required
 
 
+def test_pytorchs_kernels_are_there_or_can_be_built(
+    doctor_module: ModuleType,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    extension_cache: Path,
+) -> None:
+    subject = "PyTorch's kernels in ORTModule"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(extension_cache))
+    assert finding(doctor_module.doctor(), subject).state == "ok"
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    missing = finding(doctor_module.doctor(), subject)
+    assert (missing.state, missing.required) == ("note", False)
+    assert "not built" in missing.detail
+    assert missing.remedy.endswith("workbench build-extensions")
+
+
 def test_a_front_end_that_was_not_built(
     doctor_module: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

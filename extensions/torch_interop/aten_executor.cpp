@@ -15,6 +15,10 @@
 #include <c10/core/impl/LocalDispatchKeySet.h>
 #include <torch/headeronly/version.h>
 
+#ifdef __linux__
+#include <malloc.h>
+#endif
+
 #include <cstring>
 #include <mutex>
 #include <stdexcept>
@@ -219,6 +223,16 @@ void run(const Kernel& kernel, size_t input_count, DLManagedTensor** inputs, siz
 #define VISIBLE extern "C" __attribute__((visibility("default")))
 
 VISIBLE const char* workbench_torch_version() { return TORCH_VERSION; }
+
+// Keeps freed memory for the next step, as ONNX Runtime's own arena does. PyTorch's results come from
+// malloc, which would give every block of some size back to the system and ask for it again, page by
+// page, at each node: more than the kernel itself takes. For the whole process; glibc alone.
+VISIBLE void workbench_keep_memory() {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 32 << 20);  // the most that glibc takes
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
+}
 
 // Whether argument (or result) `index` is a tensor, as opposed to a number or a list of numbers.
 VISIBLE bool workbench_is_tensor_argument(const char* name, const char* overload, size_t index,

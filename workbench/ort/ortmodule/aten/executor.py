@@ -10,16 +10,19 @@ import torch
 from workbench.native_extension import REBUILD, native_extension
 from workbench.ort.native import native
 
-_IS_TENSOR, _EXECUTE, _VERSION = (
+_IS_TENSOR, _EXECUTE, _VERSION, _KEEP_MEMORY = (
     "workbench_is_tensor_argument",
     "workbench_execute",
     "workbench_torch_version",
+    "workbench_keep_memory",
 )
 
 
 @cache
 def why_not_loaded() -> str:
     """Load the library and tell ONNX Runtime of it, once in a process.
+
+    From then on the process keeps up to 1 GB of what it has freed, for the next step.
 
     Returns:
         Empty where ONNX Runtime can call PyTorch's kernels now, else why not and what to do.
@@ -41,6 +44,7 @@ def why_not_loaded() -> str:
             f"To mend: {REBUILD}"
         )
     native().register_aten_op_executor(*addresses)
+    library[_KEEP_MEMORY]()
     return ""
 
 

@@ -1,0 +1,45 @@
+"""PyTorch's kernels over ONNX Runtime's for each operator that ORTModule lets them run, in turn.
+
+One node (two, where they belong together) in a session of its own, on as many threads each. The
+medians are the numbers in `workbench/ort/ortmodule/aten/choices.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+
+from benchmarks.result import Result
+from workbench.compare.statistics import ratio
+from workbench.config import default_threads
+
+ROUNDS, QUICK_ROUNDS = 15, 5
+
+
+def measure(quick: bool) -> list[Result]:
+    rounds = QUICK_ROUNDS if quick else ROUNDS
+    command = [sys.executable, "-m", "benchmarks.aten_kernel_nodes", str(rounds)]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    results = []
+    for operator, detail, found in json.loads(done.stdout.splitlines()[-1]):
+        ort, ours = np.array(found["native"]), np.array(found["pytorch"])
+        measured = ratio(ours, ort)
+        difference = found["difference"]
+        same = "" if difference is None else f", results differ by {difference:.0e} at most"
+        results.append(
+            Result(
+                what=f"{operator}, PyTorch's kernel over ONNX Runtime's: {detail}",
+                value=measured.median,
+                low=measured.low,
+                high=measured.high,
+                spread=f"95 % interval over {rounds} rounds",
+                unit="",
+                aim=1.0,
+                note=f"ONNX Runtime {1e3 * float(np.median(ort)):.3f} ms, "
+                f"{default_threads()} threads each{same}",
+            )
+        )
+    return results
