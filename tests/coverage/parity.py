@@ -22,6 +22,7 @@ from workbench.ort.ondevice import TrainingSession
 from workbench.ort.optimizers import make_optimizer_model
 from workbench.ort.ortmodule import build
 from workbench.ort.ortmodule.export import PREFIX, ForwardGraph, export_forward
+from workbench.ort.ortmodule.sizes import Axes
 from workbench.ort.ortmodule.structure import flatten
 from workbench.trainable import make_trainable
 from workbench.trainable.make import leading_to_outputs
@@ -75,7 +76,8 @@ def export(module: nn.Module, step: Step, edit: Edit | None) -> ForwardGraph:
     """The graph that both engines train, edited as the variant asks."""
     tensors: list[Tensor] = []
     arguments = flatten((step.inputs, {}), tensors)
-    exported = export_forward(copy.deepcopy(module), arguments, tensors)
+    batch: Axes = tuple(((0, "batch"),) if tensor.dim() else () for tensor in tensors)
+    exported = export_forward(copy.deepcopy(module), arguments, tensors, batch)
     if edit is not None:
         edit(exported.model)
     return exported

@@ -31,7 +31,7 @@ class Decides(nn.Module):
         self.drop.eval()
         self.register_forward_hook(lambda *_: None)
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor) -> Tensor:  # noqa: PLR0911 -- one for each case
         y: Tensor = self.drop(self.norm(self.linear(x)))
         match self.how:
             case "value":

@@ -99,7 +99,7 @@ def build(
     """
     check_tensors(tensors, layout)
     started = time.perf_counter()
-    exported = export_forward(module, arguments, tensors, axes)
+    exported = export_forward(module, arguments, tensors, axes, layout.attributes.leave_out_changed)
     export_s = time.perf_counter() - started
     if fixed_draws:
         exported = exported._replace(model=fix_draws(exported.model))

@@ -68,7 +68,11 @@ class Flattened(nn.Module):
 
 
 def export_forward(
-    module: nn.Module, arguments: Structure, tensors: Sequence[torch.Tensor], axes: Axes
+    module: nn.Module,
+    arguments: Structure,
+    tensors: Sequence[torch.Tensor],
+    axes: Axes,
+    after_forward: Callable[[], None] | None = None,
 ) -> ForwardGraph:
     """Export one call of `module`.
 
@@ -77,14 +81,22 @@ def export_forward(
         arguments: structure of the pair (args, kwargs) of the call.
         tensors: those of the call, on the CPU.
         axes: for each tensor, which of its axes have any size.
+        after_forward: called when the module's forward pass was traced, before its traces in the
+            module are undone.
 
     Raises:
         UntrainableError: torch cannot export it; the message says why and what to do.
     """
     reports: list[tuple[Structure, tuple[torch.dtype, ...]]] = []
+
+    def report(found: tuple[Structure, tuple[torch.dtype, ...]]) -> None:
+        reports.append(found)
+        if after_forward is not None:
+            after_forward()
+
     # The exporter's errors name the class of what it was given.
     named = type(type(module).__name__, (Flattened,), {})
-    flat: nn.Module = named(module, arguments, reports.append)
+    flat: nn.Module = named(module, arguments, report)
     inputs = tuple(f"input_{index}" for index in range(len(tensors)))
     dynamic = [dict(each) for each in axes]
     examples = [_example(tensor, each) for tensor, each in zip(tensors, dynamic, strict=True)]
@@ -108,8 +120,8 @@ def export_forward(
         raise UntrainableError(f"ORTModule: {error}") from error
     if not reports:
         raise UntrainableError(
-            f"ORTModule: torch exports {type(module).__name__} only by its bytecode, which does not "
-            "tell what it returns. A number that it computes from values of a tensor, such as "
+            f"ORTModule: torch exports {type(module).__name__} by its bytecode alone, which does "
+            "not tell what it returns. A number that it computes from values of a tensor, such as "
             "len(torch.unique(x)), decides what runs; keep it a tensor."
         )
     _name_layers_as_the_module_does(model)

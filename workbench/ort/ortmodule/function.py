@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import torch
@@ -10,6 +11,8 @@ import torch
 from workbench.errors import EngineError
 from workbench.ort.ortmodule.gradient import GradientGraph
 from workbench.ort.ortmodule.session import TrainingSession
+
+_version = attrgetter("_version")
 
 
 class Program(NamedTuple):
@@ -49,7 +52,7 @@ class RunGraph(torch.autograd.Function):
             ctx.save_for_backward(*[results[index] for index in session.graph.saved])
         ctx.set_materialize_grads(False)
         again = [tensors[index] for index in program.read_again]
-        ctx.under_way = (program, run, shapes, again, sum(map(_version, again)))
+        ctx.under_way = (program, run, shapes, again, _changes(again))
         return tuple(results)
 
     @staticmethod
@@ -66,9 +69,9 @@ class RunGraph(torch.autograd.Function):
                 "ORTModule cannot differentiate twice (create_graph=True). Use the plain module "
                 "where second derivatives are needed."
             )
-        program, run, shapes, again, version = under_way
+        program, run, shapes, again, changes = under_way
         session = program.session
-        if sum(map(_version, again)) != version:
+        if _changes(again) != changes:
             raise EngineError(
                 "A parameter or an argument was changed in place after ORTModule's forward pass, "
                 "and its backward pass reads it. Change it after backward, or pass a clone."
@@ -98,9 +101,12 @@ def _check_results(ctx: Any) -> None:
         ) from error
 
 
-def _version(tensor: torch.Tensor) -> int:
-    """How often a tensor was changed in place; those of inference mode do not count that."""
-    return 0 if tensor.is_inference() else tensor._version
+def _changes(tensors: Sequence[torch.Tensor]) -> int:
+    """How often the tensors were changed in place; those of inference mode do not count that."""
+    try:
+        return sum(map(_version, tensors))
+    except RuntimeError:
+        return sum(tensor._version for tensor in tensors if not tensor.is_inference())
 
 
 def _given(

@@ -9,6 +9,8 @@ import torch
 from torch import nn
 from torch.nn.modules import module as torch_module
 
+from workbench.ort.ortmodule.attributes import Attributes
+
 _FORWARD_HOOKS = ("_forward_pre_hooks", "_forward_hooks")
 _BACKWARD_HOOKS = ("_backward_pre_hooks", "_backward_hooks")
 _GLOBAL_HOOKS: tuple[dict[int, Any], ...] = tuple(
@@ -36,6 +38,7 @@ class Layout:
             (each._modules, dict(each._modules)) for each in self.modules if each._modules
         ]
         """Each registry of submodules that is not empty, with what it held."""
+        self.attributes = Attributes(self.modules)
         self.registries: list[dict[str, Any]] = [each._parameters for each in self.modules]
         self.registries += [each._buffers for each in self.modules]
         """Every registry of parameters or buffers."""
@@ -56,11 +59,15 @@ class Layout:
         """Those of the parameters, then those of the buffers."""
 
     def is_current(self) -> bool:
-        """Whether no submodule was replaced and no parameter or buffer added or taken away."""
+        """Whether no submodule was replaced and no parameter or buffer added or taken away.
+
+        And no attribute was given another value.
+        """
         return (
             all(now == before for now, before in self.children)
             and all(registry.get(name) is not None for registry, name in self.slots)
             and sum(map(len, self.registries)) == self.count
+            and self.attributes.unchanged()
         )
 
     def lost_hook(self) -> str | None:

@@ -56,9 +56,9 @@ class ORTModule(Wrapper):
     calls with another batch size use the same graph. The first call with other sizes beyond the
     batch gets a graph that takes any size there, if the module allows that; calls with other
     dtypes or another nesting, or with another choice of frozen parameters or of layers in
-    evaluation mode, get a graph of their own at their first time. What else is not a tensor,
-    numbers among the arguments and attributes of the module alike, is part of a graph as it was
-    when that was built.
+    evaluation mode, get a graph of their own at their first time. Numbers and
+    strings among the arguments are part of a graph; those that are attributes of the module are so
+    as well, and when one is changed, graphs are built anew.
 
     In evaluation mode, under `torch.no_grad()`, under transforms of `torch.func`, and where nothing
     requires a gradient, the wrapped module itself runs, in PyTorch. So it does, with a warning,
@@ -150,7 +150,12 @@ class ORTModule(Wrapper):
                 stacklevel=5,
             )
         self.pytorch_calls[why] += 1
-        return self.wrapped.forward(*args, **kwargs)
+        attributes = self._layout.attributes
+        as_before = attributes.unchanged()
+        result = self.wrapped.forward(*args, **kwargs)
+        if as_before:
+            attributes.leave_out_changed()
+        return result
 
     @property
     def built_graphs(self) -> tuple[Built, ...]:

@@ -33,6 +33,7 @@ class Repetition:
         tensors: Any = layout.tensors()
         registries: list[Any] = [*layout.registries, *layout.hooks]
         self._kinds = kinds
+        self._attributes = layout.attributes
         self._facts = (
             layout.modules,
             list(layout.modes()),
@@ -72,4 +73,5 @@ class Repetition:
             and list(map(_training, modules)) == modes
             and all(starmap(eq, children))
             and sum(map(len, registries)) == count
+            and self._attributes.unchanged()
         )
