@@ -226,11 +226,10 @@ def _memory(memory: Memory) -> str:
         ("results", memory.result_bytes),
     )
     found = [f"{_size(size)} {what}" for what, size in parts if size]
-    found.append(
-        f"{_size(memory.kept_bytes)} kept between the passes in {memory.kept_values} values"
-    )
+    values = "1 value" if memory.kept_values == 1 else f"{memory.kept_values} values"
+    found.append(f"{_size(memory.kept_bytes)} kept between the passes in {values}")
     if memory.unknown_values:
-        found.append(f"{memory.unknown_values} values of unknown size")
+        found.append(f"{memory.unknown_values} of unknown size")
     return ", ".join(found)
 
 
