@@ -18,8 +18,10 @@ from benchmarks import (
     first_point,
     import_time,
     large_model,
+    largest_batch,
     loop_overhead,
     ondevice_memory,
+    ortmodule_models,
     ortmodule_step,
     rewritten_layers,
 )
@@ -32,10 +34,12 @@ BENCHMARKS: Mapping[str, Callable[[bool], list[Result]]] = {
     "first-point": first_point.measure,
     "loop": loop_overhead.measure,
     "large-model": large_model.measure,
+    "largest-batch": largest_batch.measure,
     "layers": rewritten_layers.measure,
     "memory": ondevice_memory.measure,
     "ortmodule": ortmodule_step.measure,
     "aten-kernels": aten_kernels.measure,
+    "ortmodule-models": ortmodule_models.measure,
 }
 """Each takes whether to be quick (fewer rounds, for a look) and gives its figures."""
 

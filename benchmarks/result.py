@@ -20,10 +20,12 @@ class Result(NamedTuple):
     aim: float
     """The value aims to be at most this."""
     note: str = ""
+    at_least: bool = False
+    """Whether the aim is a lower bound instead."""
 
     @property
     def met(self) -> bool:
-        return self.value <= self.aim
+        return self.value >= self.aim if self.at_least else self.value <= self.aim
 
 
 def as_markdown(results: Sequence[Result], caption: str) -> str:
@@ -37,7 +39,9 @@ def as_markdown(results: Sequence[Result], caption: str) -> str:
             f"{number:.3f}{' ' if one.unit else ''}{one.unit}"
             for number in (one.value, one.low, one.high, one.aim)
         )
-        met = "yes" if one.met else "no"
-        lines.append(f"| {one.what} | {value} | {low} | {high} | {one.spread} | ≤ {aim} | {met} |")
+        met, bound = "yes" if one.met else "no", "≥" if one.at_least else "≤"
+        lines.append(
+            f"| {one.what} | {value} | {low} | {high} | {one.spread} | {bound} {aim} | {met} |"
+        )
     notes = [f"- {one.what}: {one.note}" for one in results if one.note]
     return "\n".join([*lines, "", *notes, *([""] if notes else []), f"Machine: {caption}"])

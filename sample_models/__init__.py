@@ -13,6 +13,8 @@ from sample_models import (
     digits_autoencoder,
     digits_cnn,
     digits_mlp,
+    hf_classifier,
+    text_bert,
     text_gpt,
 )
 from sample_models.sample import Sample
@@ -30,6 +32,9 @@ SAMPLES: dict[str, Sample] = {
         breast_cancer_mlp.SAMPLE,
         digits_autoencoder.SAMPLE,
         text_gpt.SAMPLE,
+        text_bert.SAMPLE,
+        text_bert.LONG_SAMPLE,
+        hf_classifier.SAMPLE,
     )
 }
 """Every sample by name, simplest first."""

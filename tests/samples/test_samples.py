@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from sample_models import DATASETS, SAMPLES
+from sample_models.text_bert import IGNORED, MASK
 from sample_models.text_gpt import CHARACTERS, CONTEXT, decode, encode
 from workbench.config import make_config
 from workbench.data import check_fit, load_dataset
@@ -62,15 +63,26 @@ def digest(weights: dict[str, np.ndarray]) -> str:
     return content.hexdigest()
 
 
-def test_the_five_samples_are_there() -> None:
+def test_the_samples_are_there() -> None:
     assert list(SAMPLES) == [
         "digits-mlp",
         "digits-cnn",
         "breast-cancer-mlp",
         "digits-autoencoder",
         "text-gpt",
+        "text-bert",
+        "text-bert-512",
+        "hf-classifier",
     ]
-    assert set(DATASETS) == {"digits", "breast-cancer", "digits-pixels", "python-topics"}
+    assert set(DATASETS) == {
+        "digits",
+        "breast-cancer",
+        "digits-pixels",
+        "python-topics",
+        "python-topics-masked-128",
+        "python-topics-masked-512",
+        "python-sources",
+    }
 
 
 def test_listing_them_loads_neither_torch_nor_scikit_learn() -> None:
@@ -81,7 +93,8 @@ from workbench.models import load_model
 for name in SAMPLES:
     model = load_model(name)
     model.card, model.inputs, model.outputs, model.defaults, repr(model)
-print([name for name in ("torch", "sklearn", "onnx", "onnxruntime") if name in sys.modules])
+heavy = ("torch", "sklearn", "onnx", "onnxruntime", "transformers")
+print([name for name in heavy if name in sys.modules])
 """
     assert in_another_process(code) == "[]"
 
@@ -119,7 +132,7 @@ def test_the_stated_shapes_are_those_of_the_module(name: str) -> None:
     assert config.epochs * (len(data.train) // config.batch_size) > 100
     for size in (2, 3):
         inputs = [torch.from_numpy(array[:size]) for array in data.train.inputs]
-        outputs = [model.module()(*inputs)]
+        outputs = [first_output(model.module()(*inputs))]
         for spec, tensors in ((model.inputs, inputs), (model.outputs, outputs)):
             (one,), (tensor,) = spec, tensors
             assert one.shape == ("batch", *tensor.shape[1:])
@@ -194,3 +207,43 @@ def test_the_split_of_a_sample_follows_fraction_and_seed() -> None:
     assert len(one.train) == len(other.train) == 1438
     assert not np.array_equal(one.train.target, other.train.target)
     assert load_dataset("digits-pixels", test_fraction=0).test is None
+
+
+@pytest.mark.parametrize("length", [128, 512])
+def test_characters_are_hidden_as_berts_are(length: int) -> None:
+    data = load_dataset(f"python-topics-masked-{length}")
+    (inputs,), target = data.train.inputs, data.train.target
+    assert inputs.shape[1:] == target.shape[1:] == (length,)
+    hidden = target != IGNORED
+    assert hidden.mean() == pytest.approx(0.15, abs=0.005)
+    masked = inputs == MASK
+    assert (hidden | ~masked).all(), "what is masked is asked for"
+    assert masked[hidden].mean() == pytest.approx(0.8, abs=0.01)
+    assert (inputs == target)[hidden].mean() == pytest.approx(0.1, abs=0.01)
+    assert target[hidden].min() >= 0
+    assert target.max() < MASK
+
+
+def test_both_phases_of_the_bert_share_their_weights() -> None:
+    short, long = load_model("text-bert", seed=3), load_model("text-bert-512", seed=3)
+    assert digest(short.weights()) == digest(long.weights())
+
+
+def test_the_bert_looks_at_both_sides_and_learns() -> None:
+    module, losses = trained("text-bert", steps=40)
+    assert losses[0] > 4.4, f"the first loss is {losses[0]:.2f}, below that of guessing evenly"
+    assert np.mean(losses[-10:]) < 3.4, f"the last losses are {losses[-10:]}"
+    characters = torch.from_numpy(encode("The import statement".ljust(128))[np.newaxis])
+    other = characters.clone()
+    other[0, 60] = 5
+    with torch.no_grad():
+        moved = (module.eval()(characters) - module(other))[0].abs().amax(dim=1)
+    assert (moved[[0, 59, 61, 127]] > 0).all()
+
+
+def test_code_comments_and_docstrings_are_told_apart() -> None:
+    data = load_dataset("python-sources")
+    assert data.test is not None
+    assert np.bincount(data.train.target).min() > 300
+    losses = trained("hf-classifier", steps=100)[1]
+    assert np.mean(losses[-20:]) < 0.95, f"the last losses are {losses[-20:]}; guessing is 1.10"
