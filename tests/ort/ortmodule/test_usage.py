@@ -26,12 +26,27 @@ WARNED = {"submodule-hooks": "a graph would lose the hook that is registered on 
 """Cases of which some calls run in PyTorch, and what is said of it."""
 
 
+USUAL = [name for name, case in CASES.items() if not case.sweep]
+SWEPT = [name for name, case in CASES.items() if case.sweep]
+
+
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    """What came of the usual cases and of the refusals."""
+    return probed(tmp_path_factory, [*USUAL, *(f"refused:{name}" for name in REFUSED)])
+
+
+@pytest.fixture(scope="module")
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+    """What came of the rest."""
+    return probed(tmp_path_factory, SWEPT)
+
+
+def probed(folders: pytest.TempPathFactory, names: list[str]) -> Answer:
     """Everything that the probe wrote before it ended, and how it ended."""
-    result = tmp_path_factory.mktemp("usage") / "answers.json"
+    result = folders.mktemp("usage") / "answers.json"
     done = subprocess.run(
-        [sys.executable, "-m", "tests.ort.ortmodule.usage_probe", result],
+        [sys.executable, "-m", "tests.ort.ortmodule.usage_probe", result, *names],
         capture_output=True,
         text=True,
         check=False,
@@ -42,8 +57,18 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Answer:
     return {"exit": f"ended with {done.returncode}:\n{done.stderr[-4000:]}", **found}
 
 
-@pytest.mark.parametrize("name", list(CASES))
+@pytest.mark.parametrize("name", USUAL)
 def test_a_use_of_ortmodule_gives_what_the_plain_module_gives(name: str, answers: Answer) -> None:
+    check(name, answers)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", SWEPT)
+def test_further_uses_do_so_too(name: str, swept: Answer) -> None:
+    check(name, swept)
+
+
+def check(name: str, answers: Answer) -> None:
     answer = answers.get(name, {"error": f"the probe got no further: {answers['exit']}"})
     assert "error" not in answer, answer["error"]
     assert not answer["unequal"]
