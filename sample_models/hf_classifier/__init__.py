@@ -7,7 +7,7 @@ import importlib.util
 import io
 import tokenize
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -37,7 +37,7 @@ MOST_WINDOWS = 16
 _DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
 
 
-def configuration() -> dict[str, int | float]:
+def configuration() -> dict[str, Any]:
     """Settings of `transformers.BertConfig`: two layers of width 128, no dropout."""
     return {
         "vocab_size": VOCABULARY,

@@ -61,7 +61,8 @@ def _memory(storage: torch.TypedStorage) -> PickleBuffer:
     """The very bytes of `storage`."""
     import torch
 
-    return PickleBuffer(torch.tensor([], dtype=torch.uint8).set_(storage._untyped_storage).numpy())
+    memory = torch.tensor([], dtype=torch.uint8).set_(storage._untyped_storage).numpy()
+    return PickleBuffer(memory.data)
 
 
 def restore_storage(memory: bytearray, dtype: torch.dtype) -> torch.TypedStorage:
@@ -71,7 +72,11 @@ def restore_storage(memory: bytearray, dtype: torch.dtype) -> torch.TypedStorage
     kept = torch.empty(0, dtype=torch.uint8)
     if memory:
         kept = torch.frombuffer(memory, dtype=torch.uint8)
-    return torch.TypedStorage(wrap_storage=kept.untyped_storage(), dtype=dtype, _internal=True)
+    storage: Any = torch.TypedStorage
+    made: torch.TypedStorage = storage(
+        wrap_storage=kept.untyped_storage(), dtype=dtype, _internal=True
+    )
+    return made
 
 
 def _is_context(value: Any) -> bool:

@@ -40,7 +40,7 @@ class StateFile:
                 self._offset(name, tensor),
                 tensor.nbytes,
                 tensor.dtype,
-                shape=ir.Shape(tensor.shape),
+                shape=ir.Shape(tensor.numpy().shape),
                 name=name,
             )
 
