@@ -73,8 +73,8 @@ def test_a_machine_without_the_right_python_is_told_so(tmp_path: Path) -> None:
 def test_the_documents_speak_of_what_is_there(text: str) -> None:
     targets = set(re.findall(r"^([a-z-]+):", MAKEFILE, re.MULTILINE))
     assert set(re.findall(r"\bmake ([a-z-]+)`", text)) <= targets
-    commands = {command.callback.__name__ for command in app.registered_commands}
-    assert set(re.findall(r"\bbin/workbench ([a-z]+)|`workbench ([a-z]+)", text)) <= {
+    commands = {command.callback.__name__.replace("_", "-") for command in app.registered_commands}
+    assert set(re.findall(r"\bbin/workbench ([a-z-]+)|`workbench ([a-z-]+)", text)) <= {
         pair for name in commands for pair in ((name, ""), ("", name))
     }
     assert set(re.findall(r"\bwb\.(\w+)", text)) <= set(wb.__all__)

@@ -158,8 +158,9 @@ def dropout() -> Answer:
     torch.manual_seed(3)
     wrapped = ORTModule(Dropping())
     state = torch.get_rng_state()
-    first, _ = wrapped(torch.ones(8, 4))
+    wrapped.build_for(torch.ones(8, 4))
     untouched = torch.equal(state, torch.get_rng_state())
+    first, _ = wrapped(torch.ones(8, 4))
     before, after = wrapped(torch.ones(8, 4))
     after.sum().backward()
     gradient = wrapped.get_parameter("layer.weight").grad
