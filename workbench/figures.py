@@ -41,6 +41,9 @@ PASS_STYLES = {
 SHOWN_OPERATORS = 12
 """Operators of a profile that have a bar of their own."""
 
+LONGEST_NAME = 30
+"""Characters of an operator's name in a figure; `table()` has it whole."""
+
 SMOOTH_POINTS = 60
 """Throughput is drawn as at most about this many means of neighbouring steps."""
 
@@ -220,7 +223,7 @@ def plot_profile(profile: Profile) -> Figure:
     """The longest operators of each engine, by the parts of a step."""
     engines = profile.engines
     height = 1.3 + 0.24 * SHOWN_OPERATORS
-    figure = StaticFigure(figsize=(5.2 * len(engines), height), layout="constrained")
+    figure = StaticFigure(figsize=(6.2 * len(engines), height), layout="constrained")
     figure.suptitle(f"One step of {profile.model}", fontsize=11, fontweight="bold")
     panels = figure.subplots(1, len(engines), squeeze=False)[0]
     for axes, each in zip(panels, engines, strict=True):
@@ -237,7 +240,7 @@ def plot_profile(profile: Profile) -> Figure:
 def _draw_operators(axes: Axes, profile: EngineProfile, rows: Sequence[dict[str, Any]]) -> None:
     """Bars of the longest operators, and one of all the others."""
     shown, others = rows[:SHOWN_OPERATORS], rows[SHOWN_OPERATORS:]
-    names = [f"{row['op']} ({row['calls']})" for row in shown]
+    names = [f"{_shortened(row['op'])} ({row['calls']})" for row in shown]
     bars = [[row[f"{part}_us"] / 1000 for row in shown] for part in PASSES]
     if others:
         names.append(f"{len(others)} others")
@@ -261,4 +264,12 @@ def _draw_operators(axes: Axes, profile: EngineProfile, rows: Sequence[dict[str,
         fontsize=9,
         loc="left",
     )
-    axes.set_xlabel("milliseconds in one step; in brackets, runs of the operator", fontsize=8)
+    axes.set_xlabel("ms in one step; in brackets, runs of the operator", fontsize=8)
+
+
+def _shortened(operator: str) -> str:
+    """A name that leaves room for the bars: its beginning and its end."""
+    if len(operator) <= LONGEST_NAME:
+        return operator
+    kept = LONGEST_NAME // 2
+    return f"{operator[:kept]}…{operator[-kept:]}"
