@@ -1,4 +1,4 @@
-// The table of a comparison. In a wide page engines are rows; in a narrow one they are columns.
+// The table of a comparison. Engines are rows; where those do not fit the page, they are columns.
 
 import type { RenderProps } from "@anywidget/types";
 import "./comparison_table.css";
@@ -33,9 +33,6 @@ interface Traits {
   caption: string;
   hint: string;
 }
-
-/** Width of the widget in CSS pixels under which engines become columns. */
-const NARROW = 640;
 
 /** Behind the name of an engine in whose stead PyTorch ran something. */
 const MARK = "*";
@@ -76,47 +73,50 @@ function engineHead(row: Row, scope: string): HTMLTableCellElement {
   return head;
 }
 
+/** The table with engines as rows or, turned, as columns. */
+function tableOf(columns: Column[], rows: Row[], reference: string, turned: boolean): HTMLElement {
+  const head = turned
+    ? rows.map((row) => engineHead(row, "col"))
+    : columns.map((column) => columnHead(column, "col"));
+  const body = turned
+    ? columns.map((column) => [
+        columnHead(column, "row"),
+        ...rows.map((row) => cellOf(row, column, reference)),
+      ])
+    : rows.map((row) => [
+        engineHead(row, "row"),
+        ...columns.map((column) => cellOf(row, column, reference)),
+      ]);
+  const corner = element("th", { scope: "col" }, turned ? "" : "Engine");
+  return element(
+    "table",
+    { class: turned ? "wb-table wb-narrow" : "wb-table" },
+    element("thead", {}, element("tr", {}, corner, ...head)),
+    element("tbody", {}, ...body.map((cells) => element("tr", {}, ...cells))),
+  );
+}
+
 function render({ model, el, signal }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-comparison");
   const update = () => {
-    const { columns, rows, reference } = {
-      columns: model.get("columns"),
-      rows: model.get("rows"),
-      reference: model.get("reference"),
-    };
+    const rows = model.get("rows");
     const heading = element("h2", {}, "Comparison");
     if (rows.length === 0) {
       el.replaceChildren(heading, element("p", { class: "wb-hint" }, model.get("hint")));
       return;
     }
-    const narrow = el.clientWidth < NARROW;
-    const head = narrow
-      ? rows.map((row) => engineHead(row, "col"))
-      : columns.map((column) => columnHead(column, "col"));
-    const body = narrow
-      ? columns.map((column) => [
-          columnHead(column, "row"),
-          ...rows.map((row) => cellOf(row, column, reference)),
-        ])
-      : rows.map((row) => [
-          engineHead(row, "row"),
-          ...columns.map((column) => cellOf(row, column, reference)),
-        ]);
-    const corner = element("th", { scope: "col" }, narrow ? "" : "Engine");
-    const lines = body.map((cells) => element("tr", {}, ...cells));
+    const table = (turned: boolean) =>
+      tableOf(model.get("columns"), rows, model.get("reference"), turned);
+    const wide = table(false);
     el.replaceChildren(
       heading,
-      element(
-        "table",
-        { class: narrow ? "wb-table wb-narrow" : "wb-table" },
-        element("thead", {}, element("tr", {}, corner, ...head)),
-        element("tbody", {}, ...lines),
-      ),
+      wide,
       element("p", { class: "wb-note" }, model.get("caption")),
       ...rows
         .filter((row) => row.note)
         .map((row) => element("p", { class: "wb-note" }, `${MARK} ${row.engine}: ${row.note}`)),
     );
+    if (wide.scrollWidth > el.clientWidth) wide.replaceWith(table(true));
   };
   const resized = new ResizeObserver(update);
   resized.observe(el);
