@@ -225,6 +225,7 @@ def test_native_packages_load_only_where_they_must(native: str) -> None:
             "models/embedding_bag.py",
             "models/instance_norm.py",
             "models/projected_lstm.py",
+            "models/recurrent_layers.py",
             "models/traced_functions.py",
         }
         if found.layer in NO_NATIVE or (found.at_load and not allowed):

@@ -29,6 +29,8 @@ class Variant(NamedTuple):
     """The same module after the same `torch.manual_seed`; it is in the modes that it trains in."""
     sample: Sample
     edit: Edit | None = None
+    axes: Mapping[int, str] = MappingProxyType({})
+    """Axes of every input that have any size, beside the batch."""
 
 
 class Case(NamedTuple):

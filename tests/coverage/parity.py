@@ -14,7 +14,7 @@ import torch
 from onnx import helper
 from torch import Tensor, nn
 
-from tests.coverage.case import Edit, Variant
+from tests.coverage.case import Variant
 from workbench import ORTModule
 from workbench.ort.checkpoint import write_checkpoint
 from workbench.ort.gradient import build_training_model, parameters_as_inputs
@@ -72,14 +72,15 @@ def _step(module: nn.Module, inputs: tuple[Tensor, ...], generator: torch.Genera
     return Step(inputs, target, output.detach(), loss.item(), gradients)
 
 
-def export(module: nn.Module, step: Step, edit: Edit | None) -> ForwardGraph:
+def export(module: nn.Module, step: Step, variant: Variant) -> ForwardGraph:
     """The graph that both engines train, edited as the variant asks."""
     tensors: list[Tensor] = []
     arguments = flatten((step.inputs, {}), tensors)
-    batch: Axes = tuple(((0, "batch"),) if tensor.dim() else () for tensor in tensors)
-    exported = export_forward(copy.deepcopy(module), arguments, tensors, batch)
-    if edit is not None:
-        edit(exported.model)
+    named = ((0, "batch"), *variant.axes.items())
+    axes: Axes = tuple(named if tensor.dim() else () for tensor in tensors)
+    exported = export_forward(copy.deepcopy(module), arguments, tensors, axes)
+    if variant.edit is not None:
+        variant.edit(exported.model)
     return exported
 
 

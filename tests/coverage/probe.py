@@ -36,7 +36,7 @@ def limited(work: Callable[..., Any], *args: Any) -> Any:
 def answers(variant: Variant) -> dict[str, Any]:
     """What was rewritten, and of each engine its differences or the error that ended it."""
     module, steps = reference(variant)
-    exported = export(module, steps[0], variant.edit)
+    exported = export(module, steps[0], variant)
     return {
         "rewritten": outcome(partial(limited, rewritten, module, exported)),
         "ondevice": outcome(partial(limited, ondevice, module, steps, exported)),

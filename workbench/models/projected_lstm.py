@@ -1,27 +1,19 @@
-"""The LSTM with a projection of its states, step by step, since ONNX's has none."""
+"""The LSTM with a projection of its states, step by step, since ONNX's has none.
+
+The exporters write it as one node, and forget the projection. With one, every step is traced by
+itself, for which the length must be fixed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 
-def lstm(*args: Any, **kwargs: Any) -> tuple[Tensor, Tensor, Tensor]:
-    """What `torch.lstm` returns for the same arguments.
-
-    The exporters write it as one node, and forget the projection. With one, every step is traced
-    by itself, for which the length must be fixed.
-    """
-    states = args[1]
-    projects = isinstance(states, tuple | list) and states[0].shape[-1] != states[1].shape[-1]
-    return _projected(*args, **kwargs) if projects else torch.lstm(*args, **kwargs)
-
-
-def _projected(
+def lstm(
     input: Tensor,  # noqa: A002
     hx: Sequence[Tensor],
     params: Sequence[Tensor],
@@ -32,6 +24,7 @@ def _projected(
     bidirectional: bool,
     batch_first: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
+    """What `torch.lstm` returns for the same arguments, of which states are projected."""
     sequence = input.transpose(0, 1) if batch_first else input
     directions = 2 if bidirectional else 1
     count = 5 if has_biases else 3

@@ -16,7 +16,7 @@ from workbench.models.class_losses import cross_entropy, nll_loss
 from workbench.models.embedding_bag import embedding_bag
 from workbench.models.function_call import function_applied, function_name
 from workbench.models.instance_norm import instance_norm
-from workbench.models.projected_lstm import lstm
+from workbench.models.recurrent_layers import RECURRENT_LAYERS
 
 _DATA = Tensor.data.__get__  # type: ignore[attr-defined]
 _DETACHING = {Tensor.detach, torch.detach, _DATA}
@@ -31,7 +31,8 @@ class TracedFunctions(TorchFunctionMode):
     - `kron` and `take_along_dim` are traced as what they are made of. Written in C++, they read
       sizes as numbers, and torch.export takes such a size for fixed.
     - `hstack` and its kin are traced as joins, where the exporter would write a loop over tensors.
-    - An `lstm` with a projection is traced step by step.
+    - `lstm` and its kin are traced as one operator for each layer and direction, an `lstm` with a
+      projection step by step.
     - `instance_norm` updates its running statistics in the open, where the trace sees it.
     - `cross_entropy` and `nll_loss` are traced as lookups of log probabilities.
     - `embedding_bag` is traced as lookups and reductions, for it would become a loop.
@@ -158,7 +159,7 @@ _MADE_OF: dict[Callable[..., Any], Callable[..., Any]] = {
     functional.embedding_bag: embedding_bag,
     functional.instance_norm: instance_norm,
     functional.nll_loss: nll_loss,
-    torch.lstm: lstm,
+    **RECURRENT_LAYERS,
     torch.kron: _kron,
     Tensor.kron: _kron,
     _DATA: torch.detach,

@@ -15,6 +15,7 @@ from onnxscript import opset20
 from workbench.models.elementwise_translations import elementwise_translations
 from workbench.models.node_marks import DETACHED
 from workbench.models.pooling_translations import pooling_translations
+from workbench.models.recurrent_translations import recurrent_translations
 
 op: Any = opset20
 """What writes a node; its own types want tensors where it takes lists too."""
@@ -47,6 +48,7 @@ def translations() -> dict[Any, Callable[..., Any]]:
         prims.prod.default: _prod,
         **elementwise_translations(),
         **pooling_translations(),
+        **recurrent_translations(),
         STOP_GRADIENT: _stop_gradient,
     }
 
