@@ -13,6 +13,7 @@ import onnx
 import torch
 from torch import nn
 
+from tests.exports import share_translations
 from workbench.data.target_specs import target_specs
 from workbench.engines.torch_losses import TotalLoss, first_output
 from workbench.loss import as_losses
@@ -184,6 +185,7 @@ def _gradient_difference(
 
 def warm_up() -> None:
     """Export once, so that forks of this process need not load the exporter again."""
+    share_translations()
     torch.set_num_threads(1)
     x = np.zeros((2, 3), np.float32)
     export_onnx(nn.Linear(3, 1), (x,), input_names=["x"], output_names=["y"], training=False)

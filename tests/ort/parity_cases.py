@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn import functional
 
 from tests.forked import outcome
-from tests.parity import Arrays, exported, train_both
+from tests.parity import Arrays, exported, train_both, warm_up
 from workbench.loss import Loss
 from workbench.ort.native import native
 
@@ -273,6 +273,7 @@ def train(case: Case) -> dict[str, float]:
 
 if __name__ == "__main__":
     native()
+    warm_up()
     for case in CASES.values():
         exported(case.module, case.x(np.random.default_rng(0)).shape)
     print(json.dumps({name: outcome(partial(train, case)) for name, case in CASES.items()}))

@@ -8,10 +8,9 @@ Runs in a process of its own:
 from __future__ import annotations
 
 import copy
-import json
-import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -20,6 +19,7 @@ import torch
 from torch import Tensor, nn
 from torch.autograd import Function
 
+from tests.answers import write_answers
 from tests.ort.ortmodule import autograd_function_cases as cases
 from tests.ort.ortmodule.autograd_function_cases import FUNCTION_CASES
 from tests.ort.ortmodule.cases import Call, Case
@@ -315,15 +315,8 @@ PARTS: dict[str, Callable[[], Answer]] = {
 
 
 def main() -> None:
-    path = Path(sys.argv[1])
-    torch.set_num_threads(1)
-    answers: Answer = {}
-    for name, case in FUNCTION_CASES.items():
-        answers[name] = compare(case)
-        path.write_text(json.dumps(answers))
-    for name, part in PARTS.items():
-        answers[name] = part()
-        path.write_text(json.dumps(answers))
+    cases = {name: partial(compare, case) for name, case in FUNCTION_CASES.items()}
+    write_answers({**cases, **PARTS})
 
 
 if __name__ == "__main__":

@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import copy
 import hashlib
-import json
-import sys
 import warnings
 from collections.abc import Callable
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from tests.answers import write_answers
 from tests.ort.ortmodule.kernel_cases import CASES, GROUPS, group_of
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
@@ -254,17 +253,11 @@ PARTS: dict[str, Callable[[], Answer]] = {
 
 
 def main() -> None:
-    path = Path(sys.argv[1])
-    torch.set_num_threads(int(sys.argv[2]))
     note_sessions()
     warnings.filterwarnings("ignore", message="Using padding='same' with even kernel")
-    answers: Answer = {}
-    for group in GROUPS:
-        answers[group] = compare([name for name in CASES if group_of(name) == group])
-        path.write_text(json.dumps(answers))
-    for name, part in PARTS.items():
-        answers[name] = part()
-        path.write_text(json.dumps(answers))
+    groups = {group: [name for name in CASES if group_of(name) == group] for group in GROUPS}
+    compared = {group: partial(compare, names) for group, names in groups.items()}
+    write_answers({**compared, **PARTS})
 
 
 if __name__ == "__main__":

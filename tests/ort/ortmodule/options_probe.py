@@ -8,9 +8,7 @@ Runs in a process of its own, for native code that dies must fail a test and not
 from __future__ import annotations
 
 import copy
-import json
 import os
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -24,6 +22,8 @@ import onnx
 import torch
 from torch import Tensor, nn
 
+from tests.answers import write_answers
+from tests.exports import share_translations
 from tests.forked import outcome
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
@@ -376,18 +376,13 @@ def share_exports() -> None:
 
 
 def main() -> None:
-    path = Path(sys.argv[1])
-    torch.set_num_threads(1)
+    share_translations()
     share_exports()
+    torch.set_num_threads(1)
     ORTModule(large()).build_for(torch.randn(32, 128, 64))
     ORTModule(Blocks()).build_for(torch.randn(6, 8, 16))
-    answers: Answer = {}
-    for name, case in FORKS.items():
-        answers[name] = outcome(case)
-        path.write_text(json.dumps(answers))
-    for name, case in CASES.items():
-        answers[name] = case()
-        path.write_text(json.dumps(answers))
+    forks = {name: partial(outcome, case) for name, case in FORKS.items()}
+    write_answers({**forks, **CASES})
 
 
 if __name__ == "__main__":

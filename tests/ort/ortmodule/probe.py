@@ -8,15 +8,15 @@ Runs in a process of its own, for native code that dies must fail a test and not
 from __future__ import annotations
 
 import copy
-import json
 import sys
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from tests.answers import write_answers
 from tests.ort.ortmodule.cases import CASES, Case
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
@@ -453,15 +453,8 @@ PARTS: dict[str, Callable[[], Answer]] = {
 
 
 def main() -> None:
-    path = Path(sys.argv[1])
-    torch.set_num_threads(1)
-    answers: Answer = {}
-    for name, case in CASES.items():
-        answers[name] = compare(case)
-        path.write_text(json.dumps(answers))
-    for name, part in PARTS.items():
-        answers[name] = part()
-        path.write_text(json.dumps(answers))
+    cases = {name: partial(compare, case) for name, case in CASES.items()}
+    write_answers({**cases, **PARTS})
 
 
 if __name__ == "__main__":

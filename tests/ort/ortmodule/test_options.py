@@ -5,49 +5,28 @@ All of it runs once in a process of its own (options_probe.py); the tests read w
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.answers import Answers, probed
 from workbench.ortmodule_options import ORTModuleOptions
 
 Answer = dict[str, Any]
-ROOT = Path(__file__).parents[3]
 MEGABYTE = 1_000_000
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> Answer:
-    """Everything that the probe wrote before it ended, and how it ended."""
-    result = tmp_path_factory.mktemp("options") / "answers.json"
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "tests.ort.ortmodule.options_probe", result],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
-    found = json.loads(result.read_text()) if result.exists() else {}
-    return {"exit": f"ended with {done.returncode}:\n{done.stderr[-4000:]}", **found}
-
-
-def of(answers: Answer, name: str) -> Any:
-    assert name in answers, f"the probe got no further: {answers['exit']}"
-    return answers[name]
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    return probed("tests.ort.ortmodule.options_probe", tmp_path_factory.mktemp("options"))
 
 
 def nodes(answer: Answer) -> int:
     return sum(answer["optimized"].values())
 
 
-def test_every_option_is_reported_in_its_order(answers: Answer) -> None:
-    report = of(answers, "default")["report"]
+def test_every_option_is_reported_in_its_order(answers: Answers) -> None:
+    report = answers["default"]["report"]
     assert list(report) == list(ORTModuleOptions.model_fields)
     on = {
         "cast_propagation_level",
@@ -79,15 +58,15 @@ def test_every_option_is_reported_in_its_order(answers: Answer) -> None:
         "saved_graphs",
     ],
 )
-def test_gradients_stay_pytorchs(name: str, answers: Answer) -> None:
-    difference = of(answers, name)["difference"]
+def test_gradients_stay_pytorchs(name: str, answers: Answers) -> None:
+    difference = answers[name]["difference"]
     assert difference <= 1e-6, f"gradients differ by {difference}"
 
 
 @pytest.mark.parametrize("level", [1, 2])
-def test_a_level_of_the_memory_optimizer_computes_again(level: int, answers: Answer) -> None:
-    answer = of(answers, f"level_{level}")
-    before, after = nodes(of(answers, "default")), nodes(answer)
+def test_a_level_of_the_memory_optimizer_computes_again(level: int, answers: Answers) -> None:
+    answer = answers[f"level_{level}"]
+    before, after = nodes(answers["default"]), nodes(answer)
     assert after > before
     state, reason = answer["report"]["memory_optimizer_level"]
     assert state == "on"
@@ -96,8 +75,8 @@ def test_a_level_of_the_memory_optimizer_computes_again(level: int, answers: Ans
     )
 
 
-def test_a_recompute_config_computes_again_what_it_names(answers: Answer) -> None:
-    default, answer = of(answers, "default"), of(answers, "recompute_gelu")
+def test_a_recompute_config_computes_again_what_it_names(answers: Answers) -> None:
+    default, answer = answers["default"], answers["recompute_gelu"]
     assert answer["optimized"]["Gelu"] == 2 * default["optimized"]["Gelu"] == 4
     reason = answer["report"]["recompute_config"][1]
     assert reason == (
@@ -105,21 +84,23 @@ def test_a_recompute_config_computes_again_what_it_names(answers: Answer) -> Non
     )
 
 
-def test_a_recompute_config_without_effect_says_so(answers: Answer) -> None:
-    answer = of(answers, "recompute_nothing")
-    assert nodes(answer) == nodes(of(answers, "default"))
+def test_a_recompute_config_without_effect_says_so(answers: Answers) -> None:
+    answer = answers["recompute_nothing"]
+    assert nodes(answer) == nodes(answers["default"])
     reason = answer["report"]["recompute_config"][1]
     assert reason == "the graph keeps no result of Softmax+:1:-1"
 
 
-def test_what_is_computed_again_takes_no_memory_between_the_passes(answers: Answer) -> None:
-    peak = of(answers, "peak")
-    assert of(answers, "peak_level_1") < 0.8 * peak
-    assert of(answers, "peak_gelu") < peak - 5 * MEGABYTE
+def test_what_is_computed_again_takes_no_memory_between_the_passes(answers: Answers) -> None:
+    peak = answers["peak"]
+    assert answers["peak_level_1"] < 0.8 * peak
+    assert answers["peak_gelu"] < peak - 5 * MEGABYTE
 
 
-def test_memory_efficient_gradients_read_the_output_of_layer_normalization(answers: Answer) -> None:
-    answer = of(answers, "memory_efficient")
+def test_memory_efficient_gradients_read_the_output_of_layer_normalization(
+    answers: Answers,
+) -> None:
+    answer = answers["memory_efficient"]
     count = answer["gradient"]["InvertibleLayerNormalizationGrad"]
     assert count >= 1
     # Fused with the addition before it, it would no longer give what the backward pass reads.
@@ -130,87 +111,87 @@ def test_memory_efficient_gradients_read_the_output_of_layer_normalization(answe
     ]
 
 
-def test_the_compute_optimizer_takes_a_part_before_it_is_computed(answers: Answer) -> None:
-    before, after = of(answers, "not_moved"), of(answers, "compute_optimizer")
+def test_the_compute_optimizer_takes_a_part_before_it_is_computed(answers: Answers) -> None:
+    before, after = answers["not_moved"], answers["compute_optimizer"]
     assert after["place"] < before["place"]
     assert after["report"]["compute_optimizer"][1] == (
         "what picks a part was moved before other layers"
     )
-    nothing = of(answers, "nothing_to_move")
-    assert nothing["gradient"] == of(answers, "default")["gradient"]
+    nothing = answers["nothing_to_move"]
+    assert nothing["gradient"] == answers["default"]["gradient"]
     assert nothing["report"]["compute_optimizer"][1] == ("the graph has nothing that it could move")
 
 
 @pytest.mark.parametrize("name", ["labels", "labels_summed"])
-def test_ignored_labels_are_left_out_before_the_last_layers(name: str, answers: Answer) -> None:
-    answer = of(answers, name)
+def test_ignored_labels_are_left_out_before_the_last_layers(name: str, answers: Answers) -> None:
+    answer = answers[name]
     assert answer["picked_first"]
     assert answer["loss"] <= 1e-6, f"losses differ by {answer['loss']}"
     assert answer["gradient"] <= 1e-6, f"gradients differ by {answer['gradient']}"
     assert answer["report"] == ["on", "in 1 loss of the graph"]
 
 
-def test_logits_that_are_wanted_too_are_computed_in_full(answers: Answer) -> None:
-    answer = of(answers, "labels_with_logits")
+def test_logits_that_are_wanted_too_are_computed_in_full(answers: Answers) -> None:
+    answer = answers["labels_with_logits"]
     assert not answer["picked_first"]
     assert answer["gradient"] <= 1e-6, f"gradients differ by {answer['gradient']}"
     assert answer["report"][1].startswith("the graph has no loss that ignores labels and whose")
 
 
-def test_embedding_sparsity_is_told_as_not_available(answers: Answer) -> None:
-    answer = of(answers, "sparsity")
+def test_embedding_sparsity_is_told_as_not_available(answers: Answers) -> None:
+    answer = answers["sparsity"]
     state, reason = answer["report"]["embedding_sparsity"]
     assert state == "not available here"
     assert "ONNX Runtime" in reason
-    assert answer["optimized"] == of(answers, "default")["optimized"]
+    assert answer["optimized"] == answers["default"]["optimized"]
 
 
-def test_casts_are_propagated_by_level_strategy_and_allowed_operators(answers: Answer) -> None:
+def test_casts_are_propagated_by_level_strategy_and_allowed_operators(answers: Answers) -> None:
     casts = {
-        name: of(answers, name)["gradient"]["Cast"]
+        name: answers[name]["gradient"]["Cast"]
         for name in ("casts_off", "casts", "casts_allowed", "casts_inserted")
     }
     assert casts["casts_allowed"] < casts["casts"] < casts["casts_off"] < casts["casts_inserted"]
     for name, tolerance in (("casts", 1e-3), ("casts_allowed", 1e-3), ("casts_inserted", 1e-2)):
-        answer = of(answers, name)
+        answer = answers[name]
         assert answer["difference"] <= tolerance, f"gradients differ by {answer['difference']}"
         assert "changed the casts" in answer["report"]["cast_propagation_level"][1]
-    assert of(answers, "casts_off")["report"]["cast_propagation_level"] == ["off", ""]
-    assert of(answers, "casts_allowed")["report"]["cast_propagation_allow"] == [
+    assert answers["casts_off"]["report"]["cast_propagation_level"] == ["off", ""]
+    assert answers["casts_allowed"]["report"]["cast_propagation_allow"] == [
         "on",
         "Sigmoid, Transpose",
     ]
 
 
-def test_gelu_is_approximated(answers: Answer) -> None:
-    answer = of(answers, "gelu")
+def test_gelu_is_approximated(answers: Answers) -> None:
+    answer = answers["gelu"]
     assert answer["optimized"]["FastGelu"] == 2
     assert "Gelu" not in answer["optimized"]
     assert 1e-6 < answer["difference"] < 1e-3
     assert answer["report"]["gelu_approximation"] == ["on", "for 2 GELU"]
 
 
-def test_threads_are_those_asked_for(answers: Answer) -> None:
-    one, three = of(answers, "threads_1"), of(answers, "threads_3")
+def test_threads_are_those_asked_for(answers: Answers) -> None:
+    one, three = answers["threads_1"], answers["threads_3"]
     assert (one["session"], three["session"]) == ([1], [3])
     # The thread that calls works as well.
     assert three["more"] - one["more"] == 2
 
 
-def test_spinning_threads_take_the_processor_between_steps(answers: Answer) -> None:
-    assert of(answers, "idle_spinning") > 5 * of(answers, "idle")
+def test_spinning_threads_take_the_processor_between_steps(answers: Answers) -> None:
+    assert answers["idle_spinning"] > 5 * answers["idle"]
 
 
-def test_memory_patterns_plan_more_than_the_arena_takes(answers: Answer) -> None:
-    assert of(answers, "peak_pattern") > 1.2 * of(answers, "peak")
+def test_memory_patterns_plan_more_than_the_arena_takes(answers: Answers) -> None:
+    assert answers["peak_pattern"] > 1.2 * answers["peak"]
 
 
-def test_memory_reuse_changes_what_the_arena_takes(answers: Answer) -> None:
-    assert abs(of(answers, "peak_no_reuse") - of(answers, "peak")) > 2 * MEGABYTE
+def test_memory_reuse_changes_what_the_arena_takes(answers: Answers) -> None:
+    assert abs(answers["peak_no_reuse"] - answers["peak"]) > 2 * MEGABYTE
 
 
-def test_graphs_are_saved_under_a_number_each(answers: Answer) -> None:
-    answer = of(answers, "saved_graphs")
+def test_graphs_are_saved_under_a_number_each(answers: Answers) -> None:
+    answer = answers["saved_graphs"]
     parts = ("forward", "gradient", "optimized")
     assert sorted(answer["files"]) == [f"{n}-{part}.onnx" for n in (1, 2) for part in parts]
     assert "YieldOp" not in answer["files"]["1-forward.onnx"]
@@ -220,20 +201,20 @@ def test_graphs_are_saved_under_a_number_each(answers: Answer) -> None:
     assert answer["reasons"] == [f"{answer['target']}/{n}-*.onnx" for n in (1, 2)]
 
 
-def test_a_folder_that_cannot_be_made_is_an_error_that_names_it(answers: Answer) -> None:
-    refusal = of(answers, "saved_graphs")["refusal"]
+def test_a_folder_that_cannot_be_made_is_an_error_that_names_it(answers: Answers) -> None:
+    refusal = answers["saved_graphs"]["refusal"]
     assert refusal.startswith("EngineError: saved_graphs='")
     assert "Not a directory" in refusal
     assert "Name a folder that can be written." in refusal
 
 
-def test_the_log_level_is_onnx_runtimes(answers: Answer) -> None:
-    assert of(answers, "log_error") == 0
-    assert of(answers, "log_info") > 10
+def test_the_log_level_is_onnx_runtimes(answers: Answers) -> None:
+    assert answers["log_error"] == 0
+    assert answers["log_info"] > 10
 
 
-def test_deterministic_runs_have_the_same_bits_and_measure_nothing(answers: Answer) -> None:
-    answer = of(answers, "deterministic")
+def test_deterministic_runs_have_the_same_bits_and_measure_nothing(answers: Answers) -> None:
+    answer = answers["deterministic"]
     assert answer["same"]
     assert answer["native"]
     assert answer["threads"] == [2]
@@ -242,15 +223,15 @@ def test_deterministic_runs_have_the_same_bits_and_measure_nothing(answers: Answ
     assert "torch.use_deterministic_algorithms" in answer["asked"][1]
 
 
-def test_a_provider_that_is_not_there_is_refused(answers: Answer) -> None:
-    refusal = of(answers, "cuda")
+def test_a_provider_that_is_not_there_is_refused(answers: Answers) -> None:
+    refusal = answers["cuda"]
     assert refusal.startswith("EngineError: execution_provider='cuda': ")
     assert "CPUExecutionProvider" in refusal
     assert "Leave it at 'cpu'" in refusal
 
 
-def test_options_that_are_none_are_refused_when_the_module_is_wrapped(answers: Answer) -> None:
-    unknown = of(answers, "unknown")
+def test_options_that_are_none_are_refused_when_the_module_is_wrapped(answers: Answers) -> None:
+    unknown = answers["unknown"]
     assert unknown.startswith("ConfigError: 1 setting is wrong")
     assert "thread: no such setting. Did you mean 'threads'?" in unknown
-    assert "options='spinning': give an ORTModuleOptions" in of(answers, "no_options")
+    assert "options='spinning': give an ORTModuleOptions" in answers["no_options"]

@@ -5,41 +5,15 @@ All of it runs once in a process of its own (probe.py); the tests read what came
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any
-
 import pytest
 
+from tests.answers import Answers, probed
 from tests.ort.ortmodule.cases import CASES
-
-Answer = dict[str, Any]
-ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> Answer:
-    """Everything that the probe wrote before it ended, and how it ended."""
-    result = tmp_path_factory.mktemp("ortmodule") / "answers.json"
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", "tests.ort.ortmodule.probe", result],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
-    found = json.loads(result.read_text()) if result.exists() else {}
-    return {"exit": f"ended with {done.returncode}:\n{done.stderr[-4000:]}", **found}
-
-
-def of(answers: Answer, name: str) -> Answer:
-    assert name in answers, f"the probe got no further: {answers['exit']}"
-    answer: Answer = answers[name]
-    return answer
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    return probed("tests.ort.ortmodule.probe", tmp_path_factory.mktemp("ortmodule"))
 
 
 def within(values: dict[str, float], tolerance: float) -> None:
@@ -48,43 +22,43 @@ def within(values: dict[str, float], tolerance: float) -> None:
 
 
 @pytest.mark.parametrize("name", list(CASES))
-def test_a_step_has_pytorchs_loss_and_gradients(name: str, answers: Answer) -> None:
-    answer = of(answers, name)
+def test_a_step_has_pytorchs_loss_and_gradients(name: str, answers: Answers) -> None:
+    answer = answers[name]
     assert answer["loss"] <= 1e-6, f"losses differ by {answer['loss']}"
     within(answer["gradients"], answer["tolerance"])
 
 
 @pytest.mark.parametrize("name", list(CASES))
-def test_results_have_the_plain_modules_nesting(name: str, answers: Answer) -> None:
-    plain, wrapped = of(answers, name)["nesting"]
+def test_results_have_the_plain_modules_nesting(name: str, answers: Answers) -> None:
+    plain, wrapped = answers[name]["nesting"]
     assert wrapped == plain
 
 
 @pytest.mark.parametrize("name", list(CASES))
-def test_names_are_the_plain_modules(name: str, answers: Answer) -> None:
-    answer = of(answers, name)
+def test_names_are_the_plain_modules(name: str, answers: Answers) -> None:
+    answer = answers[name]
     assert answer["keys"], "keys of state_dict"
     assert answer["names"], "names of parameters"
 
 
 @pytest.mark.parametrize("name", list(CASES))
-def test_training_follows_pytorch_on_one_graph(name: str, answers: Answer) -> None:
+def test_training_follows_pytorch_on_one_graph(name: str, answers: Answers) -> None:
     """20 SGD steps with batches of three sizes; buffers are among the state."""
-    training = of(answers, name)["training"]
+    training = answers[name]["training"]
     assert training["loss"] <= 1e-5, f"losses differ by {training['loss']}"
     within(training["state"], 1e-5)
     assert training["graphs"] == 1, "a graph holds for every batch size"
 
 
-def test_batch_norm_keeps_pytorchs_statistics(answers: Answer) -> None:
-    answer = of(answers, "batch_norm")
+def test_batch_norm_keeps_pytorchs_statistics(answers: Answers) -> None:
+    answer = answers["batch_norm"]
     within(answer["state"], 1e-5)
     assert answer["batches"] == 50
     assert answer["evaluation"] <= 1e-5, f"evaluation differs by {answer['evaluation']}"
 
 
-def test_evaluation_mode_and_no_grad_run_the_plain_module(answers: Answer) -> None:
-    answer = of(answers, "modes")
+def test_evaluation_mode_and_no_grad_run_the_plain_module(answers: Answers) -> None:
+    answer = answers["modes"]
     assert answer["difference"] <= 1e-6, f"differs by {answer['difference']}"
     assert answer["unchanged"], "building or evaluation changed a buffer"
     assert answer["free"], "a result under no_grad requires a gradient"
@@ -92,16 +66,16 @@ def test_evaluation_mode_and_no_grad_run_the_plain_module(answers: Answer) -> No
     assert answer["inner"], "train() did not reach every submodule"
 
 
-def test_layers_in_evaluation_mode_stay_so_while_the_rest_trains(answers: Answer) -> None:
-    answer = of(answers, "mixed_modes")
+def test_layers_in_evaluation_mode_stay_so_while_the_rest_trains(answers: Answers) -> None:
+    answer = answers["mixed_modes"]
     assert answer["gradient"] <= 1e-5, f"gradients differ by {answer['gradient']}"
     within(answer["state"], 1e-5)
     assert answer["kept"], "a layer in evaluation mode updated its statistics"
     assert answer["graphs"] == 2
 
 
-def test_frozen_parameters_have_no_gradient(answers: Answer) -> None:
-    answer = of(answers, "freezing")
+def test_frozen_parameters_have_no_gradient(answers: Answers) -> None:
+    answer = answers["freezing"]
     assert answer["gradient"] <= 1e-5, f"gradients differ by {answer['gradient']}"
     first, second, third = answer["given"]
     assert not any(name.startswith("hidden1") for name in first)
@@ -110,8 +84,8 @@ def test_frozen_parameters_have_no_gradient(answers: Answer) -> None:
     assert answer["graphs"] == 3
 
 
-def test_inputs_get_gradients(answers: Answer) -> None:
-    answer = of(answers, "input_gradients")
+def test_inputs_get_gradients(answers: Answers) -> None:
+    answer = answers["input_gradients"]
     assert answer["difference"] <= 1e-5, f"differs by {answer['difference']}"
     assert answer["alone"] <= 1e-5, f"with all parameters frozen: {answer['alone']}"
 
@@ -131,19 +105,19 @@ def test_inputs_get_gradients(answers: Answer) -> None:
         "bias_taken_away",
     ],
 )
-def test_parameters_are_read_where_they_are(what: str, answers: Answer) -> None:
-    difference = of(answers, "memory")[what]
+def test_parameters_are_read_where_they_are(what: str, answers: Answers) -> None:
+    difference = answers["memory"][what]
     assert difference <= 1e-5, f"differs by {difference}"
 
 
 @pytest.mark.parametrize("kind", ["activation", "reshaped", "sliced", "parameters"])
-def test_the_backward_pass_overwrites_nothing_that_is_held(kind: str, answers: Answer) -> None:
-    changed = of(answers, "results_stay")[kind]
+def test_the_backward_pass_overwrites_nothing_that_is_held(kind: str, answers: Answers) -> None:
+    changed = answers["results_stay"][kind]
     assert changed == 0, f"changed by {changed}"
 
 
-def test_dropout_follows_the_seed(answers: Answer) -> None:
-    answer = of(answers, "seeded_dropout")
+def test_dropout_follows_the_seed(answers: Answers) -> None:
+    answer = answers["seeded_dropout"]
     assert answer["kept"] == pytest.approx(0.75, abs=0.03)
     assert answer["anew"] > 0.2, "two steps drew the same mask"
     assert answer["alike"], "one seed drew two masks"
@@ -161,21 +135,21 @@ def test_dropout_follows_the_seed(answers: Answer) -> None:
         ("device", ["UntrainableError", "meta", "CPU"]),
     ],
 )
-def test_what_cannot_be_is_refused(what: str, words: list[str], answers: Answer) -> None:
-    message = of(answers, "refusals")[what]
+def test_what_cannot_be_is_refused(what: str, words: list[str], answers: Answers) -> None:
+    message = answers["refusals"][what]
     missing = [word for word in words if word not in message]
     assert not missing, f"{missing} not in: {message}"
 
 
-def test_a_refused_module_is_unchanged(answers: Answer) -> None:
-    assert of(answers, "refusals")["unchanged"] == "True"
+def test_a_refused_module_is_unchanged(answers: Answers) -> None:
+    assert answers["refusals"]["unchanged"] == "True"
 
 
-def test_nothing_of_torch_is_replaced(answers: Answer) -> None:
-    answer = of(answers, "untouched_torch")
+def test_nothing_of_torch_is_replaced(answers: Answers) -> None:
+    answer = answers["untouched_torch"]
     assert answer["checkpoint"] == "torch.utils.checkpoint"
     assert answer["front_end"] == []
 
 
-def test_the_probe_ends_well(answers: Answer) -> None:
-    assert answers["exit"].startswith("ended with 0:"), answers["exit"]
+def test_the_probe_ends_well(answers: Answers) -> None:
+    assert answers.end.startswith("ended with 0:"), answers.end

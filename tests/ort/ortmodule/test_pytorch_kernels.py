@@ -11,61 +11,39 @@ import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from tests.answers import ROOT, Answers, probed
 from tests.ort.ortmodule.kernel_cases import CASES, GROUPS, group_of
 from workbench.ort.ortmodule.aten.choices import CHOICES
 
-Answer = dict[str, Any]
-ROOT = Path(__file__).parents[3]
-
-
-def probe(cache: Path, result: Path, threads: int) -> Answer:
-    """Everything that the probe wrote before it ended, and how it ended."""
-    done = subprocess.run(
-        [
-            *(sys.executable, "-W", "error", "-m", "tests.ort.ortmodule.kernel_probe"),
-            *(result, str(threads)),
-        ],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": str(threads), "XDG_CACHE_HOME": str(cache)},
-    )
-    found = json.loads(result.read_text()) if result.exists() else {}
-    return {"exit": f"ended with {done.returncode}:\n{done.stderr[-4000:]}", **found}
-
 
 @pytest.fixture(scope="module")
-def answers(extension_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Answer:
-    return probe(extension_cache, tmp_path_factory.mktemp("kernels") / "answers.json", threads=1)
-
-
-def of(answers: Answer, name: str) -> Answer:
-    assert name in answers, f"the probe got no further: {answers['exit']}"
-    answer: Answer = answers[name]
-    return answer
+def answers(extension_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    return probed(
+        "tests.ort.ortmodule.kernel_probe",
+        tmp_path_factory.mktemp("kernels"),
+        XDG_CACHE_HOME=str(extension_cache),
+    )
 
 
 @pytest.mark.parametrize("switch", ["on", "off"])
 @pytest.mark.parametrize("name", list(CASES))
-def test_results_and_gradients_are_pytorchs(name: str, switch: str, answers: Answer) -> None:
-    difference = of(answers, group_of(name))["differences"][switch][name]
+def test_results_and_gradients_are_pytorchs(name: str, switch: str, answers: Answers) -> None:
+    difference = answers[group_of(name)]["differences"][switch][name]
     assert difference <= 1e-5, f"largest difference {difference}"
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_each_operator_has_the_kernel_that_it_should(group: str, answers: Answer) -> None:
+def test_each_operator_has_the_kernel_that_it_should(group: str, answers: Answers) -> None:
     replaced: Counter[str] = Counter()
     kept: Counter[str] = Counter()
     for name, case in CASES.items():
         if group_of(name) == group:
             replaced.update(case.replaced)
             kept.update(case.kept)
-    answer = of(answers, group)
+    answer = answers[group]
     chosen = answer["chosen"]["on"]
     assert {op: counts.get("PyTorch", 0) for op, counts in chosen.items()} == {
         op: replaced[op] for op in replaced | kept
@@ -78,20 +56,20 @@ def test_each_operator_has_the_kernel_that_it_should(group: str, answers: Answer
 
 
 @pytest.mark.parametrize("group", GROUPS)
-def test_switched_off_none_is_used(group: str, answers: Answer) -> None:
-    answer = of(answers, group)
+def test_switched_off_none_is_used(group: str, answers: Answers) -> None:
+    answer = answers[group]
     assert all(list(counts) == ["ONNX Runtime"] for counts in answer["chosen"]["off"].values())
     assert answer["off"]["state"] == "off"
 
 
-def test_every_choice_is_tested(answers: Answer) -> None:
+def test_every_choice_is_tested(answers: Answers) -> None:
     tested = {op for case in CASES.values() for op in case.replaced}
-    tested |= {op for op, counts in of(answers, "dropout")["chosen"].items() if "PyTorch" in counts}
+    tested |= {op for op, counts in answers["dropout"]["chosen"].items() if "PyTorch" in counts}
     assert tested == set(CHOICES)
 
 
-def test_dropout_scales_what_stays_and_follows_the_seed(answers: Answer) -> None:
-    answer = of(answers, "dropout")
+def test_dropout_scales_what_stays_and_follows_the_seed(answers: Answers) -> None:
+    answer = answers["dropout"]
     assert answer["chosen"] == {"Dropout": {"PyTorch": 2}, "DropoutGrad": {"PyTorch": 2}}
     assert answer["kept"] == pytest.approx(0.75, abs=0.03)
     assert answer["scaled"] == [0.0, 1.3333]
@@ -102,13 +80,13 @@ def test_dropout_scales_what_stays_and_follows_the_seed(answers: Answer) -> None
     assert answer["two_of_one_input"] > 0.4, "two dropouts of one value drew the same mask"
 
 
-def test_dropout_draws_the_same_with_any_number_of_threads(answers: Answer) -> None:
-    one, many = of(answers, "threads")["masks"]
+def test_dropout_draws_the_same_with_any_number_of_threads(answers: Answers) -> None:
+    one, many = answers["threads"]["masks"]
     assert one == many
 
 
-def test_pytorchs_modes_do_not_reach_the_kernels(answers: Answer) -> None:
-    answer = of(answers, "modes")
+def test_pytorchs_modes_do_not_reach_the_kernels(answers: Answers) -> None:
+    answer = answers["modes"]
     assert answer["difference"] <= 1e-5
     assert answer["seen"] == [], "a kernel called a Python mode from within ONNX Runtime"
 
@@ -121,20 +99,20 @@ def test_pytorchs_modes_do_not_reach_the_kernels(answers: Answer) -> None:
         ("workbench_kernels::dropout", "a probability from 0 to below 1"),
     ],
 )
-def test_a_kernel_that_fails_is_an_error(operator: str, words: str, answers: Answer) -> None:
-    message = of(answers, "refusals")[operator]
+def test_a_kernel_that_fails_is_an_error(operator: str, words: str, answers: Answers) -> None:
+    message = answers["refusals"][operator]
     assert words in message
     assert "frame #" not in message, "a stack of C++ frames tells people nothing"
 
 
-def test_what_is_computed_again_keeps_its_operators(answers: Answer) -> None:
-    chosen = of(answers, "recomputation")["chosen"]
+def test_what_is_computed_again_keeps_its_operators(answers: Answers) -> None:
+    chosen = answers["recomputation"]["chosen"]
     assert chosen["Gelu"] == {"ONNX Runtime": 1}
     assert chosen["GeluGrad"] == {"PyTorch": 1}
 
 
-def test_the_probe_ends_well(answers: Answer) -> None:
-    assert answers["exit"].startswith("ended with 0:"), answers["exit"]
+def test_the_probe_ends_well(answers: Answers) -> None:
+    assert answers.end.startswith("ended with 0:"), answers.end
 
 
 def test_without_the_extension_everything_trains(tmp_path: Path) -> None:

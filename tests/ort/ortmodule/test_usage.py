@@ -7,69 +7,47 @@ All of it runs once in a process of its own (usage_probe.py); the tests read wha
 
 from __future__ import annotations
 
-import json
-import os
-import subprocess
-import sys
-from pathlib import Path
-from typing import Any
-
 import pytest
 
+from tests.answers import Answers, probed
 from tests.ort.ortmodule.refusal_cases import CASES as REFUSED
 from tests.ort.ortmodule.usage_cases import CASES
 
-Answer = dict[str, Any]
-ROOT = Path(__file__).parents[3]
+PROBE = "tests.ort.ortmodule.usage_probe"
 
 WARNED = {"submodule-hooks": "a graph would lose the hook that is registered on '0'"}
 """Cases of which some calls run in PyTorch, and what is said of it."""
-
 
 USUAL = [name for name, case in CASES.items() if not case.sweep]
 SWEPT = [name for name, case in CASES.items() if case.sweep]
 
 
 @pytest.fixture(scope="module")
-def answers(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     """What came of the usual cases and of the refusals."""
-    return probed(tmp_path_factory, [*USUAL, *(f"refused:{name}" for name in REFUSED)])
+    refused = [f"refused:{name}" for name in REFUSED]
+    return probed(PROBE, tmp_path_factory.mktemp("usage"), *USUAL, *refused)
 
 
 @pytest.fixture(scope="module")
-def swept(tmp_path_factory: pytest.TempPathFactory) -> Answer:
+def swept(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     """What came of the rest."""
-    return probed(tmp_path_factory, SWEPT)
-
-
-def probed(folders: pytest.TempPathFactory, names: list[str]) -> Answer:
-    """Everything that the probe wrote before it ended, and how it ended."""
-    result = folders.mktemp("usage") / "answers.json"
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.ort.ortmodule.usage_probe", result, *names],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
-        env={**os.environ, "OMP_NUM_THREADS": "1"},
-    )
-    found = json.loads(result.read_text()) if result.exists() else {}
-    return {"exit": f"ended with {done.returncode}:\n{done.stderr[-4000:]}", **found}
+    return probed(PROBE, tmp_path_factory.mktemp("usage"), *SWEPT)
 
 
 @pytest.mark.parametrize("name", USUAL)
-def test_a_use_of_ortmodule_gives_what_the_plain_module_gives(name: str, answers: Answer) -> None:
+def test_a_use_of_ortmodule_gives_what_the_plain_module_gives(name: str, answers: Answers) -> None:
     check(name, answers)
 
 
 @pytest.mark.sweep
 @pytest.mark.parametrize("name", SWEPT)
-def test_further_uses_do_so_too(name: str, swept: Answer) -> None:
+def test_further_uses_do_so_too(name: str, swept: Answers) -> None:
     check(name, swept)
 
 
-def check(name: str, answers: Answer) -> None:
-    answer = answers.get(name, {"error": f"the probe got no further: {answers['exit']}"})
+def check(name: str, answers: Answers) -> None:
+    answer = answers[name]
     assert "error" not in answer, answer["error"]
     assert not answer["unequal"]
     tolerance = CASES[name].tolerance
@@ -88,8 +66,8 @@ CHANGES = {
 
 
 @pytest.mark.parametrize("name", list(REFUSED))
-def test_what_cannot_be_is_refused_and_changes_nothing(name: str, answers: Answer) -> None:
-    answer = answers.get(f"refused:{name}", {"error": f"got no further: {answers['exit']}"})
+def test_what_cannot_be_is_refused_and_changes_nothing(name: str, answers: Answers) -> None:
+    answer = answers[f"refused:{name}"]
     assert "error" not in answer, answer["error"]
     missing = [word for word in REFUSED[name].words if word not in answer["message"]]
     assert not missing, f"{missing} not in: {answer['message']}"

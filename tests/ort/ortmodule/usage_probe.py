@@ -8,18 +8,17 @@ Runs in a process of its own, for native code that dies must fail a test and not
 from __future__ import annotations
 
 import dataclasses
-import json
 import sys
 import traceback
 import warnings
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from tests.answers import write_answers
 from tests.ort.ortmodule.refusal_cases import CASES as REFUSED
 from tests.ort.ortmodule.refusal_cases import Refusal
 from tests.ort.ortmodule.usage_cases import CASES, UseCase
@@ -107,23 +106,21 @@ def difference(one: Any, other: Any, where: str) -> tuple[float, str, list[str]]
     return worst[0], worst[1], [text for part in parts for text in part[2]]
 
 
+def tried(run: Callable[[], Answer]) -> Answer:
+    """What `run` returns, or its error: one case that fails is one test that fails."""
+    try:
+        return run()
+    except Exception:
+        return {"error": traceback.format_exc()[-4000:]}
+
+
 def main() -> None:
-    path = Path(sys.argv[1])
-    names = sys.argv[2:]
-    torch.set_num_threads(1)
-    answers: Answer = {}
     runs: dict[str, Callable[[], Answer]] = {
         **{name: partial(compare, case) for name, case in CASES.items()},
         **{f"refused:{name}": partial(refuse, case) for name, case in REFUSED.items()},
     }
-    for name, run in runs.items():
-        if names and name not in names:
-            continue
-        try:
-            answers[name] = run()
-        except Exception:
-            answers[name] = {"error": traceback.format_exc()[-4000:]}
-        path.write_text(json.dumps(answers))
+    names = sys.argv[2:] or list(runs)
+    write_answers({name: partial(tried, runs[name]) for name in names})
 
 
 if __name__ == "__main__":
