@@ -224,8 +224,11 @@ def test_native_packages_load_only_where_they_must(native: str) -> None:
             "models/autograd_functions.py",
             "models/embedding_bag.py",
             "models/instance_norm.py",
+            "models/matrix_functions.py",
             "models/projected_lstm.py",
+            "models/random_functions.py",
             "models/recurrent_layers.py",
+            "models/stop_gradient.py",
             "models/traced_functions.py",
         }
         if found.layer in NO_NATIVE or (found.at_load and not allowed):

@@ -31,6 +31,8 @@ class Variant(NamedTuple):
     edit: Edit | None = None
     axes: Mapping[int, str] = MappingProxyType({})
     """Axes of every input that have any size, beside the batch."""
+    draws: bool = False
+    """It draws; PyTorch and the graph are given the same constants in the place of draws."""
 
 
 class Case(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
@@ -13,9 +14,11 @@ import onnx
 import torch
 from onnx import helper
 from torch import Tensor, nn
+from torch.utils._python_dispatch import _disable_current_modes
 
 from tests.coverage.case import Variant
 from workbench import ORTModule
+from workbench.engines.fixed_draws import fixed_draws
 from workbench.ort.checkpoint import write_checkpoint
 from workbench.ort.gradient import build_training_model, parameters_as_inputs
 from workbench.ort.ondevice import TrainingSession
@@ -24,7 +27,7 @@ from workbench.ort.ortmodule import build
 from workbench.ort.ortmodule.export import PREFIX, ForwardGraph, export_forward
 from workbench.ort.ortmodule.sizes import Axes
 from workbench.ort.ortmodule.structure import flatten
-from workbench.trainable import make_trainable
+from workbench.trainable import fix_draws, make_trainable
 from workbench.trainable.make import leading_to_outputs
 
 BATCHES = (4, 3)
@@ -56,13 +59,19 @@ def reference(variant: Variant) -> tuple[nn.Module, list[Step]]:
     module = variant.build()
     runner = copy.deepcopy(module)
     generator = torch.Generator().manual_seed(1)
-    return module, [_step(runner, variant.sample(rows, generator), generator) for rows in BATCHES]
+    steps = []
+    for rows in BATCHES:
+        inputs = variant.sample(rows, generator)
+        with fixed_draws() if variant.draws else nullcontext():
+            steps.append(_step(runner, inputs, generator))
+    return module, steps
 
 
 def _step(module: nn.Module, inputs: tuple[Tensor, ...], generator: torch.Generator) -> Step:
     module.zero_grad()
     output = module(*inputs)
-    target = torch.randn(output.shape, generator=generator) * 2.0
+    with _disable_current_modes():
+        target = torch.randn(output.shape, generator=generator) * 2.0
     loss = nn.functional.mse_loss(output, target)
     loss.backward()
     gradients = {
@@ -81,6 +90,8 @@ def export(module: nn.Module, step: Step, variant: Variant) -> ForwardGraph:
     exported = export_forward(copy.deepcopy(module), arguments, tensors, axes)
     if variant.edit is not None:
         variant.edit(exported.model)
+    if variant.draws:
+        exported.model.CopyFrom(fix_draws(exported.model))
     return exported
 
 

@@ -12,6 +12,7 @@ from tests.coverage import (
     cases_lengths,
     cases_mathematics,
     cases_normalization,
+    cases_own,
     cases_pooling,
     cases_reductions,
     cases_tensors,
@@ -31,6 +32,7 @@ GROUPS: dict[str, tuple[Case, ...]] = {
     "Reductions, extremes, orders": cases_reductions.CASES,
     "Moving, choosing, joining, multiplying": cases_tensors.CASES,
     "Weights": cases_weights.CASES,
+    "Modules of people's own": cases_own.CASES,
 }
 CASES: dict[str, Case] = {case.name: case for group in GROUPS.values() for case in group}
 

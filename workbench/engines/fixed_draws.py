@@ -82,6 +82,12 @@ def _completed(given: tuple[Any, ...]) -> tuple[Any, ...]:
     return (given + (0.0, 1.0)[len(given) :])[:2]
 
 
+def _rrelu(result: Any, _: Any, args: Any) -> None:
+    given, noise, low, high = args[:4]
+    noise.copy_((given <= 0) * ((low + high) / 2 - 1) + 1)
+    result.copy_(given * noise)
+
+
 def _half(result: Any, _: Any, __: Any) -> None:
     result.fill_(0.5)
 
@@ -95,5 +101,6 @@ _CONSTANTS = {
     "rand_like": _half,
     "randn": _half,
     "randn_like": _half,
+    "rrelu_with_noise": _rrelu,
 }
 """Kernel -> what writes the constant into its result."""

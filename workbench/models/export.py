@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import logging
+import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -14,10 +16,10 @@ import numpy as np
 from workbench.errors import ModelError, UntrainableError
 from workbench.models import torch_exporter, torchscript_exporter
 from workbench.models.dynamic_axes import BATCH, DynamicAxes
+from workbench.models.export_failure import export_failure
 from workbench.models.exported_graph import EXPORTER, LAYER, MAX_IR_VERSION, finish
 from workbench.models.exported_module import Signature, exported_module
 from workbench.models.modes import export_modes, refuse_what_onnx_cannot_say
-from workbench.models.user_line import failing_line
 
 if TYPE_CHECKING:
     import onnx
@@ -99,7 +101,7 @@ def export_onnx(
         refuse_what_onnx_cannot_say(module)
     named = tuple(dict(each) for each in axes)
     signature = Signature(inputs, tuple(input_names), tuple(output_names), named)
-    with export_modes(module, training=training) as updated, _quiet():
+    with export_modes(module, training=training) as updated, _quiet(), _values_unchecked():
         export = partial(_exported, module, signature, exporters)
         name, model = _with_functions(export, functions) if training else export()
         finish(model, module, name, updated, source_lines=source_lines)
@@ -125,7 +127,7 @@ def _exported(
             # Tracing would follow one branch and forget the other.
             if torch_exporter.branches_on_values(error):
                 break
-    raise ModelError(_export_failure(module, failures)) from next(iter(failures.values()))
+    raise ModelError(export_failure(module, failures)) from next(iter(failures.values()))
 
 
 def _with_functions(
@@ -158,39 +160,38 @@ def _check_batch(inputs: Sequence[torch.Tensor], names: Sequence[str]) -> None:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep the exporter's remarks on optional packages and training mode to itself."""
-    loggers = [logging.getLogger(name) for name in ("torch.onnx", "torch.export", "onnxscript")]
+    """Keep to itself what the exporters remark, and the graphs that they print where they fail."""
+
+    names = ("torch.onnx", "torch.export", "torch.fx", "torch.fx.experimental", "onnxscript")
+    loggers = [logging.getLogger(name) for name in names]
     # This one has a level of its own, set by torch at import.
     registration = logging.getLogger("torch.onnx._internal.exporter._registration")
     levels = [logger.level for logger in loggers]
     was_disabled = registration.disabled
+    printed = io.StringIO()
     try:
         for logger in loggers:
             logger.setLevel(logging.ERROR)
         registration.disabled = True
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), contextlib.redirect_stderr(printed):
             warnings.simplefilter("ignore")
             yield
+        # Then it was the module that printed.
+        sys.stderr.write(printed.getvalue())
     finally:
         registration.disabled = was_disabled
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
 
 
-def _export_failure(module: torch.nn.Module, failures: dict[str, Exception]) -> str:
-    said = " ".join(f"{name}: {_first_line(error)}" for name, error in failures.items())
-    line = next(filter(None, map(failing_line, failures.values())), None)
-    where = f" It fails at {line}." if line else ""
-    return (
-        f"torch cannot export {type(module).__name__} to ONNX.{where} {said} "
-        f"If the module fixes its batch size or branches on the values of a tensor, rewrite that "
-        f"part; `torch.export.export(module, inputs)` shows the place."
-    )
+@contextlib.contextmanager
+def _values_unchecked() -> Iterator[None]:
+    """Have distributions take any parameters: to look at their values is to branch on them."""
+    from torch.distributions import Distribution
 
-
-def _first_line(error: BaseException) -> str:
-    while error.__cause__ is not None:
-        error = error.__cause__
-    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    line = lines[0] if lines else type(error).__name__
-    return line if line.endswith(".") else f"{line}."
+    before = Distribution._validate_args
+    Distribution.set_default_validate_args(False)
+    try:
+        yield
+    finally:
+        Distribution.set_default_validate_args(before)

@@ -60,7 +60,7 @@ class MemorySource(ModuleSource):
     ) -> MemorySource:
         """A source that keeps a copy of `module` as it is now, on the CPU."""
         try:
-            snapshot = copy.deepcopy(module).cpu()
+            snapshot = copy.deepcopy(module, _computed_tensors(module)).cpu()
         except Exception as error:
             raise ModelError(
                 f"{type(module).__name__} cannot be copied: {error}. Give a factory instead, as "
@@ -158,3 +158,19 @@ class MemorySource(ModuleSource):
 
         module: torch.nn.Module = cloudpickle.loads(content)
         return module
+
+
+def _computed_tensors(module: torch.nn.Module) -> dict[int, Any]:
+    """Copies of the tensors that layers have computed and kept, by the `id` of each.
+
+    Such are the weights of `torch.nn.utils.weight_norm`, computed anew before each forward pass.
+    torch refuses to copy them.
+    """
+    import torch
+
+    return {
+        id(value): value.detach().clone()
+        for layer in module.modules()
+        for value in vars(layer).values()
+        if isinstance(value, torch.Tensor) and not value.is_leaf
+    }

@@ -26,6 +26,9 @@ OPEN_BOUNDS = "open_bounds"
 DETACHED = "detached"
 """Of a Clip without bounds: the gradient stops at it."""
 
+DRAWN = "drawn"
+"""Of a Cast: it is 1 with the probability that the comparison before it reads second, else 0."""
+
 UPDATES = "updates"
 """Of an Identity: the buffer whose new value, after a forward pass in training, it gives."""
 
@@ -38,7 +41,7 @@ FUNCTION_CALL = "function_call"
 of a custom autograd function."""
 
 MARKS = frozenset(
-    {DETACHED, FUNCTION, FUNCTION_CALL, OPEN_BOUNDS, PADDING_INDEX, STATISTICS, UPDATES}
+    {DETACHED, DRAWN, FUNCTION, FUNCTION_CALL, OPEN_BOUNDS, PADDING_INDEX, STATISTICS, UPDATES}
 )
 
 

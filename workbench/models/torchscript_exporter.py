@@ -7,6 +7,8 @@ compared with the module.
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
@@ -45,7 +47,7 @@ def export_by_tracing(module: torch.nn.Module, signature: Signature, opset: int)
     refuse_padding(module)
     with TemporaryDirectory() as folder:
         path = Path(folder) / "traced.onnx"
-        with _buffers_unwritten(module):
+        with _buffers_unwritten(module), _nothing_printed():
             torch.onnx.export(
                 module,
                 signature.inputs,
@@ -62,6 +64,20 @@ def export_by_tracing(module: torch.nn.Module, signature: Signature, opset: int)
     _name_nodes(proto, {name for name, _ in module.named_modules()})
     _check(proto, module, signature)
     return serde.deserialize_model(proto)
+
+
+@contextmanager
+def _nothing_printed() -> Iterator[None]:
+    """Send to nowhere what native code prints: torch writes out the whole graph where it fails."""
+    sys.stdout.flush()
+    kept = os.dup(1)
+    try:
+        with Path(os.devnull).open("w") as nowhere:
+            os.dup2(nowhere.fileno(), 1)
+            yield
+    finally:
+        os.dup2(kept, 1)
+        os.close(kept)
 
 
 @contextmanager

@@ -16,7 +16,10 @@ from workbench.models.class_losses import cross_entropy, nll_loss
 from workbench.models.embedding_bag import embedding_bag
 from workbench.models.function_call import function_applied, function_name
 from workbench.models.instance_norm import instance_norm
+from workbench.models.matrix_functions import MATRIX_FUNCTIONS
+from workbench.models.random_functions import RANDOM_FUNCTIONS
 from workbench.models.recurrent_layers import RECURRENT_LAYERS
+from workbench.models.stop_gradient import stop_gradient
 
 _DATA = Tensor.data.__get__  # type: ignore[attr-defined]
 _DETACHING = {Tensor.detach, torch.detach, _DATA}
@@ -35,6 +38,8 @@ class TracedFunctions(TorchFunctionMode):
       projection step by step.
     - `instance_norm` updates its running statistics in the open, where the trace sees it.
     - `cross_entropy` and `nll_loss` are traced as lookups of log probabilities.
+    - `gumbel_softmax`, whose `detach` lies within, and what else draws, or multiplies matrices, in
+      ways that ONNX has no word for, is traced as what it is made of.
     - `embedding_bag` is traced as lookups and reductions, for it would become a loop.
 
     Args:
@@ -59,18 +64,6 @@ class TracedFunctions(TorchFunctionMode):
         if stops and self._training:
             _refuse_unseen_backward()
         return _stopped(made) if stops else made
-
-
-@torch.library.custom_op("workbench::stop_gradient", mutates_args=())
-def stop_gradient(x: Tensor) -> Tensor:
-    """A copy of `x`, without a gradient."""
-    return x.clone()
-
-
-stop_gradient.register_fake(torch.empty_like)
-
-STOP_GRADIENT = torch.ops.workbench.stop_gradient.default
-"""What a call of `stop_gradient` is in a trace."""
 
 
 def _stopped(made: Any) -> Any:
@@ -159,6 +152,8 @@ _MADE_OF: dict[Callable[..., Any], Callable[..., Any]] = {
     functional.embedding_bag: embedding_bag,
     functional.instance_norm: instance_norm,
     functional.nll_loss: nll_loss,
+    **MATRIX_FUNCTIONS,
+    **RANDOM_FUNCTIONS,
     **RECURRENT_LAYERS,
     torch.kron: _kron,
     Tensor.kron: _kron,

@@ -13,7 +13,7 @@ import onnx_ir as ir
 from onnxscript import opset20
 
 from workbench.models.elementwise_translations import elementwise_translations
-from workbench.models.node_marks import DETACHED
+from workbench.models.node_marks import DETACHED, DRAWN
 from workbench.models.pooling_translations import pooling_translations
 from workbench.models.recurrent_translations import recurrent_translations
 
@@ -28,13 +28,15 @@ def translations() -> dict[Any, Callable[..., Any]]:
     """The `custom_translation_table` of torch.onnx.export."""
     import torch
 
-    from workbench.models.traced_functions import STOP_GRADIENT
+    from workbench.models.stop_gradient import STOP_GRADIENT
 
     aten, prims = torch.ops.aten, torch.ops.prims
     return {
         aten._cdist_forward.default: _cdist,
         aten.amax.default: _amax,
         aten.amin.default: _amin,
+        aten.bernoulli.default: _bernoulli,
+        aten.bernoulli.p: _bernoulli_of,
         aten.cummax.default: _cummax,
         aten.cummin.default: _cummin,
         aten.kthvalue.default: _kthvalue,
@@ -58,6 +60,19 @@ def _stop_gradient(x: Value) -> Value:
     made = op.Clip(x)
     made.producer().metadata_props[DETACHED] = "1"
     return made
+
+
+def _bernoulli(self: Value) -> Value:
+    """Where a uniform draw is less. ONNX Runtime takes its own Bernoulli the other way round."""
+    made = op.Cast(op.Less(op.RandomUniformLike(self), self), to=self.dtype)
+    made.producer().metadata_props[DRAWN] = "1"
+    return made
+
+
+def _bernoulli_of(self: Value, p: float = 0.5) -> Value:
+    chance = op.Expand(_number(p, self), op.Shape(self))
+    chance.dtype = self.dtype
+    return _bernoulli(chance)
 
 
 def _squeeze(self: Value, dim: int | Sequence[int]) -> Value:

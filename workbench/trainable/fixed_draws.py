@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
+
+from workbench.models.node_marks import DRAWN
 
 if TYPE_CHECKING:
     import onnx
@@ -25,7 +27,8 @@ def fix_draws(onnx_model: onnx.ModelProto) -> onnx.ModelProto:
         return onnx_model
     made = onnx.ModelProto()
     made.CopyFrom(onnx_model)
-    nodes = [part for node in onnx_model.graph.node for part in _without_draw(node)]
+    chances = {n.output[0]: n.input[1] for n in onnx_model.graph.node if n.op_type == "Less"}
+    nodes = [part for node in onnx_model.graph.node for part in _without_draw(node, chances)]
     del made.graph.node[:]
     made.graph.node.extend(nodes)
     return made
@@ -34,12 +37,15 @@ def fix_draws(onnx_model: onnx.ModelProto) -> onnx.ModelProto:
 def _draws(node: onnx.NodeProto) -> bool:
     if node.domain not in ("", "ai.onnx"):
         return False
+    if any(entry.key == DRAWN for entry in node.metadata_props):
+        return True
     if node.op_type == "Dropout":
         return len(node.output) < 2 or not node.output[1]
     return node.op_type in _LIKE or node.op_type in _OF_A_SHAPE or node.op_type == "Bernoulli"
 
 
-def _without_draw(node: onnx.NodeProto) -> Iterable[onnx.NodeProto]:
+def _without_draw(node: onnx.NodeProto, chances: Mapping[str, str]) -> Iterable[onnx.NodeProto]:
+    """The nodes in the place of `node`; `chances` are what comparisons read second, by result."""
     from onnx import TensorProto, helper
 
     if not _draws(node):
@@ -48,6 +54,8 @@ def _without_draw(node: onnx.NodeProto) -> Iterable[onnx.NodeProto]:
     (output, *_), name = node.output, node.name or node.output[0]
     if node.op_type == "Dropout":
         return [_like(node, helper.make_node("Identity", node.input[:1], [output], name))]
+    if node.op_type == "Cast":
+        return [helper.make_node("Identity", [chances[node.input[0]]], [output], name)]
     if node.op_type == "Bernoulli":
         dtype = given.get("dtype")
         if dtype is None:

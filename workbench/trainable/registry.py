@@ -30,6 +30,7 @@ from workbench.trainable.own_gradients.exponential_unit import (
     EluGradient,
     SeluGradient,
 )
+from workbench.trainable.own_gradients.gemm import FoundRowsGemmGradient
 from workbench.trainable.own_gradients.grouped_line import GroupedLineConvGradient
 from workbench.trainable.own_gradients.hard_unit import (
     HardSigmoidGradient,
@@ -152,6 +153,7 @@ OWN_GRADIENTS: tuple[OwnGradient, ...] = (
     ConcatGradient(),
     CumSumGradient(),
     EinsumGradient(),
+    FoundRowsGemmGradient(),
     MatMulVectorGradient(),
     MeanGradient(),
     ReduceL1Gradient(),
