@@ -2,18 +2,35 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+from pathlib import Path
+
 import pytest
 
 from workbench.config import make_config
+from workbench.native_extension import NativeExtension
 from workbench.runs.launch import worker_environment
 
 
-@pytest.mark.parametrize(("engine", "policy"), [("pytorch", None), ("ortmodule", "PASSIVE")])
+@pytest.mark.parametrize(
+    ("engine", "kernels", "built", "policy"),
+    [
+        ("pytorch", True, True, None),
+        ("ortmodule", True, True, None),
+        ("ortmodule", False, True, "PASSIVE"),
+        ("ortmodule", True, False, "PASSIVE"),
+    ],
+)
 def test_pytorchs_threads_sleep_where_onnx_runtimes_work(
-    engine: str, policy: str | None, monkeypatch: pytest.MonkeyPatch
+    engine: str, kernels: bool, built: bool, policy: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
-    config = make_config({"engine": engine, "threads": 3})
+    extension = NativeExtension(Path(), "" if built else "it is not built")
+    monkeypatch.setattr(
+        import_module("workbench.runs.launch"), "native_extension", lambda: extension
+    )
+    settings = {"ortmodule": {"pytorch_kernels": kernels}} if engine == "ortmodule" else {}
+    config = make_config({"engine": engine, "threads": 3, **settings})
     environment = worker_environment(config, None)
     assert environment.get("OMP_WAIT_POLICY") == policy
     assert environment["OMP_NUM_THREADS"] == "3"
@@ -21,5 +38,5 @@ def test_pytorchs_threads_sleep_where_onnx_runtimes_work(
 
 def test_a_wait_policy_of_the_users_own_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
-    config = make_config({"engine": "ortmodule"})
+    config = make_config({"engine": "ortmodule", "ortmodule": {"pytorch_kernels": False}})
     assert worker_environment(config, None)["OMP_WAIT_POLICY"] == "ACTIVE"

@@ -12,6 +12,7 @@ import numpy as np
 import onnx_ir as ir
 from onnxscript import opset20
 
+from workbench.models.attention_translation import attention_translations
 from workbench.models.elementwise_translations import elementwise_translations
 from workbench.models.node_marks import DETACHED, DRAWN
 from workbench.models.pooling_translations import pooling_translations
@@ -48,6 +49,7 @@ def translations() -> dict[Any, Callable[..., Any]]:
         aten.squeeze.dim: _squeeze,
         aten.squeeze.dims: _squeeze,
         prims.prod.default: _prod,
+        **attention_translations(),
         **elementwise_translations(),
         **pooling_translations(),
         **recurrent_translations(),

@@ -19,6 +19,7 @@ from workbench.data import Dataset
 from workbench.machine import describe_machine, package_versions
 from workbench.models import Model
 from workbench.models.loss_functions import SHA256_VARIABLE, vouched, write_functions
+from workbench.native_extension import native_extension
 from workbench.run_folder import RunFolder
 
 LOG_TAIL_LINES = 12
@@ -94,7 +95,7 @@ def worker_environment(config: TrainingConfig, module_sha256: str | None) -> Map
         "OMP_NUM_THREADS": str(config.threads),
         "PYTHONUNBUFFERED": "1",
     }
-    if config.engine == "ortmodule":
+    if config.engine == "ortmodule" and not _uses_pytorch_kernels(config):
         # PyTorch's threads wait busily for their next part, on the cores that ONNX Runtime's need:
         # a step of a BERT took 1.2 times as long.
         environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
@@ -104,6 +105,11 @@ def worker_environment(config: TrainingConfig, module_sha256: str | None) -> Map
     if module_sha256 is not None:
         environment["WORKBENCH_MODULE_SHA256"] = module_sha256
     return environment
+
+
+def _uses_pytorch_kernels(config: TrainingConfig) -> bool:
+    """Whether the long operators of ORTModule's graphs are PyTorch's: one pool works at a time."""
+    return config.ortmodule.pytorch_kernels and not native_extension().problem
 
 
 def _see_to_the_end(folder: RunFolder, worker: Worker) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
@@ -56,12 +57,87 @@ class Picked(nn.Module):
         return scaled[:, -1] + self.rows[places].sum(0)
 
 
+class Attends(nn.Module):
+    """Attention of (heads, length, width) to itself, each operand behind a parameter of its own."""
+
+    def __init__(self, attend: Callable[[Tensor, Tensor, Tensor], Tensor]) -> None:
+        super().__init__()
+        self.scales = nn.Parameter(torch.tensor([0.9, 1.1, 1.2]))
+        self.attend = attend
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.attend(x * self.scales[0], x * self.scales[1], x * self.scales[2])
+
+
+class Biased(nn.Module):
+    """Attention with a learnt number added to the scores of each distance."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.bias = nn.Parameter(torch.randn(HEADS[1], HEADS[1]))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return attention(x, x, x, attn_mask=self.bias)
+
+
+class Turned(nn.Module):
+    """A linear layer whose weight is (in, out), and its transpose used once more."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.randn(256, 512) / 16)
+        self.bias = nn.Parameter(torch.randn(512))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.addmm(self.bias, x.flatten(0, 1), self.weight) @ self.weight.T
+
+
+def by_hand(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """What people write themselves: scores divided, a mask of minus infinity added."""
+    length = query.shape[-2]
+    mask = torch.full((length, length), -torch.inf).triu(1)
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    return torch.softmax(scores + mask, -1) @ value
+
+
+def with_weights(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    weights = torch.softmax(query @ key.transpose(-2, -1), -1)
+    return torch.cat([weights @ value, weights], -1)
+
+
+class Alone(nn.Module):
+    """A MultiheadAttention of its input with itself; without the weights."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(32, 4, batch_first=True)
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.attention(x, x, x, need_weights=False)[0]
+        return result
+
+
+def spelled_gelu(x: Tensor) -> Tensor:
+    return 0.5 * x * (1 + torch.tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * x**3)))
+
+
 def frozen(layer: nn.Module, *names: str) -> nn.Module:
     """`layer` with these parameters frozen."""
     for name in names:
         layer.get_parameter(name).requires_grad_(False)
     return layer
 
+
+attention = nn.functional.scaled_dot_product_attention
+HEADS = (4, 12, 8)
+SEEN = torch.ones(12, 12, dtype=torch.bool).tril()
+BLIND = SEEN & (torch.arange(12) != 5)[:, None]
+"""Its sixth row sees nothing."""
+LINEAR = {"Linear": 1}
+ATTENTION = {"Attention": 1}
+
+LAYER_NORM = ({"LayerNormalizationGrad": 1}, {"LayerNormalization": 1})
+SOFTMAX = {"Softmax": 1, "SoftmaxGrad_13": 1}
 
 CONVS = {"Conv": 1, "ConvGrad": 1}
 POOLS = {"MaxPoolGrad": 1}
@@ -117,27 +193,110 @@ CASES: dict[str, Case] = {
     ),
     "relu": Case(lambda: nn.Sequential(nn.Linear(8, 8), nn.ReLU()), (8,), {"ReluGrad": 1}),
     "gelu": Case(lambda: Behind(nn.GELU()), (64, 128), {"Gelu": 1, "GeluGrad": 1}),
-    "gelu, by tanh": Case(lambda: Behind(nn.GELU("tanh")), (6, 7), {"FastGeluGrad": 1}),
+    "gelu, by tanh": Case(
+        lambda: Behind(nn.GELU("tanh")), (6, 7), {"FastGeluGrad": 1}, {"FastGelu": 1}
+    ),
     "gelu, small": Case(lambda: Behind(nn.GELU()), (8,), {}, {"Gelu": 1, "GeluGrad": 1}),
-    "softmax": Case(lambda: Behind(nn.Softmax(-1)), (64, 128), {"SoftmaxGrad_13": 1}),
-    "softmax, inner axis": Case(lambda: Behind(nn.Softmax(1)), (64, 128), {"SoftmaxGrad_13": 1}),
-    "layer norm": Case(lambda: Behind(nn.LayerNorm(32)), (5, 32), {"LayerNormalizationGrad": 1}),
-    "layer norm, two axes": Case(
-        lambda: Behind(nn.LayerNorm((4, 8))), (3, 4, 8), {"LayerNormalizationGrad": 1}
+    "gelu, by tanh, large": Case(
+        lambda: Behind(nn.GELU("tanh")), (64, 128), {"FastGelu": 1, "FastGeluGrad": 1}
     ),
-    "layer norm, first layer": Case(
-        lambda: nn.LayerNorm(32), (5, 32), {"LayerNormalizationGrad": 1}
+    "gelu, spelled out": Case(
+        lambda: Behind(spelled_gelu), (64, 128), {"FastGelu": 1, "FastGeluGrad": 1}
     ),
+    "linear": Case(lambda: Behind(nn.Linear(256, 512)), (8, 256), LINEAR),
+    "linear, of rows": Case(lambda: Behind(nn.Linear(256, 512)), (256,), LINEAR),
+    "linear, no bias": Case(lambda: Behind(nn.Linear(256, 512, bias=False)), (8, 256), LINEAR),
+    "linear, first layer": Case(lambda: nn.Linear(256, 512), (8, 256), LINEAR),
+    "linear, frozen weight": Case(
+        lambda: Behind(frozen(nn.Linear(256, 512), "weight")), (8, 256), LINEAR
+    ),
+    "linear, frozen": Case(
+        lambda: Behind(frozen(nn.Linear(256, 512), "weight", "bias")), (8, 256), LINEAR
+    ),
+    "linear, turned": Case(Turned, (8, 256), {"Linear": 2, "Sum": 1}),
+    "linear, small": Case(lambda: Behind(nn.Linear(8, 8)), (8, 8), {}),
+    "attention": Case(lambda: Attends(attention), HEADS, ATTENTION),
+    "attention, causal": Case(
+        lambda: Attends(lambda *x: attention(*x, is_causal=True)), HEADS, ATTENTION
+    ),
+    "attention, masked": Case(
+        lambda: Attends(lambda *x: attention(*x, attn_mask=SEEN)), HEADS, ATTENTION
+    ),
+    "attention, a row that sees nothing": Case(
+        lambda: Attends(lambda *x: attention(*x, attn_mask=BLIND)), HEADS, ATTENTION
+    ),
+    "attention, minus infinity for a row": Case(
+        lambda: Attends(
+            lambda *x: attention(*x, attn_mask=torch.zeros(12, 12).where(BLIND, -torch.inf))
+        ),
+        HEADS,
+        ATTENTION,
+    ),
+    "attention, a mask of the keys": Case(
+        lambda: Attends(lambda *x: attention(*x, attn_mask=torch.linspace(-2, 2, 12)[None])),
+        HEADS,
+        ATTENTION,
+    ),
+    "attention, a mask of the batch": Case(
+        lambda: Attends(lambda q, k, v: attention(q, k, v, attn_mask=v[:, :1, None, :, 0] > -1)),
+        HEADS,
+        ATTENTION,
+    ),
+    "attention, scaled": Case(
+        lambda: Attends(lambda *x: attention(*x, scale=0.3)), HEADS, ATTENTION
+    ),
+    "attention, more keys": Case(
+        lambda: Attends(lambda q, k, v: attention(q[:, :, :7], k, v)), HEADS, ATTENTION
+    ),
+    "attention, fewer heads of keys": Case(
+        lambda: Attends(lambda q, k, v: attention(q, k[:, :2], v[:, :2], enable_gqa=True)),
+        HEADS,
+        ATTENTION,
+    ),
+    "attention, heads behind the length": Case(
+        lambda: Attends(
+            lambda *x: attention(*(each.transpose(1, 2) for each in x)).transpose(1, 2)
+        ),
+        (12, 4, 8),
+        ATTENTION,
+    ),
+    "attention, by hand": Case(lambda: Attends(by_hand), HEADS, ATTENTION),
+    "attention, three axes": Case(lambda: Attends(attention), (12, 8), {}, SOFTMAX),
+    "attention, weights too": Case(lambda: Attends(with_weights), HEADS, {}, SOFTMAX),
+    "attention, learnt bias": Case(Biased, HEADS, {}, SOFTMAX),
+    "attention, packed": Case(lambda: Behind(Alone()), (12, 32), ATTENTION),
+    "attention, width last": Case(
+        lambda: Behind(nn.TransformerEncoderLayer(32, 4, 64, 0.0, batch_first=True)),
+        (12, 32),
+        {"Attention": 1, "LayerNormalizationGrad": 2, "ReluGrad": 1},
+        {"LayerNormalization": 2},
+    ),
+    "softmax, small": Case(lambda: Behind(nn.Softmax(-1)), (8,), {}, SOFTMAX),
+    "layer norm, large": Case(
+        lambda: Behind(nn.LayerNorm(64)),
+        (64, 64),
+        {"LayerNormalization": 1, "LayerNormalizationGrad": 1},
+    ),
+    "sum, large": Case(
+        lambda: Behind(lambda x: x.relu() + x.sigmoid()),
+        (128, 128),
+        {"Add": 1, "Sum": 1, "ReluGrad": 1},
+    ),
+    "softmax": Case(lambda: Behind(nn.Softmax(-1)), (64, 128), SOFTMAX),
+    "softmax, inner axis": Case(lambda: Behind(nn.Softmax(1)), (64, 128), SOFTMAX),
+    "layer norm": Case(lambda: Behind(nn.LayerNorm(32)), (5, 32), *LAYER_NORM),
+    "layer norm, two axes": Case(lambda: Behind(nn.LayerNorm((4, 8))), (3, 4, 8), *LAYER_NORM),
+    "layer norm, first layer": Case(lambda: nn.LayerNorm(32), (5, 32), *LAYER_NORM),
     "layer norm, frozen": Case(
         lambda: Behind(frozen(nn.LayerNorm(32), "weight", "bias")),
         (5, 32),
-        {"LayerNormalizationGrad": 1},
+        *LAYER_NORM,
     ),
     "embedding": Case(lambda: nn.Embedding(7, 5), (6,), {"GatherGrad": 1}, classes=7),
     "negative indices": Case(Picked, (3, 6), {"GatherGrad": 1}),
 }
 
-GROUPS = ("conv", "max pool", "other")
+GROUPS = ("conv", "max pool", "linear", "attention", "other")
 """Cases of one group run in one graph."""
 
 

@@ -11,7 +11,7 @@ from workbench.models.node_marks import uses_running_statistics
 from workbench.ort.gelu_approximation import approximate_gelu
 from workbench.ort.gradient import parameters_as_inputs
 from workbench.ort.label_sparsity import leave_out_ignored_labels
-from workbench.ort.ortmodule.aten import Kernels, use_pytorch_kernels
+from workbench.ort.ortmodule.aten import Fused, Kernels, fuse_layers, use_pytorch_kernels
 from workbench.ort.ortmodule.backward_reads import backward_reads
 from workbench.ort.ortmodule.graph_options import (
     Differentiated,
@@ -117,7 +117,12 @@ def build_gradient(
     model = parameters_as_inputs(model, state)
     trained = [name for name in parameters if name in requires_grad and name in state]
 
-    hidden = HiddenNodes(report.gradients)
+    # What is to be computed again is looked for by the operators of the forward pass.
+    keep_forward = bool(options.memory_optimizer_level or options.recompute_config)
+    fused = Fused()
+    if options.pytorch_kernels and not keep_forward:
+        fused = fuse_layers(model, requires_grad)
+    hidden = HiddenNodes([*report.gradients, *fused.gradients])
     names = Differentiated(state, trained, [name for name in inputs if name in requires_grad])
     forward = hidden.hide(model)
     try:
@@ -141,6 +146,7 @@ def build_gradient(
         zip(info.initializer_names_to_train, info.initializer_grad_names_to_train, strict=True)
     )
     completed, kernels = _complete(built, hidden, model.graph.output, updates, options)
+    kernels = kernels.with_layers(fused.layers)
     saved_graphs.save("gradient", completed)
     return GradientGraph(
         model=completed,

@@ -10,23 +10,31 @@ import torch
 
 from workbench.ort.ortmodule.session import TrainingSession
 
-LONG_S = 0.02
-"""Both passes of a graph that take longer have enough to share out; nothing is tried."""
+LONG_S = 1.0
+"""Where both passes of a graph take longer, nothing is tried."""
 
-TRIALS = 7
-"""Runs of either session whose medians are compared."""
+TRIALS, LEAST_TRIALS = 7, 2
+"""Runs of either session whose medians are compared, and how few they are where each is long."""
+
+TRIALS_S = 0.5
+"""What the trials of one session may take, unless they are the fewest."""
 
 WORTHWHILE = 0.9
 """Several threads must take less than this part of the time that one takes."""
 
 
 def fastest(
-    load: Callable[[int], TrainingSession], inputs: Sequence[torch.Tensor], threads: int
+    load: Callable[[int], TrainingSession],
+    inputs: Sequence[torch.Tensor],
+    threads: int,
+    *,
+    one_if_long: bool = False,
 ) -> TrainingSession:
     """Load a session with `threads` threads, or with one where its passes are measured faster.
 
     ONNX Runtime wakes its threads for operators of a few microseconds, which takes longer than it
-    saves unless they wait busily, and then they are in the way of PyTorch's.
+    saves unless they wait busily, and then they are in the way of PyTorch's. Those wait busily too:
+    where PyTorch's kernels run the long operators, they are faster by themselves.
 
     Running statistics change as in training: keep them safe.
 
@@ -34,16 +42,19 @@ def fastest(
         load: makes a session with a pool of so many threads.
         inputs: of the graph, with a batch of the usual size.
         threads: at most; those of PyTorch.
+        one_if_long: where nothing is tried, one thread rather than several.
     """
-    many = load(threads)
-    if threads == 1:
-        return many
-    both_passes_s(many, inputs)
-    if both_passes_s(many, inputs) > LONG_S:
-        return many
     one = load(1)
+    if threads == 1:
+        return one
     both_passes_s(one, inputs)
-    times = [(both_passes_s(one, inputs), both_passes_s(many, inputs)) for _ in range(TRIALS)]
+    once = both_passes_s(one, inputs)
+    if once > LONG_S:
+        return one if one_if_long else load(threads)
+    many = load(threads)
+    both_passes_s(many, inputs)
+    trials = max(LEAST_TRIALS, min(TRIALS, int(TRIALS_S / once)))
+    times = [(both_passes_s(one, inputs), both_passes_s(many, inputs)) for _ in range(trials)]
     of_one, of_many = zip(*times, strict=True)
     return many if median(of_many) < WORTHWHILE * median(of_one) else one
 

@@ -10,17 +10,20 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.ort.ortmodule.aten.activations import (
+    fast_gelu,
     fast_gelu_gradient,
     gelu,
     gelu_gradient,
     relu_gradient,
+    softmax,
     softmax_gradient,
 )
+from workbench.ort.ortmodule.aten.addition import addition
 from workbench.ort.ortmodule.aten.convolution import convolution, convolution_gradient
 from workbench.ort.ortmodule.aten.dropout import dropout, dropout_gradient
 from workbench.ort.ortmodule.aten.gathering import gather_gradient
 from workbench.ort.ortmodule.aten.graph import Graph
-from workbench.ort.ortmodule.aten.normalization import layer_norm_gradient
+from workbench.ort.ortmodule.aten.normalization import layer_norm, layer_norm_gradient
 from workbench.ort.ortmodule.aten.pooling import max_pool_gradient
 
 if TYPE_CHECKING:
@@ -64,13 +67,27 @@ CHOICES: Mapping[str, Choice] = MappingProxyType(
         "GeluGrad": Choice(
             "aten::gelu_backward; from 8,192 elements a sample", 0.35, gelu_gradient
         ),
+        "FastGelu": Choice(
+            "aten::gelu, tanh; from 8,192 elements a sample", 0.5, fast_gelu, in_forward=True
+        ),
         "FastGeluGrad": Choice("aten::gelu_backward, tanh", 0.1, fast_gelu_gradient),
+        "Softmax": Choice(
+            "aten::_softmax; from 8,192 elements a sample", 1.0, softmax, in_forward=True
+        ),
         "SoftmaxGrad_13": Choice(
             "aten::_softmax_backward_data; from 8,192 elements a sample", 0.6, softmax_gradient
+        ),
+        "LayerNormalization": Choice(
+            "aten::native_layer_norm; from 4,096 elements a sample",
+            0.5,
+            layer_norm,
+            in_forward=True,
         ),
         "LayerNormalizationGrad": Choice(
             "aten::native_layer_norm_backward", 0.2, layer_norm_gradient
         ),
+        "Add": Choice("aten::add; from 16,384 elements a sample", 1.0, addition, in_forward=True),
+        "Sum": Choice("aten::add; of two, from 16,384 elements a sample", 0.5, addition),
         "Dropout": Choice("of our own", 0.2, dropout, in_forward=True),
         "DropoutGrad": Choice("of our own", 0.2, dropout_gradient),
         "GatherGrad": Choice("of our own", 0.15, gather_gradient),

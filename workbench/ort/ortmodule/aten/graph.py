@@ -48,7 +48,12 @@ class Graph:
 
     def elements(self, name: str) -> int:
         """How many elements a value has for each combination of the sizes that change."""
-        return math.prod(size or 1 for size in self.shape(name) or ())
+        found = self._values.get(name)
+        if name in self._constants:
+            return math.prod(self._constants[name].dims)
+        if found is None:
+            return 1
+        return math.prod(_least(dimension) for dimension in found.shape.dim)
 
     def is_float(self, *names: str) -> bool:
         """Whether what is known of these values' types is that they are float32."""
@@ -61,15 +66,31 @@ class Graph:
         tensor = self._constants.get(name)
         return None if tensor is None else numpy_helper.to_array(tensor)
 
-    def declare(self, name: str, kind: int = TensorProto.FLOAT) -> None:
-        """Say of which type a value is, which ONNX Runtime cannot tell of a kernel's result."""
+    def declare(
+        self,
+        name: str,
+        kind: int = TensorProto.FLOAT,
+        shape: Sequence[int | None] | None = None,
+    ) -> None:
+        """Say of which type a value is, which ONNX Runtime cannot tell of a kernel's result.
+
+        Args:
+            name: of the value; nothing is said of none.
+            kind: its type.
+            shape: None for each size that changes.
+        """
         if name and name not in self._values:
-            value = helper.make_tensor_value_info(name, kind, None)
+            value = helper.make_tensor_value_info(name, kind, shape)
             self.proto.value_info.append(value)
             self._values[name] = value.type.tensor_type
 
     def kernel(
-        self, operator: str, inputs: Sequence[str], node: onnx.NodeProto, outputs: Sequence[str]
+        self,
+        operator: str,
+        inputs: Sequence[str],
+        node: onnx.NodeProto,
+        outputs: Sequence[str],
+        overload: str = "",
     ) -> onnx.NodeProto:
         """A call of PyTorch's kernel in the place of `node`.
 
@@ -83,7 +104,10 @@ class Graph:
         for name in outputs:
             self.declare(name)
         return helper.make_node(
-            "ATen", inputs, outputs, node.name, domain=DOMAIN, operator=operator, overload_name=""
+            *("ATen", inputs, outputs, node.name),
+            domain=DOMAIN,
+            operator=operator,
+            overload_name=overload,
         )
 
     def integers(self, values: Sequence[int]) -> str:
@@ -118,6 +142,14 @@ class Graph:
             self.proto.initializer.append(tensor)
             self._constants[name] = tensor
         return name
+
+
+def _least(dimension: onnx.TensorShapeProto.Dimension) -> int:
+    """A size, or the number that one which changes is a multiple of, as 128 of `128*batch`."""
+    if dimension.HasField("dim_value"):
+        return dimension.dim_value
+    times, star, _ = dimension.dim_param.partition("*")
+    return int(times) if star and times.isdigit() else 1
 
 
 def attribute(node: onnx.NodeProto, name: str, default: Any) -> Any:

@@ -1,4 +1,4 @@
-"""LayerNormalizationGrad by PyTorch's kernel."""
+"""LayerNormalization and its gradient by PyTorch's kernels."""
 
 from __future__ import annotations
 
@@ -8,6 +8,27 @@ from workbench.ort.ortmodule.aten.graph import Graph, attribute, output
 
 if TYPE_CHECKING:
     import onnx
+
+
+LEAST_ELEMENTS = 4_096
+"""Of each sample, below which PyTorch's kernel takes longer to begin than it saves."""
+
+
+def layer_norm(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodeProto] | None:
+    """LayerNormalization: X, scale, bias -> Y, mean, 1 / deviation."""
+    x, scale, *rest = node.input
+    bias = rest[0] if rest else ""
+    shape, sizes = graph.shape(scale), graph.shape(x)
+    if shape is None or None in shape or sizes is None or not graph.is_float(x, scale):
+        return None
+    if len(sizes) - len(shape) != attribute(node, "axis", -1) % len(sizes):
+        return None
+    if attribute(node, "stash_type", 1) != 1 or graph.elements(x) < LEAST_ELEMENTS:
+        return None
+    inputs = [x, graph.integers([size or 0 for size in shape]), scale, bias]
+    inputs.append(graph.real(attribute(node, "epsilon", 1e-5)))
+    outputs = [output(node, index) for index in range(3)]
+    return [graph.kernel("aten::native_layer_norm", inputs, node, outputs)]
 
 
 def layer_norm_gradient(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodeProto] | None:

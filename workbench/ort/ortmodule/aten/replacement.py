@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.ort.ortmodule.aten.choices import CHOICES
 from workbench.ort.ortmodule.aten.executor import why_not_loaded
+from workbench.ort.ortmodule.aten.fusion import complete_gradients
 from workbench.ort.ortmodule.aten.graph import DOMAIN, Graph
 
 if TYPE_CHECKING:
@@ -22,9 +24,14 @@ class Kernels(NamedTuple):
     why_not: str = ""
     """Why PyTorch's are not used at all, and what to do; empty where they are."""
 
+    def with_layers(self, layers: Mapping[str, int]) -> Kernels:
+        """These and so many whole layers that are a kernel of PyTorch's."""
+        chosen = {layer: {PYTORCH: count} for layer, count in layers.items()}
+        return self._replace(chosen={**chosen, **self.chosen})
+
     @property
     def replaced(self) -> int:
-        """How many nodes PyTorch's kernels run."""
+        """How many nodes PyTorch's kernels run, those of the gradients of whole layers aside."""
         return sum(counts.get(PYTORCH, 0) for counts in self.chosen.values())
 
 
@@ -57,6 +64,7 @@ def use_pytorch_kernels(
         whose = ONNX_RUNTIME if made is None else PYTORCH
         counts = chosen.setdefault(node.op_type, {})
         counts[whose] = counts.get(whose, 0) + 1
+    complete_gradients(graph)
     if any(counts.get(PYTORCH) for counts in chosen.values()):
         del model.graph.node[:]
         model.graph.node.extend(nodes)

@@ -1,0 +1,79 @@
+"""Makes whole layers of a forward pass calls of PyTorch's kernels, before it is differentiated."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NamedTuple
+
+from workbench.ort.ortmodule.aten import attention, linear
+from workbench.ort.ortmodule.aten.executor import why_not_loaded
+from workbench.ort.ortmodule.aten.forward_graph import ForwardGraph
+from workbench.ort.ortmodule.aten.graph import Graph, attribute
+from workbench.ort.ortmodule.aten.packed_projection import fuse_heads, fuse_unpacking
+from workbench.ort.ortmodule.aten.spelled_gelu import fuse_spelled_gelu
+
+if TYPE_CHECKING:
+    import onnx
+
+    from workbench.trainable.own_gradient import NodeGradient
+
+Fuse = Callable[["onnx.NodeProto", ForwardGraph], bool]
+
+_FUSIONS: Sequence[tuple[str, Fuse, str]] = (
+    ("Squeeze", fuse_unpacking, ""),
+    ("Reshape", fuse_heads, ""),
+    ("Softmax", attention.fuse_attention, "Attention"),
+    ("Tanh", fuse_spelled_gelu, ""),
+    ("MatMul", linear.fuse_linear, "Linear"),
+    ("Gemm", linear.fuse_linear, "Linear"),
+)
+"""An operator, what makes a layer of what is around a node of it, and the layer's name where it is
+one kernel of PyTorch's; in the order in which they are tried."""
+
+
+class Fused(NamedTuple):
+    """What became of a forward pass."""
+
+    gradients: tuple[NodeGradient, ...] = ()
+    """Of each node that was made and whose gradient ONNX Runtime lacks."""
+    layers: Mapping[str, int] = MappingProxyType({})
+    """Layer -> how many of it are a kernel of PyTorch's now."""
+
+
+def fuse_layers(model: onnx.ModelProto, requires_grad: Collection[str]) -> Fused:
+    """Fuse what is attention or a linear layer, in place; nothing without PyTorch's kernels.
+
+    Args:
+        model: a forward pass whose parameters are inputs.
+        requires_grad: inputs whose gradients are wanted.
+    """
+    import onnx
+
+    if why_not_loaded():
+        return Fused()
+    known = onnx.shape_inference.infer_shapes(model, data_prop=True).graph.value_info
+    del model.graph.value_info[:]
+    model.graph.value_info.extend(known)
+    graph = ForwardGraph(model.graph, requires_grad)
+    layers: Counter[str] = Counter()
+    for op, fuse, layer in _FUSIONS:
+        for node in graph.nodes:
+            found = graph.producer(node.output[0], op)
+            if found is not None and fuse(found, graph) and layer:
+                layers[layer] += 1
+    graph.finish(model)
+    return Fused(tuple(graph.gradients), layers)
+
+
+def complete_gradients(graph: Graph) -> None:
+    """Say of which type the gradients of fused layers are, and which of them nothing reads."""
+    for node in graph.proto.node:
+        kernel = attribute(node, "operator", b"").decode() if node.op_type == "ATen" else ""
+        if kernel not in (attention.BACKWARD, linear.BACKWARD):
+            continue
+        for name in node.output:
+            graph.declare(name)
+        if kernel == linear.BACKWARD:
+            linear.leave_out_unread(node, graph)
