@@ -14,7 +14,7 @@ from torch import nn
 from torch.nn import functional
 
 from tests.forked import outcome
-from tests.parity import session, warm_up
+from tests.parity import exported, session, warm_up
 from workbench import ORTModule
 from workbench.ort.native import native
 
@@ -104,6 +104,8 @@ ENGINES = {"ondevice": on_device, "ortmodule": by_ortmodule}
 if __name__ == "__main__":
     native()
     warm_up()
+    for build, shape in MODULES.values():
+        exported(build, (ROWS, *shape))
     print(
         json.dumps(
             {

@@ -96,13 +96,14 @@ def compare(case: Case) -> Answer:
         "nesting": [nesting(result) for result in results],
         "keys": list(plain.state_dict()) == list(wrapped.state_dict()),
         "names": [name for name, _ in plain.named_parameters()] == list(ours),
-        "training": train(case),
+        "training": train(case, (plain, wrapped)),
     }
 
 
-def train(case: Case) -> Answer:
+def train(case: Case, modules: tuple[nn.Module, ORTModule]) -> Answer:
     """Loss of 20 SGD steps with batches of changing size, and state afterwards."""
-    modules = pair(case)
+    for module in modules:
+        module.zero_grad()
     optimizers = [torch.optim.SGD(module.parameters(), lr=0.05) for module in modules]
     torch.manual_seed(1)
     worst = 0.0
