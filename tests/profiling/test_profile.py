@@ -6,12 +6,11 @@ import json
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
-from torch import nn
 
+from tests.straight_through import Quantized
 from workbench.data import Dataset
 from workbench.errors import ConfigError, EngineError
 from workbench.models import load_model
@@ -132,32 +131,9 @@ def test_settings_that_a_profile_has_no_use_for_are_refused(digits: Dataset) -> 
         profile("digits-mlp", digits, memory_limit_bytes=1)
 
 
-class Sign(torch.autograd.Function):
-    """A step, passed straight through by its own backward."""
-
-    @staticmethod
-    def forward(_: Any, value: torch.Tensor) -> torch.Tensor:
-        return torch.sign(value)
-
-    @staticmethod
-    def backward(_: Any, gradient: torch.Tensor) -> torch.Tensor:
-        return gradient
-
-
-class Quantized(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.first, self.last = nn.Linear(64, 16), nn.Linear(16, 10)
-
-    def forward(self, images: torch.Tensor) -> torch.Tensor:
-        inner = Sign.apply(self.first(images.flatten(1)))
-        result: torch.Tensor = self.last(inner)
-        return result
-
-
 def test_every_piece_of_a_graph_is_timed_and_the_function_between_them(digits: Dataset) -> None:
     """The sessions of pieces are loaded within a second and must not share a profile."""
-    model = load_model(Quantized(), example_inputs=(torch.zeros(4, 1, 8, 8),))
+    model = load_model(Quantized(1), example_inputs=(torch.zeros(4, 1, 8, 8),))
     ortmodule, _ = profile(model, digits, steps=2, threads=1).engines
     assert calls(ortmodule, "forward", NATIVE)["Gemm"] == 2
     assert calls(ortmodule, "backward", NATIVE)["Gemm"] == 3

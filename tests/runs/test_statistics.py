@@ -11,6 +11,7 @@ import pytest
 import torch
 from torch import nn
 
+from tests.straight_through import Quantized
 from workbench.compare import MARK, Comparison, load_comparison
 from workbench.data import Dataset
 from workbench.errors import RunError
@@ -157,31 +158,8 @@ def test_steps_that_pytorch_ran_are_counted_and_their_reason_is_told(digits: Dat
     assert "hook" in ran.why
 
 
-class Sign(torch.autograd.Function):
-    """A step, passed straight through by its own backward."""
-
-    @staticmethod
-    def forward(_: Any, value: torch.Tensor) -> torch.Tensor:
-        return torch.sign(value)
-
-    @staticmethod
-    def backward(_: Any, gradient: torch.Tensor) -> torch.Tensor:
-        return gradient
-
-
-class Quantized(nn.Module):
-    def __init__(self) -> None:
-        super().__init__()
-        self.first, self.last = nn.Linear(64, 16), nn.Linear(16, 10)
-
-    def forward(self, images: torch.Tensor) -> torch.Tensor:
-        inner = Sign.apply(self.first(images.flatten(1)))
-        result: torch.Tensor = self.last(Sign.apply(inner))
-        return result
-
-
 def test_pieces_and_the_functions_between_them_are_told(digits: Dataset) -> None:
-    model = load_model(Quantized(), example_inputs=(torch.zeros(4, 1, 8, 8),))
+    model = load_model(Quantized(2), example_inputs=(torch.zeros(4, 1, 8, 8),))
     settings = {"steps": 3, "evaluate": False, "ortmodule": NATIVE_KERNELS}
     ended = train(model, digits, engine="ortmodule", **settings).wait(240)
     statistics = statistics_of(ended)
