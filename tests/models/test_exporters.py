@@ -152,5 +152,5 @@ def test_what_depends_on_the_size_of_the_batch_is_refused() -> None:
             y: torch.Tensor = self.layer(x)
             return y * 2 if x.shape[0] == 2 else y
 
-    with pytest.raises(ModelError, match=r"the batch, to 2\. TorchScript: tracing changed the mod"):
+    with pytest.raises(ModelError, match=r"the batch, to 2\. .* an if on it"):
         export(Pairs(), 4)

@@ -212,3 +212,12 @@ def test_the_caller_loads_nothing_native(tmp_path: Path) -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=120
     )
     assert done.stdout.strip() == "True []", done.stdout + done.stderr
+
+
+def test_one_output_a_row_is_verified_by_a_loss_that_has_a_gradient() -> None:
+    """Cross-entropy of a single class is zero whatever the weights."""
+    module = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 1))
+    model = wb.load_model(module, example_inputs=rows(2, 3))
+    found = wb.verify(model, engines=["ondevice"], threads=1)
+    assert found.ok, str(found)
+    assert all(row.expected != 0 for row in found.gradients), str(found)

@@ -77,8 +77,10 @@ _KNOWN = {
     ),
     r"the module fixes axis 0 of input": Failure(
         "",
-        "len(x) fixes the size of a batch: write x.shape[0]. So does int() of a size, or a loop "
-        "over the rows. If the module fixes its batch size in another way, rewrite that part.",
+        "len(x) fixes the size of a batch: write x.shape[0]. So does int() of a size, an if on it "
+        "or a loop over the rows. If the module fixes its batch size in another way, rewrite that "
+        "part.",
+        settles=True,
     ),
     r"the module fixes axis \d+ of input": Failure(
         "",

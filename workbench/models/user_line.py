@@ -13,7 +13,15 @@ from types import TracebackType
 
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 
-_NOT_THE_USERS = ("torch", "onnxscript", "onnx_ir", "onnx", "onnxruntime", "workbench")
+_NOT_THE_USERS = (
+    "torch",
+    "numpy",
+    "onnxscript",
+    "onnx_ir",
+    "onnx",
+    "onnxruntime",
+    "workbench",
+)
 
 
 def failing_line(error: BaseException | None) -> str | None:

@@ -66,7 +66,8 @@ def verify(
             that fit the model.
         engines: names of engines; None: "ondevice" and "ortmodule", of a model that came as ONNX
             alone "ondevice".
-        loss: as in `TrainingConfig`; None: the model's default.
+        loss: as in `TrainingConfig`; None: the model's default, or "mse" where there is no dataset
+            and the first output has a single class, of which cross-entropy has no gradient.
         requires_grad: names or fnmatch patterns of the parameters to train; None: all.
         batch_size: rows; None: 8, or as many as there are.
         seed: of the choice of rows and entries.
@@ -83,7 +84,7 @@ def verify(
     loaded = model if isinstance(model, Model) else load_model(model)
     names = _engine_names(loaded, engines, tolerance)
     settings = {
-        "loss": loss if loss is not None else loaded.defaults.get("loss"),
+        "loss": loss if loss is not None else _default_loss(loaded, data),
         "requires_grad": None if requires_grad is None else tuple(requires_grad),
         "batch_size": batch_size,
         "threads": threads,
@@ -217,6 +218,16 @@ def _engine_names(model: Model, engines: Sequence[str] | None, tolerance: float)
     if engines is None:
         return ENGINES if model.has_module else ("ondevice",)
     return tuple(dict.fromkeys(engines))
+
+
+def _default_loss(model: Model, data: Dataset | str | None) -> Any:
+    known = model.defaults.get("loss")
+    if known is not None or data is not None or model.dataset is not None:
+        return known
+    shape = model.outputs[0].shape
+    # As in `random_rows`.
+    classes = shape[-1 if len(shape) == 3 else 1] if len(shape) > 1 else 1
+    return "mse" if classes == 1 else None
 
 
 def _batch(
