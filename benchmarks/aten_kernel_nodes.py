@@ -15,7 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from workbench.config import default_threads
 from workbench.ort.native import native
-from workbench.ort.ortmodule.aten import use_pytorch_kernels
+from workbench.ort.ortmodule.aten import fuse_layers, use_pytorch_kernels
 from workbench.ort.ortmodule.session_options import native_options
 from workbench.ortmodule_options import DEFAULTS
 
@@ -105,8 +105,12 @@ def elementwise() -> Iterator[Case]:
             ("GeluGrad", {"dy": dy, "x": x}),
             ("FastGeluGrad", {"dy": dy, "x": x}),
             ("Gelu", {"x": x}),
+            ("FastGelu", {"x": x}),
+            ("Add", {"x": x, "y": dy}),
+            ("Sum", {"x": x, "y": dy}),
         ):
-            node = helper.make_node(operator, list(feeds), ["out"], "node", domain=MICROSOFT)
+            domain = "" if operator in ("Add", "Sum") else MICROSOFT
+            node = helper.make_node(operator, list(feeds), ["out"], "node", domain=domain)
             yield Case(operator, detail, [node], feeds, {"out": shape})
 
 
@@ -117,11 +121,19 @@ def rows() -> Iterator[Case]:
         node = helper.make_node(
             "SoftmaxGrad_13", ["dy", "y"], ["dx"], "node", domain=MICROSOFT, axis=-1
         )
+        softmax = helper.make_node("Softmax", ["x"], ["y"], "node", axis=-1)
+        detail = "x".join(map(str, shape))
+        yield Case("Softmax", detail, [softmax], {"x": draw(*shape)}, {"y": shape})
         feeds = {"dy": draw(*shape), "y": y}
         yield Case("SoftmaxGrad_13", "x".join(map(str, shape)), [node], feeds, {"dx": shape})
     for shape in ((8, 128, 256), (8, 128, 768)):
         x, features = draw(*shape), shape[-1:]
         mean = x.mean(-1, keepdims=True)
+        given = {"x": x, "w": draw(*features), "b": draw(*features)}
+        outputs = ["y", "m", "v"]
+        node = helper.make_node("LayerNormalization", list(given), outputs, "node", axis=-1)
+        detail = "x".join(map(str, shape))
+        yield Case("LayerNormalization", detail, [node], given, {"y": shape})
         deviation = (1 / np.sqrt(x.var(-1, keepdims=True) + 1e-5)).astype(np.float32)
         feeds = {"dy": draw(*shape), "x": x, "w": draw(*features), "m": mean, "v": deviation}
         names = ["dx", "dw", "db"]
@@ -161,12 +173,37 @@ def dropouts() -> Iterator[Case]:
         yield Case("Dropout", detail, nodes, feeds, {"y": shape, "dx": shape}, {}, constants)
 
 
+def layers() -> Iterator[Case]:
+    for rows, width, out in (((8, 128), 256, 1024), ((8, 128), 1024, 256), ((32,), 512, 512)):
+        nodes = [
+            helper.make_node("MatMul", ["x", "w"], ["p"], "product"),
+            helper.make_node("Add", ["p", "b"], ["y"], "node"),
+        ]
+        feeds = {"x": draw(*rows, width), "w": draw(width, out), "b": draw(out)}
+        detail = f"{'x'.join(map(str, rows))} rows, {width} to {out}"
+        shape = (*rows, out)
+        yield Case("Linear", detail, nodes, feeds, {"y": shape}, {"p": shape})
+    scale = numpy_helper.from_array(np.array(0.125, np.float32), "scale")
+    for shape in ((8, 4, 128, 64), (2, 8, 512, 64)):
+        nodes = [
+            helper.make_node("Transpose", ["k"], ["t"], "turned", perm=[0, 1, 3, 2]),
+            helper.make_node("MatMul", ["q", "t"], ["p"], "product"),
+            helper.make_node("Mul", ["p", "scale"], ["s"], "scaled"),
+            helper.make_node("Softmax", ["s"], ["a"], "weights", axis=-1),
+            helper.make_node("MatMul", ["a", "v"], ["y"], "node"),
+        ]
+        feeds = {name: draw(*shape) for name in "qkv"}
+        detail = "x".join(map(str, shape))
+        yield Case("Attention", detail, nodes, feeds, {"y": shape}, {}, (scale,))
+
+
 CASES: tuple[Callable[[], Iterator[Case]], ...] = (
     convolutions,
     poolings,
     elementwise,
     rows,
     dropouts,
+    layers,
 )
 
 
@@ -202,7 +239,8 @@ def runner(model: onnx.ModelProto, case: Case, threads: int) -> Callable[[], lis
 def in_turn(case: Case, rounds: int, threads: int) -> dict[str, Any]:
     """Seconds a run in each round, by whose kernel ran, and the largest relative difference."""
     ours = model_of(case)
-    kernels = use_pytorch_kernels(ours)
+    fused = fuse_layers(ours, ())
+    kernels = use_pytorch_kernels(ours).with_layers(fused.layers)
     if kernels.why_not:
         raise SystemExit(kernels.why_not)
     assert kernels.replaced, f"{case.operator} {case.detail} is not replaced"

@@ -84,7 +84,8 @@ std::tuple<at::Tensor, at::Tensor, at::Tensor> attention_backward(
   return {layouts.stored(dq, 0), layouts.stored(dk, 1), layouts.stored(dv, 2)};
 }
 
-at::Tensor rows(const at::Tensor& tensor) { return tensor.reshape({-1, tensor.size(-1)}); }
+at::Tensor rows(const at::Tensor& tensor, int64_t width) { return tensor.reshape({-1, width}); }
+at::Tensor rows(const at::Tensor& tensor) { return rows(tensor, tensor.size(-1)); }
 
 // (..., in) -> (..., out). `weight` is (in, out), or (out, in) where it is transposed.
 at::Tensor linear(const at::Tensor& x, const at::Tensor& weight,
@@ -97,13 +98,14 @@ at::Tensor linear(const at::Tensor& x, const at::Tensor& weight,
   return made.view(shape);
 }
 
-// The gradients of x, weight and bias; undefined where they are not wanted.
+// The gradients of x, weight and bias; undefined where they are not wanted. `dy` has any shape, with
+// the elements of the result in their order.
 std::tuple<at::Tensor, at::Tensor, at::Tensor> linear_backward(const at::Tensor& dy,
                                                                const at::Tensor& x,
                                                                const at::Tensor& weight,
                                                                bool weight_is_transposed,
                                                                std::array<bool, 3> wanted) {
-  const at::Tensor gradient = rows(dy);
+  const at::Tensor gradient = rows(dy, weight.size(weight_is_transposed ? 0 : 1));
   at::Tensor dx, dw, db;
   if (wanted[0]) {
     dx = at::mm(gradient, weight_is_transposed ? weight : weight.t()).view(x.sizes());

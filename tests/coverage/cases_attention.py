@@ -135,6 +135,9 @@ def alibi(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     )
 
 
+BLIND = torch.ones(5, 5, dtype=torch.bool).tril() & (torch.arange(5) != 2)[:, None]
+"""Its third row sees nothing."""
+
 CASES: tuple[Case, ...] = (
     attended("", lambda x: {"need_weights": False}),
     attended(", weights", lambda x: {}),
@@ -180,6 +183,8 @@ CASES: tuple[Case, ...] = (
     scaled(", is_causal", *HEADS, is_causal=True),
     scaled(", boolean mask", HEADS[0], mask=~causal(5)),
     scaled(", float mask", HEADS[0], mask=torch.linspace(-1, 1, 25).reshape(5, 5)),
+    scaled(", a row that sees nothing", HEADS[0], mask=BLIND),
+    scaled(", minus infinity for a row", HEADS[0], mask=torch.zeros(5, 5).where(BLIND, -torch.inf)),
     scaled(", scale", *HEADS, scale=0.3),
     scaled(", grouped queries", GROUPED, enable_gqa=True),
     scaled(", grouped queries, is_causal", GROUPED, enable_gqa=True, is_causal=True),

@@ -277,6 +277,11 @@ CASES: dict[str, Case] = {
         (64, 64),
         {"LayerNormalization": 1, "LayerNormalizationGrad": 1},
     ),
+    "sum of three, large": Case(
+        lambda: Behind(lambda x: x.relu() + (x.sigmoid() + x.tanh())),
+        (128, 128),
+        {"Add": 2, "Sum": 1, "ReluGrad": 1},
+    ),
     "sum, large": Case(
         lambda: Behind(lambda x: x.relu() + x.sigmoid()),
         (128, 128),

@@ -1,4 +1,4 @@
-"""Sums of two large tensors, which PyTorch shares out among its threads."""
+"""Sums of large tensors, which PyTorch shares out among its threads."""
 
 from __future__ import annotations
 
@@ -14,9 +14,17 @@ LEAST_ELEMENTS = 16_384
 
 
 def addition(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodeProto] | None:
-    """Add or Sum: two tensors -> one."""
-    if len(node.input) != 2 or not graph.is_float(*node.input):
+    """Add or Sum: two tensors or more -> one."""
+    first, *others = node.input
+    if not others or not graph.is_float(*node.input):
         return None
     if max(graph.elements(name) for name in node.input) < LEAST_ELEMENTS:
         return None
-    return [graph.kernel("aten::add", node.input, node, node.output, overload="Tensor")]
+    made = []
+    for place, other in enumerate(others, start=1):
+        is_last = place == len(others)
+        result = node.output[0] if is_last else f"{node.output[0]}.of_{place + 1}"
+        made.append(graph.kernel("aten::add", [first, other], node, [result], overload="Tensor"))
+        made[-1].name = result
+        first = result
+    return made

@@ -87,7 +87,7 @@ CHOICES: Mapping[str, Choice] = MappingProxyType(
             "aten::native_layer_norm_backward", 0.2, layer_norm_gradient
         ),
         "Add": Choice("aten::add; from 16,384 elements a sample", 1.0, addition, in_forward=True),
-        "Sum": Choice("aten::add; of two, from 16,384 elements a sample", 0.5, addition),
+        "Sum": Choice("aten::add; from 16,384 elements a sample", 0.5, addition),
         "Dropout": Choice("of our own", 0.2, dropout, in_forward=True),
         "DropoutGrad": Choice("of our own", 0.2, dropout_gradient),
         "GatherGrad": Choice("of our own", 0.15, gather_gradient),

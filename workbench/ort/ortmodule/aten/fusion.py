@@ -67,9 +67,18 @@ def fuse_layers(model: onnx.ModelProto, requires_grad: Collection[str]) -> Fused
     return Fused(tuple(graph.gradients), layers)
 
 
-def complete_gradients(graph: Graph) -> None:
-    """Say of which type the gradients of fused layers are, and which of them nothing reads."""
-    for node in graph.proto.node:
+def complete_gradients(graph: Graph, nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
+    """Say of which type the gradients of fused layers are, and spare them what they need not.
+
+    Args:
+        graph: of both passes.
+        nodes: what its nodes become.
+
+    Returns:
+        Those of `nodes` that still have a use.
+    """
+    needless: set[str] = set()
+    for node in nodes:
         kernel = attribute(node, "operator", b"").decode() if node.op_type == "ATen" else ""
         if kernel not in (attention.BACKWARD, linear.BACKWARD):
             continue
@@ -77,3 +86,5 @@ def complete_gradients(graph: Graph) -> None:
             graph.declare(name)
         if kernel == linear.BACKWARD:
             linear.leave_out_unread(node, graph)
+            needless |= linear.take_any_shape(node, graph)
+    return [node for node in nodes if node.output[0] not in needless]

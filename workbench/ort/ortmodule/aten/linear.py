@@ -98,6 +98,23 @@ def _fuse(found: _Linear, graph: ForwardGraph) -> None:
     graph.fuse(found.nodes, [made], backward.finish(name, results))
 
 
+def take_any_shape(node: onnx.NodeProto, graph: Graph) -> set[str]:
+    """Let the gradient of a linear layer read the result's as it comes, not reshaped.
+
+    Returns:
+        The results of the Reshape and the Shape that have no use any more.
+    """
+    reshape = graph.producers.get(node.input[0])
+    if reshape is None or reshape.op_type != "Reshape" or graph.uses[reshape.output[0]] != 1:
+        return set()
+    node.input[0], shape = reshape.input
+    needless = {reshape.output[0]}
+    found = graph.producers.get(shape)
+    if found is not None and found.op_type == "Shape" and graph.uses[shape] == 1:
+        needless.add(shape)
+    return needless
+
+
 def leave_out_unread(node: onnx.NodeProto, graph: Graph) -> None:
     """Let the gradient of a linear layer leave out the results that nothing reads."""
     wanted = [bool(graph.uses[name]) for name in node.output]

@@ -64,10 +64,10 @@ def use_pytorch_kernels(
         whose = ONNX_RUNTIME if made is None else PYTORCH
         counts = chosen.setdefault(node.op_type, {})
         counts[whose] = counts.get(whose, 0) + 1
-    complete_gradients(graph)
-    if any(counts.get(PYTORCH) for counts in chosen.values()):
-        del model.graph.node[:]
-        model.graph.node.extend(nodes)
-        if not any(entry.domain == DOMAIN for entry in model.opset_import):
-            model.opset_import.add(domain=DOMAIN, version=1)
+    nodes = complete_gradients(graph, nodes)
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+    calls = any(node.domain == DOMAIN for node in nodes)
+    if calls and not any(entry.domain == DOMAIN for entry in model.opset_import):
+        model.opset_import.add(domain=DOMAIN, version=1)
     return Kernels(chosen, why_not)
