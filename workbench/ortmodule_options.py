@@ -149,6 +149,11 @@ class ORTModuleOptions(BaseModel):
         default="cpu", title="Execution provider", description="What computes: cpu or cuda."
     )
 
+    @property
+    def recomputes(self) -> bool:
+        """Whether the backward pass computes anything of the forward pass again."""
+        return bool(self.memory_optimizer_level or self.recompute_config)
+
     @field_validator("recompute_config", "cast_propagation_allow", mode="before")
     @classmethod
     def _split(cls, value: Any) -> Any:

@@ -8,10 +8,12 @@ from __future__ import annotations
 import copy
 import hashlib
 import warnings
+from collections import Counter
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+import onnx
 import torch
 from torch import Tensor, nn
 
@@ -243,12 +245,25 @@ def threads() -> Answer:
     return {"masks": masks}
 
 
+def packed() -> Answer:
+    """What is left of the ways that a packed projection takes through MultiheadAttention."""
+    x = torch.randn(3, 12, 32)
+    ORTModule(CASES["attention, packed"].build())(x)
+    graph = onnx.load_from_string(loaded[-1].graph.model).graph
+    turns = [node.attribute[0].ints for node in graph.node if node.op_type == "Transpose"]
+    return {
+        "operators": Counter(node.op_type for node in graph.node),
+        "turns": [list(axes) for axes in turns if len(axes) > 2],
+    }
+
+
 PARTS: dict[str, Callable[[], Answer]] = {
     "threads": threads,
     "dropout": dropout,
     "modes": modes,
     "refusals": refusals,
     "recomputation": recomputation,
+    "packed": packed,
 }
 
 

@@ -115,6 +115,14 @@ def test_what_is_computed_again_keeps_its_operators(answers: Answers) -> None:
     assert chosen["GeluGrad"] == {"PyTorch": 1}
 
 
+def test_a_packed_projection_is_split_as_it_lies(answers: Answers) -> None:
+    operators = answers["packed"]["operators"]
+    assert operators["Split"] == 1
+    assert "Squeeze" not in operators
+    # The sequence becomes the first axis and the batch again, forward and backward.
+    assert answers["packed"]["turns"] == [[1, 0, 2]] * 4
+
+
 def test_the_probe_ends_well(answers: Answers) -> None:
     assert answers.end.startswith("ended with 0:"), answers.end
 

@@ -118,10 +118,8 @@ def build_gradient(
     trained = [name for name in parameters if name in requires_grad and name in state]
 
     # What is to be computed again is looked for by the operators of the forward pass.
-    keep_forward = bool(options.memory_optimizer_level or options.recompute_config)
-    fused = Fused()
-    if options.pytorch_kernels and not keep_forward:
-        fused = fuse_layers(model, requires_grad)
+    fuses = options.pytorch_kernels and not options.recomputes
+    fused = fuse_layers(model, requires_grad) if fuses else Fused()
     hidden = HiddenNodes([*report.gradients, *fused.gradients])
     names = Differentiated(state, trained, [name for name in inputs if name in requires_grad])
     forward = hidden.hide(model)
@@ -212,8 +210,7 @@ def _complete(
     kernels = use_pytorch_kernels(
         proto,
         wanted=options.pytorch_kernels,
-        # What is to be computed again is looked for by the operators of the forward pass.
-        keep_forward=bool(options.memory_optimizer_level or options.recompute_config),
+        keep_forward=options.recomputes,
     )
     rewrite_relu_gradient(graph)
     return proto.SerializeToString(), kernels

@@ -114,5 +114,5 @@ def load(
 
 def _read_again(graph: GradientGraph, names: Sequence[str]) -> tuple[int, ...]:
     """Places among `names` of what the backward pass reads; all of them where it recomputes."""
-    recomputes = graph.options.memory_optimizer_level or graph.options.recompute_config
+    recomputes = graph.options.recomputes
     return tuple(i for i, name in enumerate(names) if recomputes or name in graph.read_again)

@@ -141,7 +141,7 @@ def plan_for(graph: GradientGraph) -> RecomputePlan:
         UntrainableError: ONNX Runtime has no kernel for a part of it.
     """
     options = graph.options
-    if not options.memory_optimizer_level and not options.recompute_config:
+    if not options.recomputes:
         return NOTHING
     session, observation = _load(graph, native_options(options, threads=1))
     nodes = node_count(observation.optimized)

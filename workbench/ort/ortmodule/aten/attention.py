@@ -118,12 +118,13 @@ def _unscaled(name: str, graph: ForwardGraph) -> tuple[str, float, list[onnx.Nod
 
 
 def _through_transpose(name: str, axes: Sequence[int], graph: ForwardGraph) -> _Operand:
-    """What has these axes, before the Transpose that gives it, if that is for it alone."""
-    node = graph.alone(name, "Transpose")
-    if node is None:
-        return _Operand(name, axes)
-    order = attribute(node, "perm", [3, 2, 1, 0])
-    return _Operand(node.input[0], [order[axis] for axis in axes], [node])
+    """What has these axes, before the Transposes that give it, if they are for it alone."""
+    nodes: list[onnx.NodeProto] = []
+    while (node := graph.alone(name, "Transpose")) is not None:
+        order = attribute(node, "perm", [3, 2, 1, 0])
+        axes = [order[axis] for axis in axes]
+        name, nodes = node.input[0], [node, *nodes]
+    return _Operand(name, axes, nodes)
 
 
 def _into_transpose(name: str, graph: ForwardGraph) -> _Operand:
