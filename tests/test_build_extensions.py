@@ -62,7 +62,11 @@ def test_it_is_kept_in_the_users_cache_by_versions_and_sources(
 
 
 def test_its_sources_are_there() -> None:
-    assert [source.name for source in sources()] == ["aten_executor.cpp", "kernels.cpp"]
+    assert [source.name for source in sources()] == [
+        "aten_executor.cpp",
+        "kernels.cpp",
+        "layers.cpp",
+    ]
 
 
 def test_what_was_built_is_good(extension_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:

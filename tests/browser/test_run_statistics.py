@@ -41,7 +41,7 @@ def test_what_the_engines_did_unfolds_and_what_pytorch_ran_in_their_stead_is_mar
     page = notebook.page
     expect(notebook.status).to_contain_text("Compared pytorch, ortmodule", timeout=SLOW_MS)
     table = page.get_by_role("table").filter(has_text="Peak memory")
-    expect(table.get_by_role("rowheader", name="ortmodule*")).to_be_visible()
+    expect(table.get_by_role("columnheader", name="ortmodule*")).to_be_visible()
     expect(page.get_by_text("* ortmodule: PyTorch ran the module 12 times")).to_be_visible()
 
     heading = page.get_by_text("What the engines did", exact=True)

@@ -183,7 +183,8 @@ def test_spinning_threads_take_the_processor_between_steps(answers: Answers) -> 
 
 
 def test_memory_patterns_plan_more_than_the_arena_takes(answers: Answers) -> None:
-    assert answers["peak_pattern"] > 1.2 * answers["peak"]
+    # What PyTorch's kernels give is in memory of their own.
+    assert answers["peak_pattern"] > 1.2 * answers["peak_own_kernels"]
 
 
 def test_memory_reuse_changes_what_the_arena_takes(answers: Answers) -> None:
