@@ -31,16 +31,6 @@ def gelu(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodeProto] | None:
     return [graph.kernel("aten::gelu", [x], node, node.output)]
 
 
-def fast_gelu(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodeProto] | None:
-    """FastGelu, the approximation by tanh: X -> Y."""
-    if len(node.input) != 1 or not graph.is_float(node.input[0]):
-        return None
-    if graph.elements(node.input[0]) < LEAST_ELEMENTS:
-        return None
-    inputs = [node.input[0], graph.text("tanh")]
-    return [graph.kernel("aten::gelu", inputs, node, node.output)]
-
-
 def gelu_gradient(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodeProto] | None:
     """GeluGrad, of the exact one: dY, X -> dX."""
     dy, x = node.input
@@ -55,15 +45,6 @@ def fast_gelu_gradient(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodeProt
         return None
     inputs = [*node.input, graph.text("tanh")]
     return [graph.kernel("aten::gelu_backward", inputs, node, node.output)]
-
-
-def softmax(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodeProto] | None:
-    """Softmax: X -> Y along one axis."""
-    [x] = node.input
-    if not graph.is_float(x) or graph.elements(x) < LEAST_ELEMENTS:
-        return None
-    axis = graph.integer(attribute(node, "axis", -1))
-    return [graph.kernel("aten::_softmax", [x, axis, graph.truth(False)], node, node.output)]
 
 
 def softmax_gradient(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodeProto] | None:
