@@ -80,6 +80,17 @@ class Biased(nn.Module):
         return attention(x, x, x, attn_mask=self.bias)
 
 
+class Latents(nn.Module):
+    """Learnt queries, the same for every sample: a batch of one beside that of the keys."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.queries = nn.Parameter(torch.randn(1, 4, 6, 8))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.softmax(self.queries @ x.transpose(-2, -1), -1) @ x
+
+
 class Turned(nn.Module):
     """A linear layer whose weight is (in, out), and its transpose used once more."""
 
@@ -256,6 +267,7 @@ CASES: dict[str, Case] = {
     "attention, by hand": Case(lambda: Attends(by_hand), HEADS, ATTENTION),
     "attention, three axes": Case(lambda: Attends(attention), (12, 8), {}, SOFTMAX),
     "attention, weights too": Case(lambda: Attends(with_weights), HEADS, {}, SOFTMAX),
+    "attention, queries without a batch": Case(Latents, HEADS, {}, SOFTMAX),
     "attention, learnt bias": Case(Biased, HEADS, {}, SOFTMAX),
     "attention, packed": Case(lambda: Behind(Alone()), (12, 32), ATTENTION),
     "attention, width last": Case(

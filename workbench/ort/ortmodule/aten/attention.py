@@ -187,17 +187,20 @@ def _is_causal(mask: np.ndarray[Any, Any]) -> bool:
 
 
 def _fits(operands: Sequence[_Operand], graph: ForwardGraph) -> bool:
-    """Whether the kernel takes these: float32, heads alike, one width."""
+    """Whether the kernel takes these: float32, batch and heads alike, one width."""
     if not graph.is_float(*(each.value for each in operands)):
         return False
-    heads, widths = set(), set()
+    batches, heads, widths = set(), set(), set()
     for each in operands:
         shape = graph.shape(each.value)
         if shape is None or len(shape) != 4:
             return False
+        batches.add(shape[each.axes[0]])
         heads.add(shape[each.axes[1]])
         widths.add(shape[each.axes[3]])
-    return len(heads) == len(widths) == 1 and None not in heads | widths
+    # A product stretches a batch of one to that of the other operand, which the kernel does not.
+    alike = len(batches) == len(heads) == len(widths) == 1
+    return alike and None not in heads | widths
 
 
 def _fuse(
