@@ -91,6 +91,13 @@ WITHOUT_OPTION: dict[str, tuple[str, frozenset[str]]] = {
 }
 """Variables that no option means: why, and the values that ask for nothing that is not so."""
 
+_WITH_OPTION = frozenset({
+    LOG_LEVEL, SAVE_ONNX_PATH, _LEVEL, _CONFIG, _COMPUTE, _LABELS, _EMBEDDINGS,
+})  # fmt: skip
+
+VARIABLES = _WITH_OPTION | frozenset(WITHOUT_OPTION)
+"""Every variable that the package reads."""
+
 _reported: set[str] = set()
 
 
@@ -115,12 +122,13 @@ def options_of_variables(environment: Mapping[str, str] = os.environ) -> dict[st
             problems.append(f"{name}={text!r}: {error}")
             return None
 
-    level, config = read(_LEVEL, _memory_level), read(_CONFIG, _recompute_config)
-    if level is not None:
-        found["memory_optimizer_level"] = level
-    if level or config is not None:
-        # As in the package, a level chooses by itself.
-        found["recompute_config"] = () if level else config
+    level = read(_LEVEL, _memory_level)
+    # A level chooses by itself; the package does not open the file then either.
+    config = () if level else read(_CONFIG, _recompute_config)
+    if level is not None or config is not None:
+        found["memory_optimizer_level"] = level or 0
+    if config is not None:
+        found["recompute_config"] = config
     computes, labels = read(_COMPUTE, _switch), read(_LABELS, _switch)
     embeddings = read(_EMBEDDINGS, _switch)
     if computes is not None:
@@ -140,7 +148,6 @@ def options_of_variables(environment: Mapping[str, str] = os.environ) -> dict[st
 
 
 def _report(environment: Mapping[str, str], *, embeddings: bool) -> None:
-    known = {LOG_LEVEL, SAVE_ONNX_PATH, _LEVEL, _CONFIG, _COMPUTE, _LABELS, _EMBEDDINGS}
     for name in sorted(environment):
         if not name.startswith(_PREFIX) or name in _reported:
             continue
@@ -148,8 +155,8 @@ def _report(environment: Mapping[str, str], *, embeddings: bool) -> None:
             why, harmless = WITHOUT_OPTION[name]
             if environment[name] in harmless:
                 continue
-        elif name not in known:
-            why = f"there is no such variable. {nearest(name, known | set(WITHOUT_OPTION))}"
+        elif name not in VARIABLES:
+            why = f"there is no such variable. {nearest(name, VARIABLES)}"
         elif name == _EMBEDDINGS and embeddings:
             why = "padding is left out in ONNX Runtime's builds for CUDA alone"
         else:
