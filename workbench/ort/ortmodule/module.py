@@ -22,6 +22,15 @@ from workbench.ort.ortmodule.function import run_graph
 from workbench.ort.ortmodule.graphs import Graphs
 from workbench.ort.ortmodule.layout import Layout
 from workbench.ort.ortmodule.own_calls import with_own_calls
+from workbench.ort.ortmodule.reasons import (
+    EMPTY,
+    EXPECTED,
+    NO_TENSORS,
+    NOTHING_TRAINS,
+    TOO_MANY,
+    lost,
+    why_pytorch,
+)
 from workbench.ort.ortmodule.repetition import Repetition
 from workbench.ort.ortmodule.session_options import require_provider
 from workbench.ort.ortmodule.signature import SignedForward, signed
@@ -30,24 +39,8 @@ from workbench.ort.ortmodule.structure import LEAF, flatten, rebuild
 from workbench.ort.ortmodule.wrapper import Wrapper
 from workbench.ortmodule_options import OptionReport, ORTModuleOptions, make_options
 
-EVALUATION = "evaluation mode"
-NO_GRADIENTS = "gradients are turned off"
-TRANSFORM = "a transform of torch.func is active"
-NOTHING_TRAINS = "nothing in the call requires a gradient"
-EMPTY = "an argument has no elements"
-NO_TENSORS = "the module returns no tensor"
-TOO_MANY = (
-    "graphs were built for 32 other kinds of calls. Give numbers that change from call to call as "
-    "tensors"
-)
-NORMAL_CALLS = frozenset({EVALUATION, NO_GRADIENTS})
-"""Reasons to run in PyTorch that are no part of a training step."""
-
 MOST_GRAPHS = 32
 """Graphs that an ORTModule builds; PyTorch runs calls of further kinds."""
-
-_EXPECTED = NORMAL_CALLS | {TRANSFORM, NOTHING_TRAINS, EMPTY, NO_TENSORS}
-"""Reasons that need no warning."""
 
 _transforms_active = torch._C._are_functorch_transforms_active
 _under_autocast = torch.is_autocast_enabled
@@ -134,7 +127,7 @@ class ORTModule(Wrapper):
             UntrainableError: see the class.
         """
         if not (self.wrapped.training and torch.is_grad_enabled()) or _transforms_active():
-            return self._in_pytorch(_why_pytorch(self.wrapped.training), args, kwargs)
+            return self._in_pytorch(why_pytorch(self.wrapped.training), args, kwargs)
         before = self._before
         if before is not None and not kwargs and not _under_autocast("cpu") and before.fits(args):
             return run_graph(before.program, *args, *before.parameters)[0]
@@ -156,7 +149,7 @@ class ORTModule(Wrapper):
 
     def _in_pytorch(self, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the wrapped module returns, run by PyTorch; counted, so that it can be told."""
-        if self.pytorch_calls[why] == 0 and why not in _EXPECTED:
+        if self.pytorch_calls[why] == 0 and why not in EXPECTED:
             warnings.warn(
                 f"PyTorch runs {type(self.wrapped).__name__} in ORTModule's stead: {why}.",
                 stacklevel=5,
@@ -224,7 +217,7 @@ class ORTModule(Wrapper):
             self._graphs.clear()
         hook = layout.lost_hook()
         if hook is not None:
-            return _lost(hook)
+            return lost(hook)
         arguments = flatten((args, kwargs), tensors)
         autocast = autocast_dtype()
         if autocast is not None:
@@ -285,20 +278,6 @@ class ORTModule(Wrapper):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), **self._settings), (self.wrapped,)
-
-
-def _why_pytorch(training: bool) -> str:
-    """Why a call that is not for training, or one under a transform, runs in PyTorch."""
-    if not training:
-        return EVALUATION
-    return NO_GRADIENTS if not torch.is_grad_enabled() else TRANSFORM
-
-
-def _lost(hook: str) -> str:
-    return (
-        f"a graph would lose the hook that is registered {hook}. Remove it, or register it on the "
-        "ORTModule itself"
-    )
 
 
 def _as_dtype(result: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
