@@ -104,7 +104,8 @@ _MADE_OF_ATTRIBUTES = ("torch.distributions.", "transformers.cache_utils.")
 
 _WAYS_OUT = (
     "Return its tensors, make its class a dataclass, or register it with "
-    "torch.utils._pytree.register_pytree_node. Wrap the module in one that does so if it is not yours."
+    "torch.utils._pytree.register_pytree_node. Wrap the module in one that does so if "
+    "it is not yours."
 )
 
 
