@@ -82,7 +82,7 @@ def test_the_forward_has_the_modules_signature(answer: dict[str, Any]) -> None:
 
 def test_graphs_are_saved_under_the_packages_names(answer: dict[str, Any]) -> None:
     assert answer["path"]
-    parts = ("execution_model", "optimized", "optimized_pre_grad", "torch_exported")
+    parts = ("execution_model", "optimized_pre_grad", "optimized", "torch_exported")
     assert answer["files"] == [f"my_model_{part}_training.onnx" for part in parts]
 
 
