@@ -54,7 +54,7 @@ def widen(model: onnx.ModelProto) -> bool:
     """Let each node of `model` that computes in a narrow type compute in a wider one, in place.
 
     Returns:
-        Whether half precision is among the types; to move its Casts again would undo it.
+        Whether that is so of a module in half precision: to move its Casts would undo it.
     """
     graph = model.graph
     types = {value.name: value.type.tensor_type.elem_type for value in _values(graph)}
@@ -68,7 +68,8 @@ def widen(model: onnx.ModelProto) -> bool:
     narrows = len(nodes) > len(graph.node)
     del graph.node[:]
     graph.node.extend(nodes)
-    return narrows and TensorProto.FLOAT16 in types.values()
+    held = {types[value.name] for value in (*graph.input, *graph.initializer)}
+    return narrows and TensorProto.FLOAT16 in held
 
 
 def _values(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto]:

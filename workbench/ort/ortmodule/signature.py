@@ -18,7 +18,7 @@ class SignedForward:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        functools.update_wrapper(self, function)
+        self.__doc__ = function.__doc__
 
     def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None:
