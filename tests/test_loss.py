@@ -14,15 +14,8 @@ import torch
 
 from workbench.config import make_config
 from workbench.errors import ConfigError
-from workbench.loss import (
-    OPTIONS,
-    Loss,
-    LossName,
-    as_losses,
-    losses_to_json,
-    outputs_read,
-    with_outputs_named,
-)
+from workbench.loss import OPTIONS, Loss, LossName, as_losses, losses_to_json
+from workbench.loss_outputs import outputs_read, with_outputs_named
 
 
 def mine(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:

@@ -11,17 +11,22 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    ValidationInfo,
     field_serializer,
     field_validator,
 )
 
 from workbench.errors import ConfigError
-from workbench.loss import Loss, as_losses, losses_to_json
+from workbench.loss import Loss, as_losses, losses_from_json, losses_to_json
 from workbench.ortmodule_options import ORTModuleOptions
 from workbench.setting_problems import problems_of
 
 EngineName = Literal["pytorch", "pytorch-compile", "ondevice", "ortmodule", "fake"]
 OptimizerName = Literal["adamw", "sgd"]
+
+RECORD = "record"
+"""Context in which pydantic validates what was read from disk: nothing that it names is imported.
+What a caller gives, such as a function by its path, is validated without."""
 
 
 def default_threads() -> int:
@@ -77,9 +82,9 @@ class TrainingConfig(BaseModel):
 
     @field_validator("loss", mode="before")
     @classmethod
-    def _parse_loss(cls, value: Any) -> str | tuple[Loss, ...]:
+    def _parse_loss(cls, value: Any, info: ValidationInfo) -> str | tuple[Loss, ...]:
         try:
-            losses = as_losses(value)
+            losses = losses_from_json(value) if info.context == RECORD else as_losses(value)
         except ConfigError as error:
             raise ValueError(*error.problems) from None
         return losses[0].name if len(losses) == 1 and losses[0].plain else losses
@@ -109,5 +114,17 @@ def make_config(settings: Mapping[str, Any]) -> TrainingConfig:
     """
     try:
         return TrainingConfig(**settings)
+    except ValidationError as error:
+        raise ConfigError(problems_of(error, TrainingConfig)) from None
+
+
+def read_config(record: Any) -> TrainingConfig:
+    """The settings that were written as JSON; imports nothing that they name.
+
+    Raises:
+        ConfigError: lists each unknown name and each wrong value.
+    """
+    try:
+        return TrainingConfig.model_validate(record, context=RECORD)
     except ValidationError as error:
         raise ConfigError(problems_of(error, TrainingConfig)) from None

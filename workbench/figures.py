@@ -96,7 +96,7 @@ def plot_comparison(comparison: Comparison) -> Figure:
 
 def _figure(panels: int, title: str) -> tuple[StaticFigure, np.ndarray]:
     figure = StaticFigure(figsize=(3.4 * panels, 3.2), layout="constrained")
-    figure.suptitle(title, fontsize=11, fontweight="bold")
+    figure.suptitle(title, fontsize=11, fontweight="bold", parse_math=False)
     axes = figure.subplots(1, panels)
     for panel in axes:
         panel.grid(True, color="#e5e5e5", linewidth=0.6)
@@ -211,12 +211,12 @@ def _run_caption(run: Run) -> str:
     return (
         f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}, first "
         f"{config.warmup_steps} steps left out of throughput, {config.threads} threads; "
-        f"{machine_sentence(run.spec['machine'])}"
+        f"{machine_sentence(run.spec.get('machine'))}"
     )
 
 
 def _caption(figure: Figure, text: str) -> None:
-    figure.supxlabel(text, fontsize=7, color="#525252")
+    figure.supxlabel(text, fontsize=7, color="#525252", parse_math=False)
 
 
 def plot_profile(profile: Profile) -> Figure:
@@ -224,7 +224,9 @@ def plot_profile(profile: Profile) -> Figure:
     engines = profile.engines
     height = 1.3 + 0.24 * SHOWN_OPERATORS
     figure = StaticFigure(figsize=(6.2 * len(engines), height), layout="constrained")
-    figure.suptitle(f"One step of {profile.model}", fontsize=11, fontweight="bold")
+    figure.suptitle(
+        f"One step of {profile.model}", fontsize=11, fontweight="bold", parse_math=False
+    )
     panels = figure.subplots(1, len(engines), squeeze=False)[0]
     for axes, each in zip(panels, engines, strict=True):
         _draw_operators(axes, each, by_operator(each))

@@ -18,7 +18,7 @@ from workbench.artifacts.graph_statistics import graph_statistics
 from workbench.artifacts.manifest import make_manifest
 from workbench.artifacts.request import Request
 from workbench.artifacts.trainable_graph import trainable_graph
-from workbench.loss import outputs_read, with_outputs_named
+from workbench.loss_outputs import outputs_read, with_outputs_named
 from workbench.models import load_saved
 from workbench.models.large_file import write_onnx
 from workbench.models.node_marks import uses_running_statistics

@@ -16,11 +16,12 @@ from workbench.config import TrainingConfig, make_config
 from workbench.data import Dataset, check_fit
 from workbench.data.target_specs import target_spec, target_specs
 from workbench.errors import ArtifactsError, ConfigError
-from workbench.loss import outputs_read
+from workbench.loss_outputs import outputs_read
 from workbench.models import TensorSpec
-from workbench.models.loss_functions import vouched, write_functions
+from workbench.models.loss_functions import code_of, write_functions
 from workbench.progress import ProgressBar
-from workbench.run_folder import home
+from workbench.requires_grad import trainable_names
+from workbench.run_folder import folder_name, home
 
 if TYPE_CHECKING:
     from workbench.models import Model
@@ -72,24 +73,24 @@ def generate_artifacts(
         "requires_grad": None if requires_grad is None else tuple(requires_grad),
     }
     config = make_config({name: value for name, value in settings.items() if value is not None})
+    if config.requires_grad is not None:
+        trainable_names(model.parameter_names, config.requires_grad)
     targets = _targets(model, config, target_shape, data)
-    target = Path(directory) if directory is not None else home() / "artifacts" / model.name
+    named = home() / "artifacts" / folder_name(model.name)
+    target = Path(directory) if directory is not None else named
     refuse_foreign(target)
     with tempfile.TemporaryDirectory(prefix="workbench-model-") as folder, ProgressBar() as bar:
         saved = Path(folder) / "model"
         model.save(saved)
         losses = write_functions(config.losses, saved)
         config = config.model_copy(update={"loss": losses})
-        environment = {**os.environ, **vouched(losses)}
-        if model.pickle_sha256 is not None:
-            environment["WORKBENCH_MODULE_SHA256"] = model.pickle_sha256
         return generate_from_saved(
             saved,
             config,
             target,
             targets=targets,
             report=report or bar.say,
-            environment=environment,
+            environment=model.code.and_that(code_of(losses)).environment(),
         )
 
 
@@ -143,7 +144,12 @@ def generate_from_saved(
     """
     directory = directory.absolute()
     refuse_foreign(directory)
-    directory.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        directory.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArtifactsError(
+            f"{directory.parent} cannot be made: {error.strerror}. Give a directory elsewhere."
+        ) from None
     # A sibling, so that moving it into place is one rename within one file system.
     temporary = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}."))
     try:

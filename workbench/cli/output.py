@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
@@ -22,6 +23,11 @@ def say_error(message: str) -> None:
     """One message on stderr, as it is."""
     stderr.print("[bold red]Error:[/]", end=" ")
     stderr.print(message, markup=False, soft_wrap=True)
+
+
+def told_by(status: Status) -> Callable[[str], None]:
+    """What shows a text beside a spinner, as it is: names in it may look like markup."""
+    return lambda text: status.update(Text(text))
 
 
 def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
@@ -86,6 +92,6 @@ def _cell(value: Any) -> str:
         return "-"
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
-    if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
-    return str(value)
+    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    # One line a row, and nothing that would steer the terminal.
+    return "".join(mark if mark.isprintable() else " " for mark in text)

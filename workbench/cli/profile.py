@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from workbench.cli import options as opt
-from workbench.cli.output import print_json, print_table, stderr
+from workbench.cli.output import print_json, print_table, stderr, told_by
 
 if TYPE_CHECKING:
     from workbench.profiling import EngineProfile, Profile
@@ -60,7 +60,7 @@ def profile(
         warmup_steps=warmup_steps,
     )
     with stderr.status("Loading the model") as status:
-        found = wb.profile(model, dataset(data, target), report=status.update, **settings)
+        found = wb.profile(model, dataset(data, target), report=told_by(status), **settings)
     if plot is not None:
         save_figure(found.plot(), plot)
     if json:

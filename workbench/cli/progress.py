@@ -88,7 +88,7 @@ def _progress() -> Progress:
         MofNCompleteColumn(),
         TextColumn("{task.fields[loss]}"),
         TimeElapsedColumn(),
-        TextColumn("[dim]{task.fields[phase]}"),
+        TextColumn("{task.fields[phase]}", style="dim", markup=False),
         console=stderr,
     )
 

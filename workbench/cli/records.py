@@ -32,12 +32,19 @@ def runs(
 def export(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run by its id or folder.")],
     path: Annotated[Path, typer.Argument(metavar="PATH", help="The .onnx file to write.")],
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="What was trained, where code of your own builds it and nothing else has "
+            f"exported it. {opt.MODEL_HELP}"
+        ),
+    ] = None,
     json: opt.JsonOption = False,
 ) -> None:
-    """Write the trained model of a run as ONNX for inference."""
+    """Write the trained model of a run as ONNX for inference; runs nothing that a record names."""
     import workbench as wb
 
-    written = wb.load_run(run).export(path)
+    written = wb.load_run(run).export(path, model=model)
     if json:
         print_json({"run": run, "path": str(written), "bytes": written.stat().st_size})
     else:

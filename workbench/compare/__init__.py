@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from workbench.compare.comparison import COLUMNS, MARK, Comparison
-from workbench.compare.lockstep import Lockstep, Plan, make_plan
+from workbench.compare.lockstep import Lockstep, make_plan
+from workbench.compare.record import ComparisonRecord
 from workbench.config import TrainingConfig
 from workbench.data import Dataset
 from workbench.errors import ConfigError, RunFolderError, nearest
 from workbench.models import Model
-from workbench.run_folder import home, time_stamp, write_json
+from workbench.run_folder import home, is_id, make_folder, shortened, time_stamp, write_json
 from workbench.runs import Run, load_run, prepare
 from workbench.runs.launch import launch
 
@@ -57,7 +57,7 @@ def compare(
         configs[engine] = prepare(loaded_model, dataset, {**settings, "engine": engine})[2]
     plan = make_plan(steps, first.warmup_steps)
     record = home() / "comparisons" / f"{time_stamp()}.json"
-    record.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(record.parent)
 
     def start(engine: str, config: TrainingConfig) -> Run:
         folder, worker = launch(loaded_model, dataset, config, granted_steps=0)
@@ -77,15 +77,35 @@ def compare(
 def load_comparison(comparison_id: str) -> Comparison:
     """A comparison of this working directory by its id.
 
+    Nothing that its record or those of its runs name is imported, unpickled or run. A run that
+    cannot be read is a row of the table that says so.
+
     Raises:
-        RunFolderError: there is none.
+        RunFolderError: there is none, or its record is damaged.
     """
+    if not isinstance(comparison_id, str):
+        raise RunFolderError(f"{comparison_id!r} is no comparison: give its id.")
     folder = home() / "comparisons"
     path = folder / f"{comparison_id}.json"
-    if not path.exists():
-        known = [record.stem for record in folder.glob("*.json")]
+    if not is_id(comparison_id) or not _exists(path):
+        known = [found.stem for found in folder.glob("*.json")]
         hint = nearest(comparison_id, known) if known else "There are no comparisons here yet."
-        raise RunFolderError(f"No comparison {comparison_id!r} in {folder}. {hint}")
-    record = json.loads(path.read_text(encoding="utf-8"))
-    runs = {engine: load_run(run_id) for engine, run_id in record["runs"].items()}
-    return Comparison(comparison_id, Plan(**record["plan"]), record["engines"], runs=runs)
+        raise RunFolderError(f"No comparison {shortened(comparison_id)} in {folder}. {hint}")
+    record = ComparisonRecord.read(path)
+    runs: dict[str, Run] = {}
+    unreadable: dict[str, str] = {}
+    for engine, run_id in record.runs.items():
+        try:
+            runs[engine] = load_run(run_id)
+        except RunFolderError as error:
+            unreadable[engine] = str(error)
+    return Comparison(
+        comparison_id, record.as_plan(), [*record.engines], runs=runs, unreadable=unreadable
+    )
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name too long
+        return False

@@ -50,12 +50,14 @@ class Comparison:
         *,
         lockstep: Lockstep | None = None,
         runs: dict[str, Run] | None = None,
+        unreadable: dict[str, str] | None = None,
     ) -> None:
         self.id = comparison_id
         self.engines = engines
         self._plan = plan
         self._lockstep = lockstep
         self._loaded_runs = runs or {}
+        self._unreadable = unreadable or {}
 
     def __repr__(self) -> str:
         return f"<Comparison {self.id}: {self.status}, {', '.join(self.engines)}>"
@@ -82,7 +84,8 @@ class Comparison:
         states = [run.status for run in self.runs.values()]
         if any(state == "stopped" for state in states):
             return "stopped"
-        return "failed" if all(state == "failed" for state in states) else "completed"
+        without = {"failed", "unreadable"}
+        return "failed" if all(state in without for state in states) else "completed"
 
     @property
     def ended(self) -> bool:
@@ -113,8 +116,9 @@ class Comparison:
 
     @property
     def errors(self) -> dict[str, str]:
-        """For each engine that failed, why."""
-        return {engine: run.error for engine, run in self.runs.items() if run.error}
+        """For each engine that failed, or whose run cannot be read, why."""
+        failed = {engine: run.error for engine, run in self.runs.items() if run.error}
+        return {**self._unreadable, **failed}
 
     @property
     def in_stead(self) -> dict[str, str]:
@@ -194,7 +198,7 @@ class Comparison:
         return (
             f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}, "
             f"{self._plan.total} steps, first {max(1, self._plan.warmup)} not measured, "
-            f"{config.threads} threads; {machine_sentence(run.spec['machine'])}"
+            f"{config.threads} threads; {machine_sentence(run.spec.get('machine'))}"
         )
 
     def plot(self) -> Figure:
@@ -206,7 +210,8 @@ class Comparison:
     def _row(self, engine: str) -> dict[str, Any]:
         run = self.runs.get(engine)
         if run is None:
-            return {"status": "waiting", "in_stead": ""}
+            status = "unreadable" if engine in self._unreadable else "waiting"
+            return {"status": status, "in_stead": ""}
         points = run.follow().poll()
         reference = (
             self.runs[self.reference].follow().poll() if self.reference in self.runs else None

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from workbench.data.split import Split
-from workbench.errors import DataError
+from workbench.errors import DataError, RunFolderError
+from workbench.run_records import read_json
 
 FORMAT_VERSION = 2
 """Version of the saved layout, written in data.json. A newer one is refused."""
@@ -84,7 +85,7 @@ def load_saved_dataset(folder: Path) -> Dataset:
     """
     path = Path(folder) / "data.json"
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = read_json(path)
         if record["format"] > FORMAT_VERSION:
             raise DataError(
                 f"{folder} was written by a newer workbench (format {record['format']}; this one "
@@ -97,7 +98,7 @@ def load_saved_dataset(folder: Path) -> Dataset:
         return Dataset(record["name"], train, test, classes)
     except FileNotFoundError as error:
         raise DataError(f"{folder} is not a saved dataset: {error.filename} is missing.") from None
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OSError, RunFolderError) as error:
         raise DataError(f"{folder} is not a readable saved dataset: {error}.") from error
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from workbench.errors import ModelError
 from workbench.models.source import Source
 from workbench.models.specs import Layer, ParameterSpec, TensorSpec
+from workbench.user_code import UserCode
 
 if TYPE_CHECKING:
     import onnx
@@ -80,12 +81,19 @@ class Model:
         return self._source.notices
 
     @property
-    def pickle_sha256(self) -> str | None:
-        """SHA-256 of the pickle that the last `save` wrote, None where it wrote none.
+    def code(self) -> UserCode:
+        """The code of the user's that a process must be let run to build what `save` wrote."""
+        return self._source.code
 
-        `load_saved` unpickles only what the environment variable WORKBENCH_MODULE_SHA256 names.
-        """
-        return self._source.pickle_sha256
+    @property
+    def buildable(self) -> bool:
+        """False for a model read back from a record that only code of the user's can build."""
+        return self._source.buildable
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of all parameters, those that its author froze included."""
+        return tuple(self._parameter_specs)
 
     @cached_property
     def _parameter_specs(self) -> dict[str, ParameterSpec]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.data.target_specs import target_names, target_spec
 from workbench.errors import ConfigError
-from workbench.loss import Loss, as_losses, outputs_read
+from workbench.loss import Loss, as_losses
+from workbench.loss_outputs import outputs_read
 from workbench.models import TensorSpec
 from workbench.models.loss_functions import load_function
 from workbench.ort.class_losses import cross_entropy, nll

@@ -108,7 +108,7 @@ class _Work:
             "workbench.profiling",
             work / "request.json",
             lambda text: self.report(f"{name}: {text}"),
-            worker_environment(config, self.model.pickle_sha256),
+            worker_environment(config, self.model.code),
             work=f"profiles {name}",
             failure=EngineError,
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,7 +10,8 @@ from workbench.config import TrainingConfig, make_config
 from workbench.data import Dataset, check_fit, load_dataset
 from workbench.errors import DataError, EngineError, RunFolderError, nearest
 from workbench.models import Model, load_model
-from workbench.run_folder import RunFolder, home
+from workbench.requires_grad import trainable_names
+from workbench.run_folder import RunFolder, home, is_id, shortened
 from workbench.runs.launch import launch
 from workbench.runs.run import Progress, Run, Status
 from workbench.runs.throughput import samples_per_s
@@ -61,6 +63,8 @@ def prepare(
             )
         data = loaded.dataset
     dataset = data if isinstance(data, Dataset) else load_dataset(data)
+    if config.requires_grad is not None:
+        trainable_names(loaded.parameter_names, config.requires_grad)
     check_fit(loaded, dataset, config.loss)
     if config.batch_size > len(dataset.train):
         raise DataError(
@@ -73,40 +77,67 @@ def prepare(
 def load_run(run_id: str | Path) -> Run:
     """A run by its id, or by the path of its folder.
 
+    Nothing that its folder names is imported, unpickled or run.
+
     Raises:
-        RunFolderError: there is none, or it is from a newer version.
+        RunFolderError: there is none, it is damaged, or it is from a newer version.
     """
-    path = Path(run_id)
-    if not path.is_dir():
-        path = home() / "runs" / str(run_id)
-    if not path.is_dir():
+    if not isinstance(run_id, str | Path):
+        raise RunFolderError(
+            f"{run_id!r} is no run: give its id or the path of its folder. "
+            "wb.runs() lists the runs of this directory."
+        )
+    text = str(run_id)
+    # An id is the name of a folder; what else there is can only be a path.
+    inside = home() / "runs" / text if is_id(text) else None
+    path = next((each for each in (inside, run_id) if each and _is_folder(Path(each))), None)
+    if path is None:
         known = [folder.name for folder in _run_paths()]
-        hint = nearest(str(run_id), known) if known else "There are no runs here yet."
-        raise RunFolderError(f"No run {str(run_id)!r} in {home() / 'runs'}. {hint}")
-    return Run(RunFolder(path))
+        hint = nearest(text, known) if known else "There are no runs here yet."
+        raise RunFolderError(f"No run {shortened(text)} in {home() / 'runs'}. {hint}")
+    return Run(RunFolder(Path(path)))
 
 
 def runs() -> pd.DataFrame:
     """The runs in this working directory, newest first.
 
-    Columns: id, model, engine, status, steps, loss (last recorded), samples_per_s.
+    Columns: id, model, engine, status, steps, loss (last recorded), samples_per_s, error (why it
+    failed, or why its record is unreadable). Nothing that a record names is imported or run.
+
+    Raises:
+        RunFolderError: the folder of the runs itself cannot be read.
     """
     import pandas as pd
 
-    columns = ["id", "model", "engine", "status", "steps", "loss", "samples_per_s"]
+    columns = ["id", "model", "engine", "status", "steps", "loss", "samples_per_s", "error"]
     return pd.DataFrame([_row(path) for path in reversed(_run_paths())], columns=columns)
 
 
 def _run_paths() -> list[Path]:
     folder = home() / "runs"
-    return sorted(path for path in folder.glob("*") if (path / "spec.json").exists())
+    try:
+        entries = list(folder.iterdir())
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise RunFolderError(
+            f"{folder} cannot be read: {error.strerror}. Set WORKBENCH_HOME to a folder."
+        ) from None
+    return sorted(path for path in entries if os.path.lexists(path / "spec.json"))
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return str(path) not in ("", ".") and path.is_dir()
+    except (OSError, ValueError):  # a name too long, or with a NUL in it
+        return False
 
 
 def _row(path: Path) -> dict[str, Any]:
     try:
         run = Run(RunFolder(path))
-    except RunFolderError:
-        return {"id": path.name, "status": "unreadable"}
+    except RunFolderError as error:
+        return {"id": path.name, "status": "unreadable", "error": str(error)}
     points = run.follow().poll()
     return {
         "id": run.id,
@@ -116,4 +147,5 @@ def _row(path: Path) -> dict[str, Any]:
         "steps": len(points.step),
         "loss": points.loss[-1] if len(points.loss) else float("nan"),
         "samples_per_s": samples_per_s(points, run.config.warmup_steps),
+        "error": run.error,
     }

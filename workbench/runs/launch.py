@@ -11,16 +11,16 @@ import threading
 import time
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from workbench.config import TrainingConfig
 from workbench.control import create_control
 from workbench.data import Dataset
 from workbench.machine import describe_machine, package_versions
 from workbench.models import Model
-from workbench.models.loss_functions import SHA256_VARIABLE, vouched, write_functions
+from workbench.models.loss_functions import code_of, write_functions
 from workbench.native_extension import native_extension
-from workbench.run_folder import RunFolder
+from workbench.run_folder import RunFolder, folder_name
+from workbench.user_code import UserCode
 
 LOG_TAIL_LINES = 12
 
@@ -39,7 +39,7 @@ def launch(
         granted_steps: how many steps the worker may take before it waits for more; None: all.
     """
     folder, config = write_run_folder(model, dataset, config, granted_steps=granted_steps)
-    worker = _start(folder, config, model.pickle_sha256)
+    worker = _start(folder, config, model.code)
     threading.Thread(
         target=_see_to_the_end, args=(folder, worker), name=f"watch-{folder.id}", daemon=True
     ).start()
@@ -54,7 +54,7 @@ def write_run_folder(
     Returns:
         The folder, and the config as it is written there.
     """
-    folder = RunFolder.create(f"{model.name}-{config.engine}")
+    folder = RunFolder.create(f"{folder_name(model.name)}-{config.engine}")
     model.save(folder.model_path)
     losses = write_functions(config.losses, folder.model_path)
     config = config.model_copy(update={"loss": losses})
@@ -74,23 +74,28 @@ def write_run_folder(
     return folder, config
 
 
-def _start(folder: RunFolder, config: TrainingConfig, module_sha256: str | None) -> Worker:
+def _start(folder: RunFolder, config: TrainingConfig, model_code: UserCode) -> Worker:
     with folder.log_path.open("wb") as log:
         return subprocess.Popen(
             [sys.executable, "-m", "workbench.worker", str(folder.path)],
             stdin=subprocess.DEVNULL,
             stdout=log,
             stderr=subprocess.STDOUT,
-            env=worker_environment(config, module_sha256),
+            env=worker_environment(config, model_code),
             # An interrupt in the terminal or kernel is the watcher's to handle, not the worker's.
             start_new_session=True,
         )
 
 
-def worker_environment(config: TrainingConfig, module_sha256: str | None) -> Mapping[str, str]:
-    """The environment variables that a worker starts with."""
+def worker_environment(config: TrainingConfig, model_code: UserCode) -> Mapping[str, str]:
+    """The environment variables that a worker starts with.
+
+    Args:
+        config: its losses as `write_functions` returned them.
+        model_code: what the worker runs to build the model.
+    """
     environment = {
-        **os.environ,
+        **model_code.and_that(code_of(config.losses)).environment(),
         "WORKBENCH_PARENT_PID": str(os.getpid()),
         "OMP_NUM_THREADS": str(config.threads),
         "PYTHONUNBUFFERED": "1",
@@ -99,11 +104,6 @@ def worker_environment(config: TrainingConfig, module_sha256: str | None) -> Map
         # PyTorch's threads wait busily for their next part, on the cores that ONNX Runtime's need:
         # a step of a BERT took 1.2 times as long.
         environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    environment.pop("WORKBENCH_MODULE_SHA256", None)
-    environment.pop(SHA256_VARIABLE, None)
-    environment |= vouched(config.losses)
-    if module_sha256 is not None:
-        environment["WORKBENCH_MODULE_SHA256"] = module_sha256
     return environment
 
 
@@ -149,8 +149,3 @@ def log_tail(path: Path) -> str:
     except OSError:
         return ""
     return "\n".join(lines[-LOG_TAIL_LINES:])
-
-
-def spec_config(spec: Mapping[str, Any]) -> TrainingConfig:
-    """The settings that a run was started with."""
-    return TrainingConfig(**spec["config"])

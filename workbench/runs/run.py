@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from filelock import FileLock, Timeout
 
-from workbench.checkpoint import read_weights
-from workbench.config import TrainingConfig
+from workbench.checkpoint import is_whole, read_weights
+from workbench.config import TrainingConfig, read_config
 from workbench.control import Wish, want
-from workbench.errors import RunError
+from workbench.errors import RunError, RunFolderError
 from workbench.events import Event, EventReader
-from workbench.models import Model, load_saved
+from workbench.models import Model, load_model
 from workbench.progress import ProgressBar
 from workbench.run_folder import RunFolder
+from workbench.runs.export import export_saved
 from workbench.runs.history import evaluations_frame, history_frame
-from workbench.runs.launch import Worker, describe_death, spec_config
+from workbench.runs.launch import Worker, describe_death
 from workbench.runs.reader import RunReader
 from workbench.statistics import Statistics, read_statistics
 
@@ -26,7 +27,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-Status = Literal["starting", "running", "paused", "completed", "stopped", "failed"]
+Status = Literal["starting", "running", "paused", "completed", "stopped", "failed", "unreadable"]
+"""Where a run is in its life; `unreadable`: its summary is damaged."""
+
+ENDED = frozenset({"completed", "stopped", "failed", "unreadable"})
 
 WAIT_POLL_S = 0.05
 
@@ -49,6 +53,7 @@ class Run:
     ) -> None:
         self.folder = folder
         self.spec: dict[str, Any] = folder.read_spec()
+        self.config: TrainingConfig = read_config(self.spec["config"])
         self._worker = worker
         self._model = model
         self._events = EventReader(folder.events_path)
@@ -71,18 +76,23 @@ class Run:
         return self.config.engine
 
     @property
-    def config(self) -> TrainingConfig:
-        return spec_config(self.spec)
-
-    @property
     def summary(self) -> dict[str, Any] | None:
-        """What the run came to: status, steps, evaluation, memory; None until it has ended."""
-        return self.folder.read_summary()
+        """What the run came to: status, steps, evaluation, memory.
+
+        None until it has ended, and where it cannot be read: `error` says why.
+        """
+        try:
+            return self.folder.read_summary()
+        except RunFolderError:
+            return None
 
     @property
     def status(self) -> Status:
         """Where the run is in its life."""
-        summary = self.summary
+        try:
+            summary = self.folder.read_summary()
+        except RunFolderError:
+            return "unreadable"
         if summary is not None:
             status: Status = summary["status"]
             return status
@@ -93,7 +103,7 @@ class Run:
 
     @property
     def ended(self) -> bool:
-        return self.status in ("completed", "stopped", "failed")
+        return self.status in ENDED
 
     @property
     def phase(self) -> str:
@@ -114,11 +124,11 @@ class Run:
         self._catch_up()
         if self._first_step_time is None:
             return float("nan")
-        return self._first_step_time - float(self.spec["launched"])
+        return self._first_step_time - float(self.spec.get("launched") or "nan")
 
     @property
     def error(self) -> str | None:
-        """Why the run failed, in a sentence or two; None unless it did."""
+        """Why the run failed or cannot be read, in a sentence or two; None unless that is so."""
         cause = self._cause()
         return str(cause["message"]) if cause else None
 
@@ -138,10 +148,15 @@ class Run:
         return read_statistics((self.summary or {}).get("statistics"))
 
     @property
+    def skipped_events(self) -> int:
+        """Lines of the record so far that hold no event as the workbench writes it."""
+        self._catch_up()
+        return self._events.skipped
+
+    @property
     def checkpoint(self) -> Path | None:
         """Folder of the newest good checkpoint, or None when there is none yet."""
-        checkpoints = self.folder.checkpoints()
-        return checkpoints[-1] if checkpoints else None
+        return next(filter(is_whole, reversed(self.folder.checkpoints())), None)
 
     def follow(self) -> RunReader:
         """A reader of its own that gives only what is new at each poll, for live views."""
@@ -166,7 +181,7 @@ class Run:
             timeout: seconds to wait at most; None: as long as it takes.
 
         Raises:
-            RunError: the run failed.
+            RunError: the run failed, or its summary is damaged.
             TimeoutError: it has not ended in time; it goes on.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -191,19 +206,33 @@ class Run:
         Raises:
             RunError: the run has written no checkpoint.
         """
-        if self.checkpoint is None:
+        checkpoint = self.checkpoint
+        if checkpoint is None:
             raise RunError(f"Run {self.id} has written no checkpoint yet.")
-        return read_weights(self.checkpoint)
+        return read_weights(checkpoint)
 
-    def export(self, path: str | Path) -> Path:
+    def export(self, path: str | Path, model: Model | str | Path | None = None) -> Path:
         """Write the trained model as ONNX for inference, weights of the newest good checkpoint.
+
+        What the run folder names is never run. A model of your own, an `nn.Module` or a factory, is
+        exported from where `train` returned the run, from what on-device training has exported
+        already, or as the `model` that is given.
 
         Args:
             path: the file to write; its folder is made when it is missing.
+            model: what was trained: a `Model`, or what `load_model` takes.
+
+        Raises:
+            RunError: the run has written no checkpoint.
+            ModelError: only code of your own builds the model, and no `model` is given; or the
+                weights do not fit it.
         """
         weights = self.weights()
-        model = self._model or load_saved(self.folder.model_path)
-        return model.export(Path(path), weights=weights)
+        given = model if isinstance(model, Model | None) else load_model(model)
+        known = given or self._model
+        if known is not None:
+            return known.export(Path(path), weights=weights)
+        return export_saved(self.folder, Path(path), weights)
 
     def plot(self) -> Figure:
         """Loss, throughput and memory of the run as a static figure."""
@@ -235,7 +264,10 @@ class Run:
                 self._first_step_time = self._first_step_time or event["time"]
 
     def _cause(self) -> dict[str, str] | None:
-        summary = self.summary
+        try:
+            summary = self.folder.read_summary()
+        except RunFolderError as error:
+            return {"type": type(error).__name__, "message": str(error), "traceback": ""}
         if summary is not None:
             cause: dict[str, str] | None = summary.get("error")
             return cause
@@ -256,7 +288,7 @@ class Run:
             FileLock(self.folder.lock_path, timeout=0).acquire().lock.release()
         except Timeout:
             return False
-        return self.summary is None
+        return not self.folder.summary_path.exists()
 
     def _summary_appears(self) -> bool:
         # The thread that waits for the worker may be about to write the summary of its death.

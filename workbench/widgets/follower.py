@@ -5,16 +5,17 @@ from __future__ import annotations
 import time
 
 from workbench.runs.reader import RunReader
+from workbench.runs.run import ENDED
 from workbench.widgets.charts import Charts
 from workbench.widgets.job import Job
 from workbench.widgets.status import Level, Status
 
-ENDED = ("completed", "stopped", "failed")
 LEVELS: dict[str, Level] = {
     "paused": "paused",
     "completed": "done",
     "stopped": "done",
     "failed": "error",
+    "unreadable": "error",
 }
 
 
@@ -59,7 +60,7 @@ class Follower:
 
     @property
     def _failed(self) -> bool:
-        return any(run.status == "failed" for run in self.job.runs.values())
+        return any(run.error is not None for run in self.job.runs.values())
 
     @property
     def _share(self) -> float:

@@ -159,7 +159,7 @@ class ComparisonJob:
             return self.comparison.error
         if not runs:
             return "Stopped before any engine had started."
-        failed = [engine for engine, run in runs.items() if run.status == "failed"]
+        failed = [engine for engine, run in runs.items() if run.error is not None]
         ended = [engine for engine in runs if engine not in failed]
         verb = "Stopped the comparison of" if self.status == "stopped" else "Compared"
         lines = [f"{verb} {', '.join(ended)}."] if ended else []
@@ -173,6 +173,8 @@ def outcome_of(run: Run) -> str:
     """What `run` came to, in sentences."""
     done, total = run.progress
     name = f"{run.spec['model']} on {run.engine}"
+    if run.status == "unreadable":
+        return f"{name} cannot be read: {run.error}"
     if run.status == "failed":
         return f"{name} failed after step {done}: {run.error}\nLog: {run.folder.log_path}"
     if run.status == "stopped":

@@ -18,7 +18,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from workbench.config import make_config
+from workbench.config import read_config
 from workbench.data import load_saved_dataset
 from workbench.data.target_specs import target_specs
 from workbench.engines import engine_class
@@ -76,7 +76,7 @@ def train_run(
     folder: RunFolder, spec: dict[str, Any], control: Control, summary: dict[str, Any]
 ) -> None:
     """Build the engine and train; how it went goes into `summary`, as far as it went."""
-    config = make_config(spec["config"])
+    config = read_config(spec["config"])
     if config.memory_limit_bytes is not None:
         hold_memory_limit(folder, config.engine, config.memory_limit_bytes)
     events = EventWriter(folder.events_path)
