@@ -23,6 +23,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     (
         "config",
         "control",
+        "disk",
+        "folder_lock",
         "run_folder",
         "events",
         "function_path",
@@ -38,6 +40,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "setting_problems",
         "statistics",
         "ortmodule_options",
+        "temporary_folder",
+        "threads",
+        "watchdog",
     ),
     ("models", "data"),
     ("trainable",),

@@ -160,7 +160,7 @@ def test_a_worker_whose_parent_dies_ends_itself(digits: Dataset, tmp_path: Path)
     parent.send_signal(signal.SIGKILL)
     parent.wait()
     until(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == "zombie")
-    assert run.status == "stopped"
+    assert run.status == "interrupted"
     assert run.checkpoint is not None
 
 
