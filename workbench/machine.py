@@ -8,7 +8,7 @@ from pathlib import Path
 
 import psutil
 
-from workbench.config import default_threads
+from workbench.threads import default_threads
 
 PACKAGES = (
     "onnxruntime-training-workbench",

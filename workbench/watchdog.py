@@ -29,6 +29,8 @@ from typing import Any, NamedTuple
 POLL_S = 0.1
 MEMORY_POLL_S = 0.02 if sys.platform == "linux" else 0.5
 """Between two looks at the resident set: microseconds on Linux, a call of `ps` elsewhere."""
+STOP_GRACE_S = 30.0
+"""From a stop to SIGTERM, unless a checkpoint is being written."""
 KILL_AFTER_S = 5.0
 """From SIGTERM to SIGKILL, once the time to stop in is over."""
 EXIT_UNWRITABLE = 74
@@ -49,8 +51,7 @@ class Watch(NamedTuple):
     engine: str = ""
     memory_limit_bytes: int | None = None
     """Largest resident set."""
-    grace_s: float = 30.0
-    """From a stop to SIGTERM, unless a checkpoint is being written."""
+    grace_s: float = STOP_GRACE_S
 
     def arguments(self) -> list[str]:
         """The command that starts the watchdog."""
@@ -110,9 +111,9 @@ class Watchdog:
             self._interrupt(signal.SIGTERM, "It was told to end by SIGTERM.")
         if self._control is not None and self._folder is not None:
             if not self._folder_exists():
-                _say(f"{self._folder} was removed while its run trained; the worker is ended.")
+                _say(f"{self._folder} was removed while its run trained.")
                 self._kill()
-            elif self._deadline is None and _wants_stop(self._control):
+            elif self._deadline is None and _stop_is_wanted(self._control):
                 self._give_time("stopped", "")
         if watch.memory_limit_bytes is not None:
             self._hold_memory(watch.memory_limit_bytes)
@@ -120,7 +121,6 @@ class Watchdog:
             self._force()
 
     def _interrupt(self, number: signal.Signals, reason: str) -> None:
-        """Have the worker save and end; a process that saves nothing ends at once."""
         if self._folder is None:
             self._kill()
         elif self._deadline is None:
@@ -143,13 +143,12 @@ class Watchdog:
             self._worker.send_signal(signal.SIGTERM)
             self._deadline = time.monotonic() + KILL_AFTER_S
         else:
-            not_heeded = (
+            killed = (
                 f"The worker did not stop within {self._watch.grace_s:g} s and was killed; what it "
                 "trained after its last checkpoint is lost."
             )
-            _say(not_heeded)
-            reason = self._summary.get("reason", "")
-            self._summary["reason"] = f"{reason} {not_heeded}".strip()
+            _say(killed)
+            self._summary["reason"] = f"{self._summary['reason']} {killed}".strip()
             self._kill()
 
     def _hold_memory(self, limit_bytes: int) -> None:
@@ -237,8 +236,7 @@ def write_summary(watch: Watch, exit_status: int, summary: dict[str, Any]) -> No
         summary = {"status": "failed", "error": error}
     text = json.dumps({"engine": watch.engine, **summary, "ended": time.time()}, indent=1)
     temporary = folder / ".summary.json.watchdog"
-    # A full disk leaves no room for this either; then the exit status tells `Run.error`.
-    with contextlib.suppress(OSError):
+    with contextlib.suppress(OSError):  # where the disk is full, the exit status tells `Run.error`
         temporary.write_text(text, encoding="utf-8")
         os.replace(temporary, path)
 
@@ -263,17 +261,16 @@ def _start(command: list[str]) -> subprocess.Popen[bytes]:
     return subprocess.Popen(command, start_new_session=True, preexec_fn=die_with_me)  # noqa: PLW1509
 
 
-def _wants_stop(control: int) -> bool:
+def _stop_is_wanted(control: int) -> bool:
     return int.from_bytes(os.pread(control, 8, 0), sys.byteorder) == _STOP
 
 
 def _unfinished_sizes(folder: Path | None) -> list[tuple[str, int]]:
     """Name and size of each file of a checkpoint that is being written."""
-    sizes = []
+    files = sorted(folder.glob("checkpoints/.step-*/**/*")) if folder else []
     with contextlib.suppress(OSError):
-        for path in folder.glob("checkpoints/.step-*/**/*") if folder else ():
-            sizes.append((str(path), path.stat().st_size))
-    return sorted(sizes)
+        return [(str(path), path.stat().st_size) for path in files]
+    return []
 
 
 def _say(message: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.config import TrainingConfig, make_config
 from workbench.data import Dataset, check_fit, load_dataset
-from workbench.errors import DataError, EngineError, RunFolderError, nearest
+from workbench.errors import ConfigError, DataError, EngineError, RunFolderError, nearest
 from workbench.models import Model, load_model
 from workbench.run_folder import RunFolder, home
 from workbench.runs.launch import launch
@@ -24,12 +24,20 @@ MODULE_ENGINES = frozenset({"pytorch", "pytorch-compile", "ortmodule"})
 """The engines that need the model's `nn.Module`."""
 
 
-def train(model: Model | str | Path, data: Dataset | str | None = None, **settings: Any) -> Run:
+def train(
+    model: Model | str | Path,
+    data: Dataset | str | None = None,
+    *,
+    detached: bool = False,
+    **settings: Any,
+) -> Run:
     """Start training in a worker process and return at once.
 
     Args:
         model: a `Model`, or what `load_model` takes.
         data: a `Dataset`, or what `load_dataset` takes; None: the dataset of the sample.
+        detached: the run goes on when this process ends, within its own limits, and `load_run`
+            finds it again. Otherwise it then saves a checkpoint and ends as `interrupted`.
         **settings: fields of `TrainingConfig`; what is not given is the model's default.
 
     Raises:
@@ -37,9 +45,12 @@ def train(model: Model | str | Path, data: Dataset | str | None = None, **settin
         ModelError: the model cannot be loaded.
         DataError: the dataset cannot be loaded or does not fit the model.
         EngineError: the engine needs an `nn.Module` and the model came as ONNX alone.
+        RunFolderError: the run folder cannot be written.
     """
+    if not isinstance(detached, bool):
+        raise ConfigError([f"detached={detached!r}: give True or False."])
     loaded_model, dataset, config = prepare(model, data, settings)
-    folder, worker = launch(loaded_model, dataset, config)
+    folder, worker = launch(loaded_model, dataset, config, detached=detached)
     return Run(folder, worker=worker, model=loaded_model)
 
 

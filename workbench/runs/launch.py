@@ -9,10 +9,9 @@ import sys
 import threading
 import time
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-from workbench.config import TrainingConfig
+from workbench.config import TrainingConfig, read_config
 from workbench.control import create_control
 from workbench.data import Dataset
 from workbench.disk import writing
@@ -24,10 +23,10 @@ from workbench.models.loss_functions import SHA256_VARIABLE, vouched, write_func
 from workbench.native_extension import native_extension
 from workbench.run_folder import RunFolder, home
 from workbench.runs.leftovers import remove_leftovers
-from workbench.watchdog import Watch
+from workbench.watchdog import STOP_GRACE_S, Watch
 
 GRACE_VARIABLE = "WORKBENCH_STOP_GRACE_S"
-"""Seconds that a worker has to act on a stop before it is killed, if not those of `Watch`."""
+"""Seconds that a worker has to act on a stop before it is killed; `STOP_GRACE_S` if not set."""
 
 Worker = subprocess.Popen[bytes]
 """The watchdog of a worker, which ends as the worker did."""
@@ -122,7 +121,7 @@ def _start(
         folder=str(folder.path),
         engine=config.engine,
         memory_limit_bytes=config.memory_limit_bytes,
-        grace_s=float(os.environ.get(GRACE_VARIABLE, Watch._field_defaults["grace_s"])),
+        grace_s=float(os.environ.get(GRACE_VARIABLE) or STOP_GRACE_S),
     )
     with writing(folder.log_path):
         log = folder.log_path.open("wb")
@@ -168,4 +167,4 @@ def _uses_pytorch_kernels(config: TrainingConfig) -> bool:
 
 def spec_config(spec: Mapping[str, Any]) -> TrainingConfig:
     """The settings that a run was started with."""
-    return TrainingConfig(**spec["config"])
+    return read_config(spec["config"])

@@ -5,15 +5,16 @@ from __future__ import annotations
 import time
 
 from workbench.runs.reader import RunReader
+from workbench.runs.run import ENDED
 from workbench.widgets.charts import Charts
 from workbench.widgets.job import Job
 from workbench.widgets.status import Level, Status
 
-ENDED = ("completed", "stopped", "failed")
 LEVELS: dict[str, Level] = {
     "paused": "paused",
     "completed": "done",
     "stopped": "done",
+    "interrupted": "done",
     "failed": "error",
 }
 

@@ -17,7 +17,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from workbench.config import make_config
+from workbench.config import read_config
 from workbench.data import load_saved_dataset
 from workbench.data.target_specs import target_specs
 from workbench.disk import disk_problem
@@ -73,7 +73,7 @@ def train_run(
     folder: RunFolder, spec: dict[str, Any], control: Control, summary: dict[str, Any]
 ) -> None:
     """Build the engine and train; how it went goes into `summary`, as far as it went."""
-    config = make_config(spec["config"])
+    config = read_config(spec["config"])
     events = EventWriter(folder.events_path)
     events.write("started", pid=os.getpid(), engine=config.engine)
     dataset = load_saved_dataset(folder.data_path)
