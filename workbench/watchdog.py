@@ -141,7 +141,7 @@ class Watchdog:
         elif not self._terminated:
             self._terminated = True
             self._worker.send_signal(signal.SIGTERM)
-            self._deadline = time.monotonic() + KILL_AFTER_S
+            self._deadline = time.monotonic() + min(KILL_AFTER_S, self._watch.grace_s)
         else:
             killed = (
                 f"The worker did not stop within {self._watch.grace_s:g} s and was killed; what it "

@@ -10,6 +10,7 @@ from workbench.data import Dataset, check_fit, load_dataset
 from workbench.errors import ConfigError, DataError, EngineError, RunFolderError, nearest
 from workbench.models import Model, load_model
 from workbench.run_folder import RunFolder, home
+from workbench.runs.active import active_folders
 from workbench.runs.launch import launch
 from workbench.runs.run import Progress, Run, Status
 from workbench.runs.throughput import samples_per_s
@@ -97,15 +98,22 @@ def load_run(run_id: str | Path) -> Run:
     return Run(RunFolder(path))
 
 
-def runs() -> pd.DataFrame:
+def runs(*, active: bool = False) -> pd.DataFrame:
     """The runs in this working directory, newest first.
 
     Columns: id, model, engine, status, steps, loss (last recorded), samples_per_s.
+
+    Args:
+        active: only runs whose worker lives, but of every directory; one more column, folder,
+            says where. `load_run` takes it as well as an id.
     """
     import pandas as pd
 
     columns = ["id", "model", "engine", "status", "steps", "loss", "samples_per_s"]
-    return pd.DataFrame([_row(path) for path in reversed(_run_paths())], columns=columns)
+    if not active:
+        return pd.DataFrame([_row(path) for path in reversed(_run_paths())], columns=columns)
+    rows = [{**_row(path), "folder": str(path)} for path in active_folders()]
+    return pd.DataFrame(rows, columns=[*columns, "folder"])
 
 
 def _run_paths() -> list[Path]:
