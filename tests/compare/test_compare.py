@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from matplotlib.figure import Figure
 
-from tests.runs.test_run import until
+from tests.processes import until
 from workbench.compare import COLUMNS, Comparison, compare, load_comparison
 from workbench.data import Dataset
 from workbench.errors import ConfigError, RunError, RunFolderError

@@ -2,26 +2,19 @@
 
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from tests.processes import until
 from workbench.data import Dataset
 from workbench.errors import ConfigError, DataError, EngineError, RunFolderError
 from workbench.models import load_model
 from workbench.runs import Run, load_run, runs, train
 
 LONG = 1_000_000
-
-
-def until(condition: Callable[[], bool], timeout: float = 30.0) -> None:
-    deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.01)
 
 
 @pytest.fixture
