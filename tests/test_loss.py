@@ -67,6 +67,7 @@ def test_a_loss_shows_what_was_chosen() -> None:
     assert str(Loss(mine, factor=2)) == "Loss(mine, factor=2.0)"
 
 
+@pytest.mark.fault
 def test_every_problem_is_listed_at_once() -> None:
     loss = {
         "a": "cross_entrpy",
@@ -88,6 +89,7 @@ def test_every_problem_is_listed_at_once() -> None:
     assert "label_smoothing=2: input should be less than or equal to 1" in message
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
@@ -106,6 +108,7 @@ def test_wrong_values(name: str, options: dict[str, Any], message: str) -> None:
         Loss(name, **options)
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize("loss", [3, None, [], {}, [[]]])
 def test_what_is_no_loss(loss: Any) -> None:
     with pytest.raises(ConfigError, match="loss="):
@@ -117,6 +120,7 @@ def test_a_loss_is_frozen() -> None:
         Loss("mse").factor = 2.0  # type: ignore[misc]
 
 
+@pytest.mark.fault
 def test_a_function_is_found_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_losses.py").write_text("def steep(output, target):\n    return output.sum()\n")
     monkeypatch.chdir(tmp_path)
@@ -132,6 +136,7 @@ def test_a_function_is_found_by_its_path(tmp_path: Path, monkeypatch: pytest.Mon
         Loss("no_losses:steep")
 
 
+@pytest.mark.fault
 def test_a_function_has_no_options_of_others() -> None:
     assert Loss(mine).function is mine
     assert Loss(functools.partial(mine)).name == "partial"
@@ -140,6 +145,7 @@ def test_a_function_has_no_options_of_others() -> None:
         Loss(mine, weight=[1.0])
 
 
+@pytest.mark.fault
 def test_which_outputs_are_read() -> None:
     names = ["logits", "aux"]
     assert outputs_read(as_losses("mse"), names) == [(0,)]

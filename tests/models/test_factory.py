@@ -71,6 +71,7 @@ print(model.weights()["weight"].tobytes().hex())
     assert done.stdout.strip() == model.weights()["weight"].tobytes().hex()
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("factory", "message"),
     [

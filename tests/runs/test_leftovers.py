@@ -125,7 +125,7 @@ def test_a_worker_that_cannot_be_started_leaves_nothing(
     digits: Dataset, monkeypatch: pytest.MonkeyPatch, workbench_home: Path
 ) -> None:
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
-    with pytest.raises(RunError, match="worker process cannot be started: .*/nowhere/python"):
+    with pytest.raises(RunError, match=r"worker process cannot be started: .*/nowhere/python"):
         train("digits-mlp", digits, engine="fake", steps=1)
     assert list((workbench_home / "runs").iterdir()) == []
 
