@@ -23,6 +23,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
     (
         "config",
         "control",
+        "disk",
+        "folder_lock",
         "run_folder",
         "run_records",
         "events",
@@ -40,6 +42,9 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "setting_problems",
         "statistics",
         "ortmodule_options",
+        "temporary_folder",
+        "threads",
+        "watchdog",
         "user_code",
     ),
     ("models", "data"),

@@ -30,7 +30,9 @@ def write_checkpoint(
     """
     temporary = path.with_name(f".{path.name}")
     shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
+    # Only these two: a run folder that was removed is not made again.
+    temporary.parent.mkdir(exist_ok=True)
+    temporary.mkdir()
     try:
         # safetensors writes the buffer as it lies, so a transposed view must be copied first
         # (and ascontiguousarray would turn a scalar into a vector).

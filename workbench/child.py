@@ -27,6 +27,7 @@ from workbench.errors import (
     UntrainableError,
     WorkbenchError,
 )
+from workbench.watchdog import Watch
 
 _KINDS: dict[str, type[WorkbenchError]] = {
     kind.__name__: kind
@@ -50,7 +51,7 @@ def run_child(
     work: str,
     failure: type[WorkbenchError],
 ) -> None:
-    """Run `python -m PACKAGE REQUEST` until it ends.
+    """Run `python -m PACKAGE REQUEST` until it ends; it ends with this process at the latest.
 
     Args:
         package: whose `__main__` calls `serve`.
@@ -65,21 +66,24 @@ def run_child(
             way, or was killed. Names the signal and shows the end of its log.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
+        watch = Watch([sys.executable, "-m", package, str(request)], parent=os.getpid())
         child = subprocess.Popen(
-            [sys.executable, "-m", package, str(request)],
+            watch.arguments(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
             env=dict(environment),
             text=True,
             encoding="utf-8",
+            start_new_session=True,
         )
         try:
             last = _follow(child, report)
             status = child.wait()
         finally:
+            # The watchdog, which kills the child with all that it started.
             if child.poll() is None:
-                child.kill()
+                child.terminate()
             if child.stdout is not None:
                 child.stdout.close()
             child.wait()

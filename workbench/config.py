@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -20,20 +19,10 @@ from workbench.errors import ConfigError
 from workbench.loss import Loss, as_losses, losses_from_json, losses_to_json
 from workbench.ortmodule_options import ORTModuleOptions
 from workbench.setting_problems import problems_of
+from workbench.threads import RECORD, default_threads, within_cores
 
 EngineName = Literal["pytorch", "pytorch-compile", "ondevice", "ortmodule", "fake"]
 OptimizerName = Literal["adamw", "sgd"]
-
-RECORD = "record"
-"""Context in which pydantic validates what was read from disk: nothing that it names is imported.
-What a caller gives, such as a function by its path, is validated without."""
-
-
-def default_threads() -> int:
-    """The processors that this process may run on: what every engine's thread pool gets."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class TrainingConfig(BaseModel):
@@ -67,7 +56,9 @@ class TrainingConfig(BaseModel):
     )
     seed: int = Field(default=0, ge=0, lt=2**32, description="of the order of the batches")
     threads: int = Field(
-        default_factory=default_threads, ge=1, description="intra-op threads of the engine"
+        default_factory=default_threads,
+        ge=1,
+        description="intra-op threads of the engine, as many as there are cores at most",
     )
     warmup_steps: int = Field(
         default=5, ge=0, description="first steps, left out of every throughput figure"
@@ -92,6 +83,11 @@ class TrainingConfig(BaseModel):
     @field_serializer("loss")
     def _write_loss(self, _: Any) -> str | list[dict[str, Any]]:
         return losses_to_json(self.losses)
+
+    @field_validator("threads")
+    @classmethod
+    def _bound_threads(cls, value: int, info: ValidationInfo) -> int | None:
+        return within_cores("threads", value, info)
 
     @property
     def losses(self) -> tuple[Loss, ...]:
@@ -119,7 +115,9 @@ def make_config(settings: Mapping[str, Any]) -> TrainingConfig:
 
 
 def read_config(record: Any) -> TrainingConfig:
-    """The settings that were written as JSON; imports nothing that they name.
+    """The settings in a record, which may come from a machine with more cores.
+
+    Nothing that they name is imported.
 
     Raises:
         ConfigError: lists each unknown name and each wrong value.

@@ -40,7 +40,10 @@ class EventWriter:
 
     def write(self, event: str, **fields: Any) -> None:
         line = json.dumps({"event": event, "time": time.time(), **fields}, allow_nan=False)
-        os.write(self._file, line.encode() + b"\n")
+        rest = line.encode() + b"\n"
+        while rest:
+            # Fewer bytes than given are written where the disk becomes full; then this raises.
+            rest = rest[os.write(self._file, rest) :]
 
     def close(self) -> None:
         os.close(self._file)

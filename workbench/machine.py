@@ -10,7 +10,7 @@ from typing import Any
 
 import psutil
 
-from workbench.config import default_threads
+from workbench.threads import default_threads
 
 PACKAGES = (
     "onnxruntime-training-workbench",

@@ -9,6 +9,7 @@
     events.jsonl     what happened, one JSON object a line, append-only
     checkpoints/     step-<n>/weights.safetensors, whole or absent
     worker.log       what the worker and its libraries print
+    watchdog.lock    locked from the launch until the end by a process that looks after the run
     summary.json     written last: its presence means that the run ended
 """
 
@@ -102,6 +103,10 @@ class RunFolder:
     @property
     def lock_path(self) -> Path:
         return self.path / "worker.lock"
+
+    @property
+    def watchdog_lock_path(self) -> Path:
+        return self.path / "watchdog.lock"
 
     @property
     def summary_path(self) -> Path:

@@ -8,12 +8,13 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
 
-from workbench.config import RECORD, TrainingConfig
+from workbench.config import TrainingConfig
 from workbench.errors import RunFolderError
 from workbench.setting_problems import problems_of
 from workbench.statistics import Statistics
+from workbench.threads import RECORD
 
-EndStatus = Literal["completed", "stopped", "failed"]
+EndStatus = Literal["completed", "stopped", "interrupted", "failed"]
 
 
 class _Record(BaseModel):

@@ -103,6 +103,7 @@ def test_a_function_that_will_not_do(
         wb.generate_artifacts(model, loss=loss, data=data, directory=tmp_path / "artifacts")
 
 
+@pytest.mark.fault
 def test_what_is_told_before_anything_starts(
     heads: Model, pair: wb.Dataset, tmp_path: Path
 ) -> None:

@@ -88,6 +88,7 @@ def test_data_from_a_file(workbench: Invoke, tmp_path: Path) -> None:
     assert outcome.json["dataset"] == "mine"
 
 
+@pytest.mark.fault
 def test_a_failed_run_is_status_1_with_its_cause(workbench: Invoke) -> None:
     outcome = workbench(
         *("train", "digits-mlp", "--engine=fake", "--steps=10", "--json"),
@@ -126,6 +127,7 @@ def test_compare_prints_a_table(workbench: Invoke) -> None:
     assert "batch 32" in outcome.stdout
 
 
+@pytest.mark.fault
 def test_a_figure_in_no_known_format_is_refused(workbench: Invoke) -> None:
     outcome = workbench("train", "digits-mlp", "--engine=fake", "--steps=5", "--plot=figure.tiger")
     assert outcome.status == 1

@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 from matplotlib.figure import Figure
 
-from tests.runs.test_run import until
+from tests.processes import until
 from workbench.compare import COLUMNS, Comparison, compare, load_comparison
 from workbench.data import Dataset
 from workbench.errors import ConfigError, RunError, RunFolderError
@@ -78,6 +78,7 @@ def test_a_comparison_plots_itself(comparison: Comparison) -> None:
     assert len(figure.axes[0].lines) == 3
 
 
+@pytest.mark.fault
 def test_a_comparison_is_found_again(
     comparison: Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +103,7 @@ def test_an_engine_that_fails_is_a_row_and_the_others_go_on(
     assert len(comparison.runs["pytorch"].history) == 30
 
 
+@pytest.mark.fault
 def test_when_every_engine_fails_waiting_says_why(
     digits: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,6 +128,7 @@ def test_a_comparison_can_be_paused_and_stopped(
     assert comparison.wait(30).status == "stopped"
 
 
+@pytest.mark.fault
 def test_wrong_engines_are_refused_at_once(digits: Dataset) -> None:
     with pytest.raises(ConfigError, match="Did you mean 'ondevice'"):
         compare("digits-mlp", digits, engines=["pytorch", "ondevce"])

@@ -107,6 +107,7 @@ def test_a_call_remembers_that_gradients_were_turned_off(kind: str, detached: bo
     assert result.requires_grad is not detached
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize("trained", ["first.weight", "first.bias"])
 def test_a_gradient_that_would_have_to_pass_it_is_refused_by_name(trained: str) -> None:
     with pytest.raises(UntrainableError, match=r"Rounded is Python code(.|\n)*ortmodule.*freeze"):
@@ -144,6 +145,7 @@ def test_a_graph_for_inference_computes_it() -> None:
     assert FUNCTION not in marks
 
 
+@pytest.mark.fault
 def test_torch_export_alone_follows_it() -> None:
     with pytest.raises(ModelError, match=r"Rounded is followed by torch\.export"):
         export_onnx(

@@ -77,6 +77,7 @@ print(model.weights()["weight"].tobytes().hex())
         assert "built by the factory 'shop.nets:build', which a record names" in done.stderr
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("factory", "message"),
     [

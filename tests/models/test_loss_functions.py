@@ -54,6 +54,7 @@ def test_a_function_of_a_file_finds_its_file(
     assert written.search_path == (str(tmp_path),)
 
 
+@pytest.mark.fault
 def test_a_pickle_of_another_process_is_not_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -69,6 +70,7 @@ def test_a_pickle_of_another_process_is_not_read(
         load_function(arrived, tmp_path)
 
 
+@pytest.mark.fault
 def test_what_cannot_be_pickled_is_told(tmp_path: Path) -> None:
     with (tmp_path / "open").open("w") as file, pytest.raises(ConfigError, match="loss <lambda>"):
         write_functions(as_losses(lambda output, target: file.read()), tmp_path)

@@ -29,6 +29,7 @@ def written(folder: Path, content: bytes | onnx.ModelProto) -> Path:
     return path
 
 
+@pytest.mark.fault
 def test_a_missing_file(tmp_path: Path) -> None:
     refused(tmp_path / "model.onnx", "does not exist")
     refused(tmp_path, "is a folder")
@@ -126,6 +127,7 @@ def test_an_operator_of_another_domain(tmp_path: Path) -> None:
     refused(written(tmp_path, made), "node 'relu' of operator Relu of domain 'my.company'")
 
 
+@pytest.mark.fault
 def test_a_graph_that_cannot_be_fed(tmp_path: Path) -> None:
     relu = helper.make_node("Relu", ["w"], ["y"])
     refused(written(tmp_path, model([relu], [], [tensor("y", [2])], {"w": weight(2)})), "no inputs")
@@ -175,6 +177,7 @@ def test_external_data_is_read(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.fault
 def test_missing_external_data(tmp_path: Path) -> None:
     path = external(tmp_path)
     (tmp_path / "weights.bin").unlink()

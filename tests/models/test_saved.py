@@ -126,6 +126,7 @@ class Handle:
         raise TypeError("a handle stays here")
 
 
+@pytest.mark.fault
 def test_a_module_that_cannot_cross(tmp_path: Path) -> None:
     module = nn.Linear(4, 3)
     module.handle = Handle()
@@ -149,6 +150,7 @@ def test_saving_leaves_nothing_half_written(tmp_path: Path, monkeypatch) -> None
     assert list((tmp_path / "runs").iterdir()) == []
 
 
+@pytest.mark.fault
 def test_a_folder_in_use_is_not_overwritten(tmp_path: Path) -> None:
     load_model("digits-mlp").save(tmp_path / "model")
     with pytest.raises(ModelError, match="not empty"):
@@ -156,6 +158,7 @@ def test_a_folder_in_use_is_not_overwritten(tmp_path: Path) -> None:
     assert load_saved(tmp_path / "model").name == "digits-mlp"
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -174,6 +177,7 @@ def test_a_damaged_record_is_refused(tmp_path: Path, change, message: str) -> No
         load_saved(tmp_path / "model")
 
 
+@pytest.mark.fault
 def test_a_folder_that_is_no_model_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match="not a saved model"):
         load_saved(tmp_path)

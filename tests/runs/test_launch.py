@@ -31,10 +31,10 @@ def test_pytorchs_threads_sleep_where_onnx_runtimes_work(
         import_module("workbench.runs.launch"), "native_extension", lambda: extension
     )
     settings = {"ortmodule": {"pytorch_kernels": kernels}} if engine == "ortmodule" else {}
-    config = make_config({"engine": engine, "threads": 3, **settings})
+    config = make_config({"engine": engine, "threads": 1, **settings})
     environment = worker_environment(config, UserCode())
     assert environment.get("OMP_WAIT_POLICY") == policy
-    assert environment["OMP_NUM_THREADS"] == "3"
+    assert environment["OMP_NUM_THREADS"] == "1"
 
 
 def test_a_wait_policy_of_the_users_own_stays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,6 +78,7 @@ def test_accuracy_leaves_ignored_labels_out(workbench_home: object) -> None:
     assert run.evaluations["accuracy"].iloc[-1] > 0.9
 
 
+@pytest.mark.fault
 def test_a_function_without_a_scalar_fails_with_its_name(
     model: wb.Model, data: wb.Dataset, workbench_home: object
 ) -> None:
@@ -89,6 +90,7 @@ def test_a_function_without_a_scalar_fails_with_its_name(
         run.wait(60)
 
 
+@pytest.mark.fault
 def test_wrong_losses_are_told_before_anything_starts(model: wb.Model, data: wb.Dataset) -> None:
     with pytest.raises(ConfigError) as caught:
         wb.train(model, data, loss={"logits": "cross_entrpy"}, epochs=0)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,6 +13,7 @@ from workbench.child import run_child
 from workbench.config import TrainingConfig, make_config
 from workbench.data import Dataset, check_fit
 from workbench.data.target_specs import target_spec, target_specs
+from workbench.disk import writing
 from workbench.errors import ArtifactsError, ConfigError
 from workbench.loss_outputs import outputs_read
 from workbench.models import TensorSpec
@@ -22,6 +21,7 @@ from workbench.models.loss_functions import code_of, write_functions
 from workbench.progress import ProgressBar
 from workbench.requires_grad import trainable_names
 from workbench.run_folder import folder_name, home
+from workbench.temporary_folder import temporary_folder
 
 if TYPE_CHECKING:
     from workbench.models import Model
@@ -79,8 +79,8 @@ def generate_artifacts(
     named = home() / "artifacts" / folder_name(model.name)
     target = Path(directory) if directory is not None else named
     refuse_foreign(target)
-    with tempfile.TemporaryDirectory(prefix="workbench-model-") as folder, ProgressBar() as bar:
-        saved = Path(folder) / "model"
+    with temporary_folder() as folder, writing(folder, ArtifactsError), ProgressBar() as bar:
+        saved = folder / "model"
         model.save(saved)
         losses = write_functions(config.losses, saved)
         config = config.model_copy(update={"loss": losses})
@@ -144,41 +144,34 @@ def generate_from_saved(
     """
     directory = directory.absolute()
     refuse_foreign(directory)
-    try:
+    with writing(directory, ArtifactsError):
         directory.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ArtifactsError(
-            f"{directory.parent} cannot be made: {error.strerror}. Give a directory elsewhere."
-        ) from None
-    # A sibling, so that moving it into place is one rename within one file system.
-    temporary = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}."))
-    try:
-        built = temporary / "built"
-        built.mkdir()
-        request = Request(
-            model=model_path.absolute(),
-            directory=built,
-            losses=config.losses,
-            optimizer=config.optimizer,
-            weight_decay=config.effective_weight_decay,
-            requires_grad=config.requires_grad,
-            targets=None if targets is None else tuple(targets),
-            fixed_draws=fixed_draws,
-        )
-        request.write(temporary / "request.json")
-        run_child(
-            "workbench.artifacts",
-            temporary / "request.json",
-            report or _no_report,
-            environment or os.environ,
-            work="generates artifacts",
-            failure=ArtifactsError,
-        )
-        if directory.exists():
-            os.replace(directory, temporary / "replaced")
-        os.replace(built, directory)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+        # A sibling, so that moving it into place is one rename within one file system.
+        with temporary_folder(beside=directory) as temporary:
+            built = temporary / "built"
+            built.mkdir()
+            request = Request(
+                model=model_path.absolute(),
+                directory=built,
+                losses=config.losses,
+                optimizer=config.optimizer,
+                weight_decay=config.effective_weight_decay,
+                requires_grad=config.requires_grad,
+                targets=None if targets is None else tuple(targets),
+                fixed_draws=fixed_draws,
+            )
+            request.write(temporary / "request.json")
+            run_child(
+                "workbench.artifacts",
+                temporary / "request.json",
+                report or _no_report,
+                environment or os.environ,
+                work="generates artifacts",
+                failure=ArtifactsError,
+            )
+            if directory.exists():
+                os.replace(directory, temporary / "replaced")
+            os.replace(built, directory)
     return Artifacts.load(directory)
 
 

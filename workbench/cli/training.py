@@ -35,12 +35,17 @@ def train(
     evaluate: opt.EvaluateOption = None,
     memory_limit_bytes: opt.MemoryLimitOption = None,
     ortmodule: opt.ORTModuleOption = None,
+    detached: Annotated[
+        bool,
+        typer.Option("--detached", help="Return at once; `workbench stop` ends the training."),
+    ] = False,
     plot: opt.PlotOption = None,
     json: opt.JsonOption = False,
 ) -> None:
     """Train a model with one engine. Ctrl-C stops it and keeps a checkpoint."""
     import workbench as wb
     from workbench.cli.progress import exit_if, watch_run
+    from workbench.errors import ConfigError
 
     settings = opt.given(
         engine=engine,
@@ -59,7 +64,15 @@ def train(
         memory_limit_bytes=memory_limit_bytes,
         ortmodule=opt.chosen_ortmodule(ortmodule, [engine or "ondevice"]),
     )
-    run = wb.train(model, dataset(data, target), **settings)
+    if detached and plot is not None:
+        raise ConfigError([f"--plot {plot}: there is nothing to plot yet where --detached is."])
+    run = wb.train(model, dataset(data, target), detached=detached, **settings)
+    if detached:
+        if json:
+            print_json({"id": run.id, "status": run.status, "folder": str(run.folder.path)})
+        else:
+            print(f"{run.id} goes on by itself; `workbench stop {run.id}` ends it.")
+        return
     interrupted = watch_run(run)
     run.wait()
     if plot is not None:

@@ -46,6 +46,10 @@ def compare(
         ModelError: the model cannot be loaded.
         DataError: the dataset cannot be loaded or does not fit the model.
     """
+    if "detached" in settings:
+        raise ConfigError(
+            ["detached: a comparison is driven by the process that started it, and ends with it."]
+        )
     engines = [engines] if isinstance(engines, str) else list(engines)
     problems = [f"engines has {name!r} twice." for name in set(engines) if engines.count(name) > 1]
     if not engines or problems:

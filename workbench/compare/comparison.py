@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from workbench.compare.lockstep import Lockstep, Plan
 from workbench.compare.statistics import Ratio, largest_difference, ratio, rounds_of
 from workbench.errors import RunError
 from workbench.machine import machine_sentence
 from workbench.progress import ProgressBar
-from workbench.runs import Progress, Run, samples_per_s
+from workbench.runs import Progress, Run, Status, samples_per_s
+from workbench.runs.run import ENDED
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-Status = Literal["starting", "running", "paused", "completed", "stopped", "failed"]
 
 WAIT_POLL_S = 0.1
 
@@ -82,14 +81,15 @@ class Comparison:
         if self._lockstep is not None and self._lockstep.error:
             return "failed"
         states = [run.status for run in self.runs.values()]
-        if any(state == "stopped" for state in states):
-            return "stopped"
+        for early in ("interrupted", "stopped"):
+            if early in states:
+                return early
         without = {"failed", "unreadable"}
         return "failed" if all(state in without for state in states) else "completed"
 
     @property
     def ended(self) -> bool:
-        return self.status in ("completed", "stopped", "failed")
+        return self.status in ENDED
 
     @property
     def phase(self) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ import numpy as np
 from workbench.data.split import Split
 from workbench.errors import DataError, RunFolderError
 from workbench.run_records import read_json
+from workbench.temporary_folder import temporary_folder
 
 FORMAT_VERSION = 2
 """Version of the saved layout, written in data.json. A newer one is refused."""
@@ -57,8 +56,7 @@ class Dataset:
         if folder.exists() and any(folder.iterdir()):
             raise DataError(f"{folder} is not empty; save the dataset into a new folder.")
         folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-        try:
+        with temporary_folder(beside=folder) as temporary:
             record: dict[str, Any] = {
                 "format": FORMAT_VERSION,
                 "name": self.name,
@@ -72,9 +70,6 @@ class Dataset:
                 _write_split(temporary, "test", self.test)
             (temporary / "data.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
             os.replace(temporary, folder)
-        except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
-            raise
 
 
 def load_saved_dataset(folder: Path) -> Dataset:

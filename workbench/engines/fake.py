@@ -7,6 +7,7 @@ what it should do wrong, as JSON: {"raise_at": 5, "signal_at": [7, "SIGSEGV"], "
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import time
@@ -45,6 +46,12 @@ class Behaviour(BaseModel):
     allocate_bytes: int = 0
     """Memory taken and kept in each step from `allocate_from` on."""
     allocate_from: int = 1
+    hold_gil_at: int | None = None
+    """Step that never ends, in native code that keeps the interpreter's lock; 0: while building."""
+    hold_gil_bytes: int = 0
+    """Memory that this native code takes first."""
+    ignore_signals: bool = False
+    """Whether SIGTERM and SIGHUP do nothing."""
 
 
 def behaviour() -> Behaviour:
@@ -86,6 +93,11 @@ class FakeEngine(Engine):
         self.behaviour = behaviour()
         setup.report("building the fake")
         time.sleep(self.behaviour.build_ms / 1e3)
+        if self.behaviour.ignore_signals:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        if self.behaviour.hold_gil_at == 0:
+            self._hold_gil()
         if self.behaviour.raise_while_building:
             raise EngineError("The fake engine was asked to raise while building.")
         self.config = setup.config
@@ -176,11 +188,21 @@ class FakeEngine(Engine):
         parameter *= 1 - self.learning_rate * decay
         parameter -= self.learning_rate * corrected_mean / (np.sqrt(corrected_square) + 1e-8)
 
+    def _hold_gil(self) -> None:
+        """As native code that waits for its own threads: no other thread of Python runs."""
+        memory = np.empty(self.behaviour.hold_gil_bytes, np.uint8)
+        native = ctypes.PyDLL(None)
+        native.memset(ctypes.c_void_p(memory.ctypes.data), 1, ctypes.c_size_t(memory.nbytes))
+        while True:
+            native.sleep(3600)
+
     def _misbehave(self) -> None:
         wanted = self.behaviour
         time.sleep(wanted.step_ms / 1e3)
         if wanted.allocate_bytes and self.step >= wanted.allocate_from:
             self.kept.append(np.ones(wanted.allocate_bytes, np.uint8))
+        if self.step == wanted.hold_gil_at:
+            self._hold_gil()
         if self.step == wanted.raise_at:
             raise EngineError(f"The fake engine was asked to raise at step {self.step}.")
         if wanted.signal_at is not None and self.step == wanted.signal_at[0]:

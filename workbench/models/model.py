@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -16,6 +14,7 @@ import numpy as np
 from workbench.errors import ModelError
 from workbench.models.source import Source
 from workbench.models.specs import Layer, ParameterSpec, TensorSpec
+from workbench.temporary_folder import temporary_folder
 from workbench.user_code import UserCode
 
 if TYPE_CHECKING:
@@ -217,8 +216,7 @@ class Model:
         if folder.exists() and any(folder.iterdir()):
             raise ModelError(f"{folder} is not empty; save the model into a new folder.")
         folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-        try:
+        with temporary_folder(beside=folder) as temporary:
             record = {
                 "format": FORMAT_VERSION,
                 "kind": self._source.kind,
@@ -234,6 +232,3 @@ class Model:
                 save_file(self._initial, temporary / WEIGHTS_FILE)
             (temporary / "model.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
             os.replace(temporary, folder)
-        except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
-            raise

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from workbench.child import run_child
@@ -19,6 +18,7 @@ from workbench.profiling.result import EngineProfile, Profile
 from workbench.progress import ProgressBar
 from workbench.runs import prepare
 from workbench.runs.launch import worker_environment
+from workbench.temporary_folder import temporary_folder
 
 Report = Callable[[str], None]
 
@@ -68,8 +68,8 @@ def profile(
     configs = [first]
     if engine != "pytorch" and loaded.has_module:
         configs.append(prepare(loaded, dataset, {**settings, "engine": "pytorch"})[2])
-    with TemporaryDirectory(prefix="workbench-profile-") as folder, ProgressBar() as bar:
-        work = _Work(loaded, dataset, steps, Path(folder), report or bar.say)
+    with temporary_folder() as folder, ProgressBar() as bar:
+        work = _Work(loaded, dataset, steps, folder, report or bar.say)
         profiles = tuple(work.run(config) for config in configs)
     return Profile(
         model=loaded.name,

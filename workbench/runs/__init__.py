@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.config import TrainingConfig, make_config
 from workbench.data import Dataset, check_fit, load_dataset
-from workbench.errors import DataError, EngineError, RunFolderError, nearest
+from workbench.errors import ConfigError, DataError, EngineError, RunFolderError, nearest
 from workbench.models import Model, load_model
 from workbench.requires_grad import trainable_names
 from workbench.run_folder import RunFolder, home, is_id, shortened
+from workbench.runs.active import active_folders
 from workbench.runs.launch import launch
 from workbench.runs.run import Progress, Run, Status
 from workbench.runs.throughput import samples_per_s
@@ -26,12 +27,20 @@ MODULE_ENGINES = frozenset({"pytorch", "pytorch-compile", "ortmodule"})
 """The engines that need the model's `nn.Module`."""
 
 
-def train(model: Model | str | Path, data: Dataset | str | None = None, **settings: Any) -> Run:
+def train(
+    model: Model | str | Path,
+    data: Dataset | str | None = None,
+    *,
+    detached: bool = False,
+    **settings: Any,
+) -> Run:
     """Start training in a worker process and return at once.
 
     Args:
         model: a `Model`, or what `load_model` takes.
         data: a `Dataset`, or what `load_dataset` takes; None: the dataset of the sample.
+        detached: the run goes on when this process ends, within its own limits, and `load_run`
+            finds it again. Otherwise it then saves a checkpoint and ends as `interrupted`.
         **settings: fields of `TrainingConfig`; what is not given is the model's default.
 
     Raises:
@@ -39,9 +48,12 @@ def train(model: Model | str | Path, data: Dataset | str | None = None, **settin
         ModelError: the model cannot be loaded.
         DataError: the dataset cannot be loaded or does not fit the model.
         EngineError: the engine needs an `nn.Module` and the model came as ONNX alone.
+        RunFolderError: the run folder cannot be written.
     """
+    if not isinstance(detached, bool):
+        raise ConfigError([f"detached={detached!r}: give True or False."])
     loaded_model, dataset, config = prepare(model, data, settings)
-    folder, worker = launch(loaded_model, dataset, config)
+    folder, worker = launch(loaded_model, dataset, config, detached=detached)
     return Run(folder, worker=worker, model=loaded_model)
 
 
@@ -98,11 +110,15 @@ def load_run(run_id: str | Path) -> Run:
     return Run(RunFolder(Path(path)))
 
 
-def runs() -> pd.DataFrame:
+def runs(*, active: bool = False) -> pd.DataFrame:
     """The runs in this working directory, newest first.
 
     Columns: id, model, engine, status, steps, loss (last recorded), samples_per_s, error (why it
     failed, or why its record is unreadable). Nothing that a record names is imported or run.
+
+    Args:
+        active: only runs whose worker lives, but of every directory; one more column, folder,
+            says where. `load_run` takes it as well as an id.
 
     Raises:
         RunFolderError: the folder of the runs itself cannot be read.
@@ -110,7 +126,10 @@ def runs() -> pd.DataFrame:
     import pandas as pd
 
     columns = ["id", "model", "engine", "status", "steps", "loss", "samples_per_s", "error"]
-    return pd.DataFrame([_row(path) for path in reversed(_run_paths())], columns=columns)
+    if not active:
+        return pd.DataFrame([_row(path) for path in reversed(_run_paths())], columns=columns)
+    rows = [{**_row(path), "folder": str(path)} for path in active_folders()]
+    return pd.DataFrame(rows, columns=[*columns, "folder"])
 
 
 def _run_paths() -> list[Path]:

@@ -7,30 +7,44 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from filelock import FileLock, Timeout
-
 from workbench.checkpoint import is_whole, read_weights
 from workbench.config import TrainingConfig, read_config
 from workbench.control import Wish, want
 from workbench.errors import RunError, RunFolderError
 from workbench.events import Event, EventReader
+from workbench.folder_lock import is_held
 from workbench.models import Model, load_model
 from workbench.progress import ProgressBar
 from workbench.run_folder import RunFolder
 from workbench.runs.export import export_saved
 from workbench.runs.history import evaluations_frame, history_frame
-from workbench.runs.launch import Worker, describe_death
+from workbench.runs.launch import Worker
 from workbench.runs.reader import RunReader
 from workbench.statistics import Statistics, read_statistics
+from workbench.watchdog import describe_death
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-Status = Literal["starting", "running", "paused", "completed", "stopped", "failed", "unreadable"]
-"""Where a run is in its life; `unreadable`: its summary is damaged."""
+Status = Literal[
+    "starting",
+    "running",
+    "paused",
+    "completed",
+    "stopped",
+    "interrupted",
+    "failed",
+    "unreadable",
+]
+"""Where a run is in its life.
 
-ENDED = frozenset({"completed", "stopped", "failed", "unreadable"})
+`interrupted`: the process that started it went away; `unreadable`: its summary is damaged.
+"""
+
+ENDED: frozenset[Status] = frozenset(
+    {"completed", "stopped", "interrupted", "failed", "unreadable"}
+)
 
 WAIT_POLL_S = 0.05
 
@@ -125,6 +139,11 @@ class Run:
         if self._first_step_time is None:
             return float("nan")
         return self._first_step_time - float(self.spec.get("launched") or "nan")
+
+    @property
+    def reason(self) -> str:
+        """Why the run was interrupted or had to be killed when it was stopped; else empty."""
+        return str((self.summary or {}).get("reason") or "")
 
     @property
     def error(self) -> str | None:
@@ -273,28 +292,19 @@ class Run:
             return cause
         if self._is_lost():
             status = self._worker.poll() if self._worker else None
+            if not self.folder.spec_path.exists():
+                message = f"Its folder {self.folder.path} was removed while it trained."
+                return {"type": "Removed", "message": message, "traceback": ""}
             if status is not None:
-                return describe_death(self.folder, status)
+                return describe_death(self.folder.log_path, status)
             return {"type": "Lost", "message": "Its worker is gone.", "traceback": ""}
         return None
 
     def _is_lost(self) -> bool:
         """Whether the worker is gone and no summary tells how."""
         if self._worker is not None:
-            return self._worker.poll() is not None and not self._summary_appears()
-        if not self.folder.lock_path.exists():
-            return False
-        try:
-            FileLock(self.folder.lock_path, timeout=0).acquire().lock.release()
-        except Timeout:
-            return False
-        return not self.folder.summary_path.exists()
-
-    def _summary_appears(self) -> bool:
-        # The thread that waits for the worker may be about to write the summary of its death.
-        deadline = time.monotonic() + 1.0
-        while time.monotonic() < deadline:
-            if self.folder.summary_path.exists():
-                return True
-            time.sleep(0.01)
-        return False
+            gone = self._worker.poll() is not None
+        else:
+            gone = not is_held(self.folder.watchdog_lock_path)
+        # The summary is written before the watchdog ends.
+        return gone and self.summary is None

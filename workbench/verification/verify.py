@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from workbench.models import Model, load_model
 from workbench.models.loss_functions import code_of, write_functions
 from workbench.progress import ProgressBar
 from workbench.requires_grad import trainable_names
+from workbench.temporary_folder import temporary_folder
 from workbench.verification.agreement import gradient_rows, loss_error
 from workbench.verification.entries import choose_entries
 from workbench.verification.random_rows import random_rows
@@ -95,8 +95,8 @@ def verify(
     if requires_grad is not None:
         trainable_names(loaded.parameter_names, requires_grad)
     batch = _batch(loaded, data, configs["pytorch"], batch_size)
-    with TemporaryDirectory(prefix="workbench-verify-") as folder, ProgressBar() as bar:
-        work = _Work(loaded, batch, configs, Path(folder), report or bar.say)
+    with temporary_folder() as folder, ProgressBar() as bar:
+        work = _Work(loaded, batch, configs, folder, report or bar.say)
         return work.compare(names, tolerance)
 
 

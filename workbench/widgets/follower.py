@@ -14,6 +14,7 @@ LEVELS: dict[str, Level] = {
     "paused": "paused",
     "completed": "done",
     "stopped": "done",
+    "interrupted": "done",
     "failed": "error",
     "unreadable": "error",
 }

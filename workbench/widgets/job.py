@@ -161,7 +161,8 @@ class ComparisonJob:
             return "Stopped before any engine had started."
         failed = [engine for engine, run in runs.items() if run.error is not None]
         ended = [engine for engine in runs if engine not in failed]
-        verb = "Stopped the comparison of" if self.status == "stopped" else "Compared"
+        early = self.status in ("stopped", "interrupted")
+        verb = f"{self.status.capitalize()} the comparison of" if early else "Compared"
         lines = [f"{verb} {', '.join(ended)}."] if ended else []
         return "\n".join([*lines, *(outcome_of(runs[engine]) for engine in failed)])
 
@@ -178,7 +179,10 @@ def outcome_of(run: Run) -> str:
     if run.status == "failed":
         return f"{name} failed after step {done}: {run.error}\nLog: {run.folder.log_path}"
     if run.status == "stopped":
-        return f"Stopped {name} at step {done} of {total}; its checkpoint is kept."
+        kept = run.reason or "Its checkpoint is kept."
+        return f"Stopped {name} at step {done} of {total}. {kept}"
+    if run.status == "interrupted":
+        return f"Interrupted {name} at step {done} of {total}. {run.reason}".rstrip()
     evaluation = (run.summary or {}).get("evaluation")
     reached = ""
     if evaluation:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from workbench.control import ControlReader
 
@@ -17,6 +18,11 @@ POLL_S = 0.002
 EARLY_POLL_S = 0.1
 EARLY_GRACE_S = 0.5
 """How long the loop has to act on a stop itself before an unready worker just ends."""
+REASONS = {
+    signal.SIGHUP: "The process that started it is gone.",
+    signal.SIGTERM: "It was told to end by SIGTERM.",
+}
+"""The signals that interrupt a run, and what its summary says of them."""
 
 
 class Control:
@@ -24,17 +30,36 @@ class Control:
 
     def __init__(self, path: Path) -> None:
         self._reader = ControlReader(path)
-        self._stop_requested = False
         self._stop_seen = False
         self._done_steps = 0
-        signal.signal(signal.SIGTERM, self._on_signal)
+        self.interruption = ""
+        """Why the run is to end though nobody asked for a stop; empty as long as it is not."""
+        for number in REASONS:
+            signal.signal(number, lambda received, _: self._interrupt(received))
+        self._listen()
 
-    def _on_signal(self, *_: Any) -> None:
-        self.request_stop()
+    @property
+    def end_status(self) -> Literal["stopped", "interrupted"]:
+        """What a run that ends before its last step has come to."""
+        asked = self._reader.read().state == "stop" or not self.interruption
+        return "stopped" if asked else "interrupted"
 
-    def request_stop(self) -> None:
-        """Stop before the next step; callable from any thread."""
-        self._stop_requested = True
+    def _interrupt(self, received: int) -> None:
+        self.interruption = self.interruption or REASONS[signal.Signals(received)]
+
+    def _listen(self) -> None:
+        """Hear of signals while the main thread, which runs the handlers, is in native code."""
+        receiver, sender = os.pipe()
+        os.set_blocking(sender, False)
+        signal.set_wakeup_fd(sender, warn_on_full_buffer=False)
+
+        def hear() -> None:
+            while True:
+                for number in os.read(receiver, 64):
+                    with contextlib.suppress(KeyError, ValueError):
+                        self._interrupt(number)
+
+        threading.Thread(target=hear, name="signals", daemon=True).start()
 
     def stop_wanted(self) -> bool:
         if self._is_stop():
@@ -47,7 +72,7 @@ class Control:
     def may_step(self, done_steps: int) -> bool:
         """Whether the worker may take the step after `done_steps`."""
         self._done_steps = done_steps
-        return not self._stop_requested and self._reader.may_step(done_steps)
+        return not self.interruption and self._reader.may_step(done_steps)
 
     def wait(self) -> None:
         """Give the watchers a moment to change their wish."""
@@ -75,4 +100,4 @@ class Control:
         threading.Thread(target=watch, name="early-stop", daemon=True).start()
 
     def _is_stop(self) -> bool:
-        return self._stop_requested or self._reader.read().state == "stop"
+        return bool(self.interruption) or self._reader.read().state == "stop"

@@ -22,7 +22,7 @@ class LoopResult(NamedTuple):
     """How the loop ended."""
 
     status: str
-    """`completed` or `stopped`."""
+    """`completed`, `stopped` or `interrupted`."""
     steps: int
     evaluation: EvaluationResult | None
 
@@ -63,7 +63,7 @@ def train(
                 recorder.flush()
                 if not wait_for_grant(recorder.done_steps, control, events):
                     checkpointer.save(recorder.done_steps)
-                    return LoopResult("stopped", recorder.done_steps, evaluation)
+                    return LoopResult(control.end_status, recorder.done_steps, evaluation)
 
             started_ns = time.perf_counter_ns()
             batch = next(batches, None)
