@@ -143,8 +143,9 @@ export class Panel {
   }
 
   private fillTable(): void {
-    const { spoken, format } = this.look;
-    fillPointTable(this.table, this.store, { title: spoken, metric: this.metric, format });
+    const { spoken, note, format } = this.look;
+    const title = note ? `${spoken}, ${note}` : spoken;
+    fillPointTable(this.table, this.store, { title, metric: this.metric, format });
   }
 
   private fillLegend(): void {
