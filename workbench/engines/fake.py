@@ -2,15 +2,21 @@
 
 It needs neither torch nor onnxruntime, starts at once and misbehaves on request, so that
 everything above the engines is tested without them. The environment variable WORKBENCH_FAKE holds
-what it should do wrong, as JSON: {"raise_at": 5, "signal_at": [7, "SIGSEGV"], "nan_at": 4}.
+what it should do wrong, as JSON: {"raise_at": 5, "signal_at": [7, "SIGSEGV"], "nan_at": 4}. A test
+that asks what happens when can have it write down when it did what.
 """
 
 from __future__ import annotations
 
+import atexit
 import ctypes
+import json
 import os
 import signal
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -36,6 +42,13 @@ class Behaviour(BaseModel):
     raise_while_building: bool = False
     step_ms: float = 0.0
     """How long each step takes beside its arithmetic."""
+    evaluate_ms: float = 0.0
+    """How long the evaluation of each batch takes beside its arithmetic."""
+    finish_ms: float = 0.0
+    """How long its statistics take at the end of a run, and as long again its process to exit."""
+    diary: str | None = None
+    """A file to append a JSON line to for all it does: `what`, `began` and `ended` in seconds since
+    the epoch."""
     raise_at: int | None = None
     signal_at: tuple[int, str] | None = None
     """Step and name of the signal that the process sends itself, such as "SIGSEGV"."""
@@ -118,9 +131,15 @@ class FakeEngine(Engine):
         self.moments = {name: (np.zeros_like(p), np.zeros_like(p)) for name, p in self._trained()}
         self.step = 0
         self.kept: list[np.ndarray] = []
+        if self.behaviour.finish_ms or self.behaviour.diary:
+            atexit.register(self._exit)
 
     @override
     def train_step(self, batch: Batch) -> float:
+        with self._noted("step"):
+            return self._train_step(batch)
+
+    def _train_step(self, batch: Batch) -> float:
         self.step += 1
         self._misbehave()
         loss, gradients = self._gradients(batch)
@@ -145,9 +164,11 @@ class FakeEngine(Engine):
 
     @override
     def evaluate(self, batch: Batch) -> Evaluation:
-        _, output = self._forward(batch)
-        loss, _ = loss_and_gradient(self.loss, output, batch.target)
-        return Evaluation(loss, output)
+        with self._noted("evaluate"):
+            time.sleep(self.behaviour.evaluate_ms / 1e3)
+            _, output = self._forward(batch)
+            loss, _ = loss_and_gradient(self.loss, output, batch.target)
+            return Evaluation(loss, output)
 
     @override
     def set_learning_rate(self, learning_rate: float) -> None:
@@ -155,7 +176,8 @@ class FakeEngine(Engine):
 
     @override
     def weights(self) -> dict[str, np.ndarray]:
-        return {name: parameter.copy() for name, parameter in self.parameters.items()}
+        with self._noted("weights"):
+            return {name: parameter.copy() for name, parameter in self.parameters.items()}
 
     @override
     def load_weights(self, weights: dict[str, np.ndarray]) -> None:
@@ -163,6 +185,25 @@ class FakeEngine(Engine):
             if name not in self.parameters or self.parameters[name].shape != array.shape:
                 raise EngineError(f"Weight {name!r} of shape {array.shape} is not the fake's.")
             self.parameters[name][...] = array
+
+    @override
+    def statistics(self) -> None:
+        with self._noted("statistics"):
+            time.sleep(self.behaviour.finish_ms / 1e3)
+
+    def _exit(self) -> None:
+        with self._noted("exit"):
+            time.sleep(self.behaviour.finish_ms / 1e3)
+
+    @contextmanager
+    def _noted(self, what: str) -> Iterator[None]:
+        """Write down when what is done within began and ended."""
+        began = time.time()
+        yield
+        if self.behaviour.diary is not None:
+            line = json.dumps({"what": what, "began": began, "ended": time.time()})
+            with Path(self.behaviour.diary).open("a", encoding="utf-8") as diary:
+                diary.write(line + "\n")
 
     def _trained(self) -> list[tuple[str, np.ndarray]]:
         return [(name, self.parameters[name]) for name in self.trained]

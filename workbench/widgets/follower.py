@@ -23,8 +23,18 @@ LEVELS: dict[str, Level] = {
 class Follower:
     """Reads what is new in the runs of one job, a few times a second, and shows it."""
 
-    def __init__(self, job: Job, charts: Charts, status: Status) -> None:
+    def __init__(self, job: Job, charts: Charts, status: Status, draw_s: float = 0.0) -> None:
+        """Follow a job.
+
+        Args:
+            job: what to follow.
+            charts: shows its points.
+            status: says what it is doing.
+            draw_s: seconds between two drawings of the charts, at least.
+        """
         self.job = job
+        self._draw_s = draw_s
+        self._draw_after = 0.0
         self._charts = charts
         self._status = status
         self._readers: dict[str, RunReader] = {}
@@ -49,7 +59,9 @@ class Follower:
                 self._done_steps[engine] = int(points.step[-1])
                 self._epoch = int(points.epoch[-1])
             self._charts.add(engine, points)
-        self._charts.flush()
+        if status in ENDED or time.monotonic() >= self._draw_after:
+            self._charts.flush()
+            self._draw_after = time.monotonic() + self._draw_s
         if status in ENDED:
             self._charts.total_steps = max(self._done_steps.values(), default=0)
             level: Level = "error" if self._failed else LEVELS[status]

@@ -33,6 +33,9 @@ from workbench.widgets.subshell import answer_while_busy
 PERIOD_S = 0.25
 """Time between two looks at the runs: four updates a second are live, and cost the least."""
 
+COMPARISON_DRAW_S = 1.0
+"""Time between two drawings during a comparison: to draw takes from the cores that it measures."""
+
 READY = "Choose a model to begin."
 PLAIN_TEXT = "The workbench: run this cell in JupyterLab to use it."
 
@@ -152,9 +155,11 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.status.show("busy", "Preparing the model and its data …", progress=0.0)
         self.statistics.clear()
         job: Job = make()
-        if isinstance(job, ComparisonJob):
+        measures = isinstance(job, ComparisonJob)
+        if measures:
             self.table.clear("The figures appear when every engine has finished.")
-        self._follower = Follower(job, self.charts, self.status)
+        draw_s = COMPARISON_DRAW_S if measures else 0.0
+        self._follower = Follower(job, self.charts, self.status, draw_s)
         self._poll()
 
     def _poll(self) -> bool:
@@ -199,10 +204,10 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
     def _make_comparison(self) -> Job:
         model, dataset = self._chosen()
-        steps = self.form.comparison_steps.value
+        steps, quiet_s = self.form.comparison_steps.value, self.form.quiet_s.value
         settings = {**self.form.settings(), **self.ortmodule.settings()}
         del settings["epochs"]
-        return ComparisonJob(compare(model, dataset, self._engines(), steps, **settings))
+        return ComparisonJob(compare(model, dataset, self._engines(), steps, quiet_s, **settings))
 
     def _chosen(self) -> tuple[Model, Any]:
         model = self.models.load()
