@@ -9,6 +9,7 @@ from workbench.artifacts import Artifacts
 from workbench.errors import ArtifactsError, ModelError
 from workbench.models import load_saved
 from workbench.models.inference_model import write_inference_model
+from workbench.models.onnx_file import read_onnx
 from workbench.run_folder import RunFolder
 
 
@@ -35,4 +36,4 @@ def export_saved(folder: RunFolder, path: Path, weights: dict[str, Any]) -> Path
             "run.export(path, model=wb.load_model(...)), or workbench export RUN PATH --model "
             "package.module:factory."
         ) from None
-    return write_inference_model(exported, weights, path)
+    return write_inference_model(read_onnx(exported).model, weights, path)
