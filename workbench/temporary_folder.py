@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from workbench.disk import writing
 from workbench.folder_lock import hold, is_held
 
 MARK = "workbench-tmp-"
@@ -28,12 +29,16 @@ def temporary_folder(beside: Path | None = None) -> Iterator[Path]:
     Args:
         beside: a path that the folder is to be moved to: it is made in the same directory, with a
             hidden name. None: in the system's directory for temporary files.
+
+    Raises:
+        RunFolderError: there it cannot be made.
     """
     parent = Path(tempfile.gettempdir()) if beside is None else beside.parent
     prefix = MARK if beside is None else f".{beside.name}.{MARK}"
-    remove_abandoned(parent, prefix)
-    folder = Path(tempfile.mkdtemp(dir=parent, prefix=prefix))
-    lock = hold(folder)
+    with writing(parent):
+        remove_abandoned(parent, prefix)
+        folder = Path(tempfile.mkdtemp(dir=parent, prefix=prefix))
+        lock = hold(folder)
     try:
         yield folder
     finally:

@@ -12,6 +12,7 @@ from workbench.compare.comparison import COLUMNS, MARK, Comparison
 from workbench.compare.lockstep import Lockstep, Plan, make_plan
 from workbench.config import TrainingConfig
 from workbench.data import Dataset
+from workbench.disk import writing
 from workbench.errors import ConfigError, RunFolderError, nearest
 from workbench.models import Model
 from workbench.run_folder import home, time_stamp, write_json
@@ -61,12 +62,14 @@ def compare(
         configs[engine] = prepare(loaded_model, dataset, {**settings, "engine": engine})[2]
     plan = make_plan(steps, first.warmup_steps)
     record = home() / "comparisons" / f"{time_stamp()}.json"
-    record.parent.mkdir(parents=True, exist_ok=True)
+    with writing(record):
+        record.parent.mkdir(parents=True, exist_ok=True)
 
     def start(engine: str, config: TrainingConfig) -> Run:
         folder, worker = launch(loaded_model, dataset, config, granted_steps=0)
         started[engine] = folder.id
-        write_json(record, {"plan": plan._asdict(), "engines": engines, "runs": started})
+        with writing(record):
+            write_json(record, {"plan": plan._asdict(), "engines": engines, "runs": started})
         return Run(folder, worker=worker, model=loaded_model)
 
     started: dict[str, str] = {}

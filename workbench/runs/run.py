@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from workbench.checkpoint import read_weights
 from workbench.config import TrainingConfig
 from workbench.control import Wish, want
+from workbench.disk import writing
 from workbench.errors import RunError
 from workbench.events import Event, EventReader
 from workbench.folder_lock import is_held
@@ -206,10 +207,14 @@ class Run:
 
         Args:
             path: the file to write; its folder is made when it is missing.
+
+        Raises:
+            RunError: the run has written no checkpoint, or the file cannot be written.
         """
         weights = self.weights()
         model = self._model or load_saved(self.folder.model_path)
-        return model.export(Path(path), weights=weights)
+        with writing(Path(path), RunError):
+            return model.export(Path(path), weights=weights)
 
     def plot(self) -> Figure:
         """Loss, throughput and memory of the run as a static figure."""
