@@ -233,6 +233,7 @@ def write_summary(watch: Watch, exit_status: int, summary: dict[str, Any]) -> No
     text = json.dumps({"engine": watch.engine, **summary, "ended": time.time()}, indent=1)
     temporary = folder / ".summary.json.watchdog"
     with contextlib.suppress(OSError):  # where the disk is full, the exit status tells `Run.error`
+        os.truncate(folder / "watchdog.lock", 0)  # which was written to leave room for this
         temporary.write_text(text, encoding="utf-8")
         os.replace(temporary, path)
 
