@@ -139,7 +139,7 @@ def test_what_fails_is_told_with_the_compilers_words(
         assert word in str(caught.value)
     assert native_extension().problem == "", "the good one was lost"
     assert good.library.read_bytes() == before
-    assert not list(empty_cache.glob("building-*"))
+    assert not list(empty_cache.glob(".*workbench-tmp-*"))
 
 
 @pytest.mark.fault

@@ -59,7 +59,7 @@ def test_a_full_disk_is_said(write: Callable[[Path], None], tmp_path: Path) -> N
     # A device that is always full.
     path.symlink_to("/dev/full")
     with (
-        pytest.raises(WorkbenchError, match=r"full cannot be written. The disk is full"),
+        pytest.raises(WorkbenchError, match=r"full cannot be written\. The disk is full"),
         writing(path),
     ):
         write(path)
@@ -85,7 +85,7 @@ def ten_kilobytes() -> Iterator[None]:
 @pytest.mark.usefixtures("ten_kilobytes")
 @pytest.mark.parametrize("write", WRITERS)
 def test_a_file_size_limit_is_said(write: Callable[[Path], None], tmp_path: Path) -> None:
-    words = "file cannot be written. (The file is larger than this process may write|The disk is)"
+    words = "file cannot be written. .*he file is larger than this process may write"
     with pytest.raises(WorkbenchError, match=words), writing(tmp_path / "file"):
         write(tmp_path / "file")
 

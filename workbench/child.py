@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
+from workbench.disk import disk_problem
 from workbench.errors import (
     ArtifactsError,
     ConfigError,
@@ -106,8 +107,11 @@ def serve(work: Callable[[Callable[[str], None]], None]) -> NoReturn:
         problems = error.problems if isinstance(error, ConfigError) else ()
         _say(error={"type": type(error).__name__, "message": str(error), "problems": problems})
         status = EXIT_REFUSED
-    except BaseException:
+    except BaseException as error:
         traceback.print_exc()
+        problem = disk_problem(error)
+        if problem is not None:
+            _say(error={"type": "", "message": f"Its files cannot be written. {problem}"})
         status = EXIT_REFUSED
     else:
         _say(done=True)

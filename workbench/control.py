@@ -93,7 +93,10 @@ class ControlReader:
 
 def _write(path: Path, offset: int, value: int) -> None:
     # One aligned field in one write: a reader sees the old value or the new one.
-    file = os.open(path, os.O_WRONLY)
+    try:
+        file = os.open(path, os.O_WRONLY)
+    except FileNotFoundError:
+        return  # the run folder was removed, which ends its worker
     try:
         os.pwrite(file, _FIELD.pack(value), offset)
     finally:

@@ -10,6 +10,7 @@ from pathlib import Path
 from workbench.errors import RunFolderError, WorkbenchError
 
 FULL = "The disk is full: free some space."
+SHORT = "The disk is full, or the file is larger than this process may write; see `ulimit -f`."
 _SENTENCES = {
     errno.ENOSPC: FULL,
     errno.EDQUOT: "The quota of this user on the disk is used up: free some space.",
@@ -37,9 +38,9 @@ def disk_problem(error: BaseException) -> str | None:
     if number is None:
         text = str(error)
         number = next((code for part, code in _MESSAGES.items() if part in text), None)
-        # numpy's words for a write that came to an end before the array did.
+        # numpy's words for a write that came to an end before the array did; it does not say why.
         if isinstance(error, OSError) and " requested and " in text and " written" in text:
-            number = errno.ENOSPC
+            return SHORT
     return _SENTENCES.get(number) if number is not None else None
 
 

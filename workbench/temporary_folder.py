@@ -13,6 +13,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from workbench.disk import writing
+from workbench.errors import RunFolderError, WorkbenchError
 from workbench.folder_lock import hold, is_held
 
 MARK = "workbench-tmp-"
@@ -22,18 +24,22 @@ UNLOCKED_S = 60.0
 
 
 @contextmanager
-def temporary_folder(beside: Path | None = None) -> Iterator[Path]:
+def temporary_folder(
+    beside: Path | None = None, failure: type[WorkbenchError] = RunFolderError
+) -> Iterator[Path]:
     """A new folder, removed at the end, unless it was moved away.
 
     Args:
         beside: a path that the folder is to be moved to: it is made in the same directory, with a
             hidden name. None: in the system's directory for temporary files.
+        failure: what to raise where it cannot be made.
     """
     parent = Path(tempfile.gettempdir()) if beside is None else beside.parent
     prefix = MARK if beside is None else f".{beside.name}.{MARK}"
-    remove_abandoned(parent, prefix)
-    folder = Path(tempfile.mkdtemp(dir=parent, prefix=prefix))
-    lock = hold(folder)
+    with writing(beside or parent, failure):
+        remove_abandoned(parent, prefix)
+        folder = Path(tempfile.mkdtemp(dir=parent, prefix=prefix))
+        lock = hold(folder)
     try:
         yield folder
     finally:

@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 POLL_S = 0.1
-MEMORY_POLL_S = 0.02 if sys.platform == "linux" else 0.5
+MEMORY_POLL_S = 0.05 if sys.platform == "linux" else 0.5
 """Between two looks at the resident set: microseconds on Linux, a call of `ps` elsewhere."""
 STOP_GRACE_S = 30.0
 """From a stop to SIGTERM, unless a checkpoint is being written."""
@@ -66,7 +66,6 @@ class Watchdog:
         self._watch = watch
         self._folder = Path(watch.folder) if watch.folder else None
         self._signals, sender = os.pipe()
-        os.set_blocking(self._signals, False)
         os.set_blocking(sender, False)
         signal.set_wakeup_fd(sender, warn_on_full_buffer=False)
         # SIGINT is for the one who started this. A handler: a worker would inherit SIG_IGN.
@@ -87,8 +86,8 @@ class Watchdog:
     def run(self) -> int:
         """Exit status of the process, negative for a signal."""
         while self._worker.poll() is None:
-            select.select([self._signals], [], [], self._poll_s)
-            self._look()
+            came, _, _ = select.select([self._signals], [], [], self._poll_s)
+            self._look(os.read(self._signals, 256) if came else b"")
         # What the worker had started itself goes with it.
         with contextlib.suppress(OSError):
             os.killpg(self._worker.pid, signal.SIGKILL)
@@ -100,10 +99,7 @@ class Watchdog:
             write_summary(self._watch, status, self._summary)
         return status
 
-    def _look(self) -> None:
-        received = b""
-        with contextlib.suppress(BlockingIOError):
-            received = os.read(self._signals, 256)
+    def _look(self, received: bytes) -> None:
         watch = self._watch
         if watch.parent is not None and os.getppid() != watch.parent:
             self._interrupt(signal.SIGHUP, "The process that started it is gone.")
@@ -237,6 +233,7 @@ def write_summary(watch: Watch, exit_status: int, summary: dict[str, Any]) -> No
     text = json.dumps({"engine": watch.engine, **summary, "ended": time.time()}, indent=1)
     temporary = folder / ".summary.json.watchdog"
     with contextlib.suppress(OSError):  # where the disk is full, the exit status tells `Run.error`
+        os.truncate(folder / "watchdog.lock", 0)  # which was written to leave room for this
         temporary.write_text(text, encoding="utf-8")
         os.replace(temporary, path)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -106,3 +108,22 @@ def test_a_comparison_with_an_interrupted_run_is_interrupted(
     os.kill(worker_of(comparison.runs["fake"]), signal.SIGTERM)
     assert comparison.wait(60).status == "interrupted"
     assert comparison.ended
+
+
+def test_the_workers_of_a_comparison_whose_kernel_is_gone_are_interrupted() -> None:
+    script = (
+        "import workbench as wb, time\n"
+        "comparison = wb.compare('digits-mlp', engines=['fake'], steps=1000000)\n"
+        "while comparison.progress.done_steps < 2: time.sleep(0.01)\n"
+        "print(comparison.id, flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    parent = subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    comparison = wb.load_comparison(parent.stdout.readline().strip())
+    parent.kill()
+    parent.communicate()
+    run = comparison.runs["fake"]
+    assert run.wait(60).status == "interrupted"
+    assert comparison.status == "interrupted"
+    assert run.weights()

@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+import workbench as wb
 from tests.processes import gone, until
 from tests.runs.fake_runs import Misbehave, worker_of
 from workbench.data import Dataset
-from workbench.errors import RunError
+from workbench.errors import ArtifactsError, RunError, RunFolderError
 from workbench.folder_lock import hold
 from workbench.run_folder import RunFolder
 from workbench.runs import Run, load_run, runs, train
@@ -95,7 +98,8 @@ def test_a_launch_that_cannot_write_says_so_and_leaves_nothing(
         check=True,
     )
     assert outcome.stdout.startswith("RunFolderError")
-    assert "cannot be written. The file is larger than this process may write" in outcome.stdout
+    assert "cannot be written. The " in outcome.stdout
+    assert "file is larger than this process may write" in outcome.stdout
     assert len(outcome.stdout.splitlines()) == 1
     assert list((workbench_home / "runs").iterdir()) == []
 
@@ -183,3 +187,31 @@ def test_a_worker_killed_while_it_saves_leaves_whole_checkpoints_alone(running: 
         running.wait(60)
     assert not unfinished.exists()
     assert running.weights()
+
+
+def test_room_for_the_summary_is_kept_and_given_back(running: Run) -> None:
+    """So that a run on a disk that became full can still say so."""
+    lock = running.folder.watchdog_lock_path
+    assert lock.stat().st_size > 10_000
+    os.kill(worker_of(running), signal.SIGSEGV)
+    with pytest.raises(RunError, match="SIGSEGV"):
+        running.wait(60)
+    assert lock.stat().st_size == 0
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a folder that even root may not write to")
+@pytest.mark.parametrize("start", [wb.train, wb.compare])
+def test_a_home_that_cannot_be_written_is_said(
+    start: Callable[..., object], digits: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", "/sys/workbench")
+    engine = {"engine": "fake"} if start is wb.train else {"engines": ["fake"]}
+    with pytest.raises(RunFolderError, match=r"/sys/workbench.* cannot be written"):
+        start("digits-mlp", digits, steps=1, **engine)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="a folder that even root may not write to")
+def test_artifacts_that_cannot_be_written_are_said() -> None:
+    model = wb.load_model("digits-mlp")
+    with pytest.raises(ArtifactsError, match="/sys/artifacts cannot be written"):
+        wb.generate_artifacts(model, directory="/sys/artifacts")

@@ -24,8 +24,9 @@ def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def stuck(run: Run) -> int:
-    """The worker of `run`, which takes its first step for ever."""
-    until(lambda: run.status == "running")
+    """The worker of `run`, once it keeps the interpreter's lock."""
+    reader = run.follow()
+    until(lambda: any("lock" in event.get("text", "") for event in reader.poll().events))
     return worker_of(run)
 
 
@@ -57,7 +58,7 @@ def test_a_stuck_worker_that_is_stopped_is_killed_and_its_checkpoint_stays(
 @pytest.mark.usefixtures("short_grace")
 def test_a_worker_stuck_while_it_builds_is_killed_too(misbehave: Misbehave) -> None:
     run = misbehave(hold_gil_at=0)
-    until(lambda: run.phase == "building the fake")
+    stuck(run)
     run.stop()
     assert run.wait(60).status == "stopped"
 
@@ -68,7 +69,8 @@ def test_a_worker_that_does_not_heed_the_end_of_its_kernel_is_killed(
     saved_digits: Path, behaviour: dict[str, object]
 ) -> None:
     parent, run, worker = launched_elsewhere(saved_digits, steps=LONG, detached=False, **behaviour)
-    until(lambda: run.status == "running")
+    if "hold_gil_at" in behaviour:
+        stuck(run)
     parent.kill()
     parent.wait()
     assert run.wait(60).status == "interrupted"

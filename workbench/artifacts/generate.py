@@ -147,7 +147,7 @@ def generate_from_saved(
     with writing(directory, ArtifactsError):
         directory.parent.mkdir(parents=True, exist_ok=True)
         # A sibling, so that moving it into place is one rename within one file system.
-        with temporary_folder(beside=directory) as temporary:
+        with temporary_folder(directory, ArtifactsError) as temporary:
             built = temporary / "built"
             built.mkdir()
             request = Request(

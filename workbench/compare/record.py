@@ -9,6 +9,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from workbench.compare.lockstep import Plan
 from workbench.config import EngineName
+from workbench.disk import writing
 from workbench.machine_load import Load
 from workbench.run_folder import home, is_id, make_folder, time_stamp, write_json
 from workbench.run_records import check_record, read_json
@@ -19,7 +20,8 @@ class ComparisonRecord:
 
     def __init__(self, plan: Plan, engines: list[str]) -> None:
         self.path = comparisons_folder() / f"{time_stamp()}.json"
-        make_folder(self.path.parent)
+        with writing(self.path):
+            make_folder(self.path.parent)
         self.loads: list[Load | None] = []
         self._runs: dict[str, str] = {}
         self._content = {"plan": plan._asdict(), "engines": engines, "runs": self._runs}
@@ -39,7 +41,8 @@ class ComparisonRecord:
 
     def _write(self) -> None:
         loads = [load and load._asdict() for load in self.loads]
-        write_json(self.path, {**self._content, "loads": loads})
+        with writing(self.path):
+            write_json(self.path, {**self._content, "loads": loads})
 
 
 def _id(run_id: str) -> str:

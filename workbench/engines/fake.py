@@ -104,6 +104,7 @@ class FakeEngine(Engine):
         from workbench.models import load_saved
 
         self.behaviour = behaviour()
+        self.report = setup.report
         setup.report("building the fake")
         time.sleep(self.behaviour.build_ms / 1e3)
         if self.behaviour.ignore_signals:
@@ -231,6 +232,7 @@ class FakeEngine(Engine):
 
     def _hold_gil(self) -> None:
         """As native code that waits for its own threads: no other thread of Python runs."""
+        self.report("keeping the interpreter's lock")
         memory = np.empty(self.behaviour.hold_gil_bytes, np.uint8)
         native = ctypes.PyDLL(None)
         native.memset(ctypes.c_void_p(memory.ctypes.data), 1, ctypes.c_size_t(memory.nbytes))

@@ -9,6 +9,7 @@ from typing import Any
 from workbench.child import run_child
 from workbench.config import TrainingConfig
 from workbench.data import Dataset
+from workbench.disk import writing
 from workbench.errors import ConfigError, EngineError, nearest
 from workbench.machine import describe_machine, machine_sentence
 from workbench.models import Model
@@ -68,7 +69,7 @@ def profile(
     configs = [first]
     if engine != "pytorch" and loaded.has_module:
         configs.append(prepare(loaded, dataset, {**settings, "engine": "pytorch"})[2])
-    with temporary_folder() as folder, ProgressBar() as bar:
+    with temporary_folder() as folder, writing(folder, EngineError), ProgressBar() as bar:
         work = _Work(loaded, dataset, steps, folder, report or bar.say)
         profiles = tuple(work.run(config) for config in configs)
     return Profile(

@@ -28,6 +28,9 @@ from workbench.watchdog import STOP_GRACE_S, Watch
 GRACE_VARIABLE = "WORKBENCH_STOP_GRACE_S"
 """Seconds that a worker has to act on a stop before it is killed; `STOP_GRACE_S` if not set."""
 
+SUMMARY_BYTES = 16384
+"""More than a summary of a failure takes."""
+
 Worker = subprocess.Popen[bytes]
 """The watchdog of a worker, which ends as the worker did."""
 
@@ -57,6 +60,9 @@ def launch(
         folder = RunFolder.create(f"{folder_name(model.name)}-{config.engine}")
         lock = hold(folder.watchdog_lock_path)
     try:
+        with writing(folder.path):
+            # Room for the summary on a disk that becomes full; the watchdog gives it back.
+            folder.watchdog_lock_path.write_bytes(bytes(SUMMARY_BYTES))
         remove_leftovers(folder.path.parent)
         with writing(folder.path):
             config = write_run_folder(

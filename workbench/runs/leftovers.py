@@ -22,5 +22,7 @@ def remove_leftovers(runs: Path) -> None:
             continue
         if folder.spec_path.exists():
             remove_unfinished(path)
+            for half_written in path.glob(".*.json.*"):
+                half_written.unlink(missing_ok=True)
         elif folder.watchdog_lock_path.exists() and is_abandoned(path):
             shutil.rmtree(path, ignore_errors=True)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from workbench.checkpoint import is_whole, read_weights
 from workbench.config import TrainingConfig, read_config
 from workbench.control import Wish, want
+from workbench.disk import writing
 from workbench.errors import RunError, RunFolderError
 from workbench.events import Event, EventReader
 from workbench.folder_lock import is_held
@@ -258,16 +259,17 @@ class Run:
             model: what was trained: a `Model`, or what `load_model` takes.
 
         Raises:
-            RunError: the run has written no checkpoint.
+            RunError: the run has written no checkpoint, or the file cannot be written.
             ModelError: only code of your own builds the model, and no `model` is given; or the
                 weights do not fit it.
         """
         weights = self.weights()
         given = model if isinstance(model, Model | None) else load_model(model)
         known = given or self._model
-        if known is not None:
-            return known.export(Path(path), weights=weights)
-        return export_saved(self.folder, Path(path), weights)
+        with writing(Path(path), RunError):
+            if known is not None:
+                return known.export(Path(path), weights=weights)
+            return export_saved(self.folder, Path(path), weights)
 
     def plot(self) -> Figure:
         """Loss, throughput and memory of the run as a static figure."""

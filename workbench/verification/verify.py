@@ -12,6 +12,7 @@ import numpy as np
 from workbench.child import run_child
 from workbench.config import TrainingConfig, make_config
 from workbench.data import Dataset, Split, check_fit, load_dataset
+from workbench.disk import writing
 from workbench.errors import ConfigError, EngineError, WorkbenchError
 from workbench.models import Model, load_model
 from workbench.models.loss_functions import code_of, write_functions
@@ -95,7 +96,7 @@ def verify(
     if requires_grad is not None:
         trainable_names(loaded.parameter_names, requires_grad)
     batch = _batch(loaded, data, configs["pytorch"], batch_size)
-    with temporary_folder() as folder, ProgressBar() as bar:
+    with temporary_folder() as folder, writing(folder, EngineError), ProgressBar() as bar:
         work = _Work(loaded, batch, configs, folder, report or bar.say)
         return work.compare(names, tolerance)
 
