@@ -23,18 +23,19 @@ LEVELS: dict[str, Level] = {
 class Follower:
     """Reads what is new in the runs of one job, a few times a second, and shows it."""
 
-    def __init__(self, job: Job, charts: Charts, status: Status, draw_s: float = 0.0) -> None:
+    def __init__(self, job: Job, charts: Charts, status: Status, show_s: float = 0.0) -> None:
         """Follow a job.
 
         Args:
             job: what to follow.
             charts: shows its points.
             status: says what it is doing.
-            draw_s: seconds between two drawings of the charts, at least.
+            show_s: seconds between two updates of what is shown, at least.
         """
         self.job = job
-        self._draw_s = draw_s
-        self._draw_after = 0.0
+        self._show_s = show_s
+        self._show_after = 0.0
+        self._shown_status = ""
         self._charts = charts
         self._status = status
         self._readers: dict[str, RunReader] = {}
@@ -59,9 +60,15 @@ class Follower:
                 self._done_steps[engine] = int(points.step[-1])
                 self._epoch = int(points.epoch[-1])
             self._charts.add(engine, points)
-        if status in ENDED or time.monotonic() >= self._draw_after:
-            self._charts.flush()
-            self._draw_after = time.monotonic() + self._draw_s
+        # A change of status is shown at once, whatever came last.
+        if status != self._shown_status or time.monotonic() >= self._show_after:
+            self._shown_status = status
+            self._show_after = time.monotonic() + self._show_s
+            self._show(status)
+        return status
+
+    def _show(self, status: str) -> None:
+        self._charts.flush()
         if status in ENDED:
             self._charts.total_steps = max(self._done_steps.values(), default=0)
             level: Level = "error" if self._failed else LEVELS[status]
@@ -69,7 +76,6 @@ class Follower:
         else:
             where = self._elapsed if status == "starting" else self._where
             self._status.show(LEVELS.get(status, "busy"), self.job.doing, where, self._share)
-        return status
 
     @property
     def _failed(self) -> bool:

@@ -33,8 +33,8 @@ from workbench.widgets.subshell import answer_while_busy
 PERIOD_S = 0.25
 """Time between two looks at the runs: four updates a second are live, and cost the least."""
 
-COMPARISON_DRAW_S = 1.0
-"""Time between two drawings during a comparison: to draw takes from the cores that it measures."""
+COMPARISON_PERIOD_S = 1.0
+"""The same during a comparison, where to draw takes from the cores that it measures."""
 
 READY = "Choose a model to begin."
 PLAIN_TEXT = "The workbench: run this cell in JupyterLab to use it."
@@ -158,8 +158,8 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         measures = isinstance(job, ComparisonJob)
         if measures:
             self.table.clear("The figures appear when every engine has finished.")
-        draw_s = COMPARISON_DRAW_S if measures else 0.0
-        self._follower = Follower(job, self.charts, self.status, draw_s)
+        show_s = COMPARISON_PERIOD_S if measures else 0.0
+        self._follower = Follower(job, self.charts, self.status, show_s)
         self._poll()
 
     def _poll(self) -> bool:
