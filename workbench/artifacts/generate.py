@@ -19,6 +19,7 @@ from workbench.errors import ArtifactsError, ConfigError
 from workbench.loss import outputs_read
 from workbench.models import TensorSpec
 from workbench.models.loss_functions import vouched, write_functions
+from workbench.output_file import check_folder_place, os_errors
 from workbench.progress import ProgressBar
 from workbench.run_folder import home
 
@@ -143,9 +144,11 @@ def generate_from_saved(
     """
     directory = directory.absolute()
     refuse_foreign(directory)
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    # A sibling, so that moving it into place is one rename within one file system.
-    temporary = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}."))
+    with os_errors(directory, ArtifactsError):
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        # A sibling, so that moving it into place is one rename within one file system.
+        prefix = f".{directory.name[:40]}."
+        temporary = Path(tempfile.mkdtemp(dir=directory.parent, prefix=prefix))
     try:
         built = temporary / "built"
         built.mkdir()
@@ -168,20 +171,31 @@ def generate_from_saved(
             work="generates artifacts",
             failure=ArtifactsError,
         )
-        if directory.exists():
-            os.replace(directory, temporary / "replaced")
-        os.replace(built, directory)
+        with os_errors(directory, ArtifactsError):
+            _replace(directory, built, temporary / "replaced")
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
     return Artifacts.load(directory)
 
 
+def _replace(directory: Path, built: Path, old: Path) -> None:
+    """Move `built` to `directory`, and what is there to `old`; that comes back if it fails."""
+    if not directory.exists():
+        os.replace(built, directory)
+        return
+    os.replace(directory, old)
+    try:
+        os.replace(built, directory)
+    except OSError:
+        os.replace(old, directory)
+        raise
+
+
 def refuse_foreign(directory: Path) -> None:
     """Raise an ArtifactsError if writing artifacts to `directory` would destroy something else."""
+    check_folder_place(directory, ArtifactsError)
     if not directory.exists() or holds_artifacts(directory):
         return
-    if not directory.is_dir():
-        raise ArtifactsError(f"{directory} is a file; give a directory for the artifacts.")
     if any(directory.iterdir()):
         raise ArtifactsError(
             f"{directory} is not empty and holds no training artifacts, so it is left alone. Give "

@@ -8,10 +8,9 @@ import typer
 
 from workbench.cli import options as opt
 from workbench.cli.output import frame_rows, print_facts, print_json, print_rows
+from workbench.cli.plot import check_plot, save_figure
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from workbench.runs import Run
 
 
@@ -59,6 +58,7 @@ def train(
         memory_limit_bytes=memory_limit_bytes,
         ortmodule=opt.chosen_ortmodule(ortmodule, [engine or "ondevice"]),
     )
+    check_plot(plot)
     run = wb.train(model, dataset(data, target), **settings)
     interrupted = watch_run(run)
     run.wait()
@@ -114,6 +114,7 @@ def compare(
         memory_limit_bytes=memory_limit_bytes,
         ortmodule=opt.chosen_ortmodule(ortmodule, chosen or DEFAULT_ENGINES),
     )
+    check_plot(plot)
     comparison = wb.compare(model, dataset(data, target), **settings)
     interrupted = watch_comparison(comparison)
     comparison.wait()
@@ -157,20 +158,6 @@ def dataset(data: str | None, target: str | None) -> Any:
     import workbench as wb
 
     return wb.load_dataset(data, target)
-
-
-def save_figure(figure: Figure, path: str) -> None:
-    """Write a figure in the format of its name.
-
-    Raises:
-        WorkbenchError: it cannot be written, or in no such format.
-    """
-    from workbench.errors import WorkbenchError
-
-    try:
-        figure.savefig(path, bbox_inches="tight")
-    except (OSError, ValueError) as error:
-        raise WorkbenchError(f"The figure cannot be written to {path}: {error}") from error
 
 
 def show_run(run: Run, json: bool) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.errors import ModelError
+from workbench.input_file import check_file, is_there
 from workbench.models.tensor_data import is_outside, point_to, tensor_bytes
 
 if TYPE_CHECKING:
@@ -97,11 +98,11 @@ def _inside(location: str, folder: Path, what: str) -> Path:
             f"{what} is in {location!r}, which a symbolic link leads outside the folder of the "
             "model; it is not read. Put a copy of the data beside the model."
         )
-    if not file.is_file():
+    if not is_there(file):
         raise ModelError(
             f"{what} is in {location!r}, which is missing from {folder}. Copy that file there too."
         )
-    return file
+    return check_file(file, ModelError)
 
 
 def every_tensor(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:

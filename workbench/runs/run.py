@@ -203,7 +203,7 @@ class Run:
         """
         weights = self.weights()
         model = self._model or load_saved(self.folder.model_path)
-        return model.export(Path(path), weights=weights)
+        return model.export(Path(path), weights=weights, complete=True)
 
     def plot(self) -> Figure:
         """Loss, throughput and memory of the run as a static figure."""
