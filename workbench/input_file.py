@@ -61,6 +61,14 @@ def is_there(path: Path) -> bool:
         return False
 
 
+def is_file(path: Path) -> bool:
+    """Whether `path` leads to a regular file; False too for names that no file can have."""
+    try:
+        return file_kind(path) == stat.S_IFREG
+    except (OSError, ValueError):
+        return False
+
+
 def shown(path: Path | str) -> str:
     """A path for messages: in one line, its middle left out where it is very long."""
     text = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(path))

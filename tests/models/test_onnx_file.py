@@ -206,7 +206,7 @@ def test_an_impossible_place_in_external_data(tmp_path: Path, fields: dict[str, 
         ("link.bin", "symbolic link leads outside"),
         ("linked/outside.bin", "symbolic link leads outside"),
         ("", "does not say in which file"),
-        (".", "is a folder"),
+        (".", "missing"),
     ],
 )
 def test_external_data_outside_the_folder(tmp_path: Path, location: str, message: str) -> None:
