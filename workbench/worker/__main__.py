@@ -106,7 +106,7 @@ def train_run(
     summary.update(
         status=result.status,
         steps=result.steps,
-        evaluation=evaluation._asdict() if evaluation else None,
+        evaluation=evaluation.record() if evaluation else None,
     )
 
 
