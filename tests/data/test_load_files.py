@@ -98,13 +98,13 @@ def test_csv_with_text_whole_and_real_targets(tmp_path) -> None:
     [
         ("a,b\n1,2\n", None, "Give target=, one of: a, b"),
         ("a,b\n1,2\n", "c", "no column 'c'"),
-        ("a,b\n1,2\n,4\n", "b", r"empty or NaN cell in line 3, column 'a'"),
-        ("a,b\n1,2\n3,\n", "b", r"empty or NaN cell in line 3, column 'b'"),
+        ("a,b\n1,2\n,4\n", "b", r"an empty cell in line 3, column 'a'"),
+        ("a,b\n1,2\n3,\n", "b", r"an empty cell in line 3, column 'b'"),
         ("a,b\n1,2\ninf,4\n", "b", "infinity in row 1"),
         ("b\n1\n", "b", "no column besides the target"),
         ("a,b\n", "b", "empty"),
         ("", "b", "not a readable .csv"),
-        ("a,b\n1,2\n1,2,3,4\n", "b", "not a readable .csv"),
+        ("a,b\n1,2\n1,2,3,4\n", "b", "4 values in line 3, more than the 2 columns"),
     ],
 )
 def test_bad_csv(tmp_path, text: str, target: str | None, message: str) -> None:

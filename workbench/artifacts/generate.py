@@ -18,6 +18,7 @@ from workbench.errors import ArtifactsError, ConfigError
 from workbench.loss_outputs import outputs_read
 from workbench.models import TensorSpec
 from workbench.models.loss_functions import code_of, write_functions
+from workbench.output_file import check_folder_place
 from workbench.progress import ProgressBar
 from workbench.requires_grad import trainable_names
 from workbench.run_folder import folder_name, home
@@ -169,18 +170,28 @@ def generate_from_saved(
                 work="generates artifacts",
                 failure=ArtifactsError,
             )
-            if directory.exists():
-                os.replace(directory, temporary / "replaced")
-            os.replace(built, directory)
+            _replace(directory, built, temporary / "replaced")
     return Artifacts.load(directory)
+
+
+def _replace(directory: Path, built: Path, old: Path) -> None:
+    """Move `built` to `directory`, and what is there to `old`; that comes back if it fails."""
+    if not directory.exists():
+        os.replace(built, directory)
+        return
+    os.replace(directory, old)
+    try:
+        os.replace(built, directory)
+    except OSError:
+        os.replace(old, directory)
+        raise
 
 
 def refuse_foreign(directory: Path) -> None:
     """Raise an ArtifactsError if writing artifacts to `directory` would destroy something else."""
+    check_folder_place(directory, ArtifactsError)
     if not directory.exists() or holds_artifacts(directory):
         return
-    if not directory.is_dir():
-        raise ArtifactsError(f"{directory} is a file; give a directory for the artifacts.")
     if any(directory.iterdir()):
         raise ArtifactsError(
             f"{directory} is not empty and holds no training artifacts, so it is left alone. Give "

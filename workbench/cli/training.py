@@ -9,10 +9,9 @@ import typer
 from workbench.cli import options as opt
 from workbench.cli.comparison import print_comparison
 from workbench.cli.output import frame_rows, print_facts, print_json
+from workbench.cli.plot import check_plot, save_figure
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from workbench.runs import Run
 
 
@@ -67,6 +66,7 @@ def train(
     )
     if detached and plot is not None:
         raise ConfigError([f"--plot {plot}: there is nothing to plot yet where --detached is."])
+    check_plot(plot)
     run = wb.train(model, dataset(data, target), detached=detached, **settings)
     if detached:
         if json:
@@ -130,6 +130,7 @@ def compare(
         ortmodule=opt.chosen_ortmodule(ortmodule, chosen or DEFAULT_ENGINES),
         quiet_s=quiet_s,
     )
+    check_plot(plot)
     comparison = wb.compare(model, dataset(data, target), **settings)
     interrupted = watch_comparison(comparison)
     comparison.wait()
@@ -150,20 +151,6 @@ def dataset(data: str | None, target: str | None) -> Any:
     import workbench as wb
 
     return wb.load_dataset(data, target)
-
-
-def save_figure(figure: Figure, path: str) -> None:
-    """Write a figure in the format of its name.
-
-    Raises:
-        WorkbenchError: it cannot be written, or in no such format.
-    """
-    from workbench.errors import WorkbenchError
-
-    try:
-        figure.savefig(path, bbox_inches="tight")
-    except (OSError, ValueError) as error:
-        raise WorkbenchError(f"The figure cannot be written to {path}: {error}") from error
 
 
 def show_run(run: Run, json: bool) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.errors import ModelError
+from workbench.input_file import check_file
 from workbench.models.external_data import LARGE_BYTES, every_tensor, read_external_data
 from workbench.models.half_precision import make_float32
 from workbench.models.large_file import MAX_BYTES, without_initializers
@@ -55,9 +56,7 @@ def read_onnx(path: Path) -> OnnxFile:
         ModelError: the file is missing, not ONNX, truncated, too old or too new, invalid, or
             refers to external data that is missing or lies outside its folder.
     """
-    if not path.is_file():
-        what = "is a folder, not a file" if path.is_dir() else "does not exist"
-        raise ModelError(f"{path} {what}; check the path, relative to {Path.cwd()}.")
+    check_file(path, ModelError)
     if path.stat().st_size > MAX_BYTES:
         raise ModelError(
             f"{path} is larger than 2 GB, which no ONNX file can be: save the model with its "

@@ -26,7 +26,7 @@ def export_saved(folder: RunFolder, path: Path, weights: dict[str, Any]) -> Path
     """
     model = load_saved(folder.model_path)
     if model.buildable:
-        return model.export(path, weights=weights)
+        return model.export(path, weights=weights, complete=True)
     try:
         exported = Artifacts.load(folder.artifacts_path).inference_model
     except ArtifactsError:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 from workbench.checkpoint import is_whole, read_weights
 from workbench.config import TrainingConfig, read_config
 from workbench.control import Wish, want
-from workbench.disk import writing
 from workbench.errors import RunError, RunFolderError
 from workbench.events import Event, EventReader
 from workbench.folder_lock import is_held
@@ -266,10 +265,9 @@ class Run:
         weights = self.weights()
         given = model if isinstance(model, Model | None) else load_model(model)
         known = given or self._model
-        with writing(Path(path), RunError):
-            if known is not None:
-                return known.export(Path(path), weights=weights)
-            return export_saved(self.folder, Path(path), weights)
+        if known is not None:
+            return known.export(Path(path), weights=weights, complete=True)
+        return export_saved(self.folder, Path(path), weights)
 
     def plot(self) -> Figure:
         """Loss, throughput and memory of the run as a static figure."""

@@ -102,7 +102,7 @@ def train_run(
         status=result.status,
         reason=control.interruption if result.status == "interrupted" else "",
         steps=result.steps,
-        evaluation=evaluation._asdict() if evaluation else None,
+        evaluation=evaluation.record() if evaluation else None,
     )
 
 

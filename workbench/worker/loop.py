@@ -95,8 +95,7 @@ def train(
                 "evaluation",
                 step=recorder.done_steps,
                 epoch=epoch,
-                loss=evaluation.loss if math.isfinite(evaluation.loss) else None,
-                accuracy=evaluation.accuracy,
+                **evaluation.record(),
             )
     recorder.flush()
     checkpointer.save(recorder.done_steps)
