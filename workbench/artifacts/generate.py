@@ -184,7 +184,11 @@ def generate_from_saved(
 
 def refuse_foreign(directory: Path) -> None:
     """Raise an ArtifactsError if writing artifacts to `directory` would destroy something else."""
-    if not directory.exists() or holds_artifacts(directory):
+    try:
+        exists = directory.exists()
+    except OSError as error:
+        raise ArtifactsError(f"{directory} cannot be made: {error.strerror}.") from None
+    if not exists or holds_artifacts(directory):
         return
     if not directory.is_dir():
         raise ArtifactsError(f"{directory} is a file; give a directory for the artifacts.")
