@@ -91,7 +91,8 @@ def plot_comparison(comparison: Comparison) -> Figure:
         _draw_loss(loss, engine, points)
         _draw_throughput(throughput, engine, points, comparison.unmeasured_steps)
         _draw_memory(memory, engine, points)
-    loss.legend(fontsize=8)
+    if comparison.runs:
+        loss.legend(fontsize=8)
     _draw_ratios(ratios, comparison)
     notes = [f"{MARK} {engine}: {why}" for engine, why in comparison.in_stead.items()]
     _caption(figure, "\n".join([comparison.caption, *notes]))
@@ -102,7 +103,7 @@ def plot_comparison(comparison: Comparison) -> Figure:
 
 def _figure(panels: int, title: str) -> tuple[StaticFigure, np.ndarray]:
     figure = StaticFigure(figsize=(3.4 * panels, 3.2), layout="constrained")
-    figure.suptitle(title, fontsize=11, fontweight="bold", parse_math=False)
+    figure.suptitle(_printable(title), fontsize=11, fontweight="bold", parse_math=False)
     axes = figure.subplots(1, panels)
     for panel in axes:
         panel.grid(True, color="#e5e5e5", linewidth=0.6)
@@ -221,8 +222,13 @@ def _run_caption(run: Run) -> str:
     )
 
 
+def _printable(text: str) -> str:
+    """`text` without what no font has: a name that was read from a record may hold anything."""
+    return "".join(mark if mark.isprintable() or mark == "\n" else " " for mark in text)
+
+
 def _caption(figure: Figure, text: str) -> None:
-    figure.supxlabel(text, fontsize=7, color="#525252", parse_math=False)
+    figure.supxlabel(_printable(text), fontsize=7, color="#525252", parse_math=False)
 
 
 def plot_profile(profile: Profile) -> Figure:

@@ -10,8 +10,7 @@ import pytest
 import torch
 
 import workbench as wb
-from tests.cli.command import Invoke
-from tests.runs.recorded import changed, recorded
+from tests.runs.recorded import recorded
 from workbench.data import Dataset
 from workbench.errors import ConfigError, RunFolderError, WorkbenchError
 from workbench.run_folder import RunFolder, folder_name, home
@@ -53,16 +52,6 @@ def test_a_models_name_makes_a_plain_folder(digits: Dataset, name: str) -> None:
     assert folder_name(name) not in ("", ".", "..")
 
 
-def test_names_are_printed_as_they_are(digits: Dataset, workbench: Invoke) -> None:
-    folder = recorded(digits)
-    name = "[red]b[/red] [/x] $\\frac{"
-    changed(folder.spec_path, lambda spec: {**spec, "model": f"{name}\n\x1b[31mnext"})
-    shown = workbench("runs")
-    assert f"{name}  [31mnext" in shown.stdout, shown.stderr
-    assert name in workbench("runs", folder.id).stdout
-    assert wb.load_run(folder.id).plot()._repr_png_()  # type: ignore[attr-defined]
-
-
 def test_an_empty_home_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("WORKBENCH_HOME", "")
     assert home() == Path.cwd() / ".workbench"
@@ -86,20 +75,6 @@ def test_a_home_that_cannot_be(
     if place == "file":
         with pytest.raises(RunFolderError, match="cannot be read"):
             wb.runs()
-
-
-def test_settings_are_refused_before_anything_starts(workbench: Invoke) -> None:
-    for option, value, said in (
-        ("--requires-grad", "nope", "pattern 'nope' matches no parameter"),
-        ("--loss", "os:system", "loss=os:system: it is part of Python, or native code"),
-        ("--loss", "shutil:rmtree", "loss=shutil:rmtree: it is part of Python"),
-        ("--loss", "torch.nn:MSELoss", "loss=torch.nn:MSELoss: it is a class"),
-    ):
-        refusal = workbench("train", "digits-mlp", "--engine=pytorch", option, value)
-        assert refusal.status == 1
-        assert said in refusal.stderr
-        assert len(refusal.stderr.splitlines()) == 2, refusal.stderr
-    assert workbench("runs", "--json").json == []
 
 
 def one(output: torch.Tensor) -> torch.Tensor:

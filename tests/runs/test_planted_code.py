@@ -324,7 +324,11 @@ def test_parsing_a_record_imports_nothing_and_a_call_does(project: Path) -> None
         sys.modules.pop("good_losses", None)
 
 
-FACTORY = "import torch\ndef build():\n    return torch.nn.Linear(64, 10), torch.zeros(2, 64)\n"
+FACTORY = """
+from torch import nn, zeros
+def build():
+    return nn.Sequential(nn.Flatten(), nn.Linear(64, 10)), zeros(2, 1, 8, 8)
+"""
 
 
 @pytest.fixture

@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 import workbench as wb
-from tests.cli.command import Invoke
 from tests.runs.recorded import STEPS, changed, recorded, with_value
 from workbench.data import Dataset
 from workbench.errors import RunError, RunFolderError
@@ -48,7 +47,6 @@ SPEC_VALUES = [
     ("machine.memory_bytes", "8 GB"),
     ("launched", "yesterday"),
     ("format", "1"),
-    ("format", True),
     ("format", 99),
 ]
 SUMMARY_VALUES = [
@@ -269,21 +267,3 @@ def test_a_comparison_with_a_run_that_cannot_be_read(digits: Dataset, workbench_
     assert list(comparison.table()["status"]) == ["unreadable"] * 2
     with pytest.raises(RunError, match=r"summary\.json"):
         comparison.wait(5)
-
-
-def test_the_command_lists_and_shows_them(digits: Dataset, workbench: Invoke) -> None:
-    good, spec, summary = recorded(digits), recorded(digits), recorded(digits)
-    spec.spec_path.write_text("{}")
-    summary.summary_path.write_text("{}")
-    rows = {row["id"]: row for row in workbench("runs", "--json").json}
-    assert rows[good.id]["status"] == "completed"
-    assert rows[good.id]["error"] is None
-    assert "says no format version" in rows[spec.id]["error"]
-    assert "status" in rows[summary.id]["error"]
-    text = workbench("runs").stdout
-    assert all(folder.id in text for folder in (good, spec, summary))
-    shown = workbench("runs", summary.id, "--json")
-    assert (shown.status, shown.json["status"]) == (0, "unreadable")
-    refusal = workbench("runs", spec.id)
-    assert refusal.status == 1
-    assert len(refusal.stderr.splitlines()) == 1
