@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import time
@@ -11,6 +10,7 @@ from collections.abc import Iterator
 import psutil
 import pytest
 
+from workbench.config import default_threads
 from workbench.machine_load import Load, LoadMeter, total_load, wait_for_quiet
 
 SPIN = "while True: pass"
@@ -50,7 +50,7 @@ def test_a_program_that_is_not_ours_counts_and_ours_does_not(
     everything, others = (meter.take() for meter in both)
     assert everything is not None
     assert others is not None
-    assert everything.cores == others.cores == len(os.sched_getaffinity(0))
+    assert everything.cores == others.cores == default_threads()
     assert everything.other_s > 0.25
     assert everything.other_s - others.other_s > 0.25
     assert others.other_s < everything.wall_s * everything.cores

@@ -4,8 +4,8 @@ Everything that runs on this process's cores counts, a hypervisor's other guests
 but for the processes that are named: the workers of a comparison. The kernel of the notebook, the
 browser and a cell that computes disturb a measurement as any other program does, so they count.
 
-Busy time is taken as what is left of idle time, which Linux and macOS keep exactly, while the time
-of short programs is sampled. In a container /proc/stat tells of the host: its other containers
+Busy time is taken as what idle time leaves: Linux keeps idle time exactly, while the time of short
+programs is sampled. In a container /proc/stat tells of the host: its other containers
 count, as they take the same cores.
 """
 
