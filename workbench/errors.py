@@ -18,7 +18,6 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
-
 LONGEST_LIST = 60
 """Names that a message lists."""
 
