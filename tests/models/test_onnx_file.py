@@ -237,3 +237,13 @@ def test_external_data_in_a_subgraph_is_watched_too(tmp_path: Path) -> None:
         {},
     )
     refused(written(tmp_path, made), "'../secret', outside the folder")
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("text", [b"first", b"relu", b"w1", b"Gemm", b"transB"])
+def test_names_that_are_no_text(tmp_path: Path, text: bytes) -> None:
+    content = mlp().SerializeToString()
+    assert text in content
+    path = tmp_path / "model.onnx"
+    path.write_bytes(content.replace(text, b"\xff" * len(text)))
+    refused(path, "is not text")

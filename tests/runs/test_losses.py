@@ -76,7 +76,7 @@ def test_the_loss_of_the_test_split_is_pytorchs_where_labels_are_ignored(
     test = Split(data.test.inputs, (labels, data.test.targets[1]))
     weight = [0.2, 3.0, 1.0]
     loss = {"logits": wb.Loss("cross_entropy", weight=weight), "aux": wb.Loss("mse", factor=0.5)}
-    settings = {"loss": loss, "batch_size": 7, "threads": 1, "optimizer": "sgd"}
+    settings = {"loss": loss, "batch_size": 7, "threads": 1, "evaluate": True}
     ignored = wb.Dataset("ignored", data.train, test)
     engines = ["pytorch", "ondevice", "ortmodule"]
     compared = wb.compare(model, ignored, engines=engines, steps=2, **settings).wait(180)

@@ -5,8 +5,9 @@ Nothing here runs a model or reads outside the file's folder.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.errors import ModelError
 from workbench.input_file import check_file
@@ -173,9 +174,32 @@ def _parse(path: Path) -> onnx.ModelProto:
                 f"end ({len(content):,} bytes). Copy or export it again."
             ) from None
         raise ModelError(f"{path} is not an ONNX file.") from None
+    for text in _texts(model):
+        if isinstance(text, bytes):  # what protobuf gives where it should be UTF-8 and is not
+            raise ModelError(
+                f"{path} is damaged: the name {text[:40]!r} in it is not text. Copy or export it "
+                "again."
+            )
     if not model.HasField("graph") or not model.ir_version:
         raise ModelError(f"{path} is not an ONNX file: it holds no graph.")
     return model
+
+
+def _texts(message: Any) -> Iterator[str | bytes]:
+    """Every text in a message and those in it."""
+    import onnx
+
+    if isinstance(message, onnx.TensorProto):
+        # Of a tensor not every field: to look at its numbers would copy them.
+        yield from (message.name, message.doc_string)
+        yield from (text for entry in message.external_data for text in (entry.key, entry.value))
+        return
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_STRING:
+            yield from [value] if isinstance(value, str | bytes) else value
+        elif field.type == field.TYPE_MESSAGE:
+            for part in [value] if hasattr(value, "ListFields") else value:
+                yield from _texts(part)
 
 
 def _first_lines(error: Exception) -> str:
