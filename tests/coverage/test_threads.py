@@ -1,0 +1,71 @@
+"""Sums that several threads add to: no update is lost.
+
+With ScatterND in the graphs, as the exporter writes them, FIXME.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests.coverage.cases_threads import CASES, REPRESENTATIVE
+from tests.coverage.measure import ROOT
+from tests.coverage.threads import ENGINES
+
+REPEATS = 40
+SWEEP_REPEATS = 200
+CHOSEN = [case.name for case in REPRESENTATIVE]
+
+
+def measure(repeats: int, *names: str) -> dict[str, Any]:
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.coverage.threads", str(repeats), *names],
+        cwd=ROOT,
+        env=dict(os.environ),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, Any] = {}
+    for line in done.stdout.splitlines():
+        found |= json.loads(line)
+    return found
+
+
+@pytest.fixture(scope="module")
+def found() -> dict[str, Any]:
+    return measure(REPEATS, *CHOSEN)
+
+
+@pytest.fixture(scope="module")
+def everything() -> dict[str, Any]:
+    return measure(SWEEP_REPEATS)
+
+
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", CHOSEN)
+def test_no_update_is_lost(name: str, engine: str, found: dict[str, Any]) -> None:
+    check(found[name], engine)
+
+
+@pytest.mark.sweep
+@pytest.mark.timeout(7200)
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", [case.name for case in CASES])
+def test_no_update_is_lost_in_any_layer(name: str, engine: str, everything: dict[str, Any]) -> None:
+    check(everything[name], engine)
+
+
+def check(results: Any, engine: str) -> None:
+    assert isinstance(results, dict), results
+    by_threads = results[engine]
+    assert isinstance(by_threads, dict), by_threads
+    for threads, (wrong, _, worst) in by_threads.items():
+        assert not wrong, f"{wrong} steps wrong with {threads} threads, by up to {worst:.1e}"
