@@ -31,7 +31,9 @@ class Table(nn.Module):
         rows = self.table(flat) * self.scale
         total = torch.zeros(TABLE, WIDTH)
         if self.way == "index_add":
-            total = total.index_add(0, flat, rows)
+            # Threads have so many occasions a step to meet.
+            for _ in range(4):
+                total = total.index_add(0, flat, rows)
         elif self.way == "index_put":
             total = total.index_put((flat,), rows, accumulate=True)
         elif self.way == "index_put, two axes":
@@ -86,15 +88,13 @@ def likelihood(x: Tensor, places: Tensor) -> Tensor:
     return functional.cross_entropy(x.transpose(1, 2), places, reduction="none")
 
 
-REPRESENTATIVE: tuple[Case, ...] = (
-    table("index_add"),
-    table("index_put, two axes"),
-)
-"""What went wrong before sums were written in order, and what every run of the tests has."""
+REPRESENTATIVE = table("index_add")
+"""What every run of the tests has."""
 
 CASES: tuple[Case, ...] = (
-    *REPRESENTATIVE,
+    REPRESENTATIVE,
     table("index_put"),
+    table("index_put, two axes"),
     table("sum"),
     table("amax"),
     table("mean"),

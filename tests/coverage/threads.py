@@ -1,8 +1,9 @@
 """Steps repeated with several threads beside the same steps with one: what loses updates.
 
-    python -m tests.coverage.threads REPEATS [PATTERN ...]
+    python -m tests.coverage.threads REPEATS ENGINES [PATTERN ...]
 
-prints for each case {case: {engine: {threads: [wrong, other bits, worst]}}}: how many of the
+runs the cases of such names (fnmatch) under ENGINES, separated by semicolons or "all", and prints
+for each case {case: {engine: {threads: [wrong, other bits, worst]}}}: how many of the
 repetitions differ from one thread by more than rounding, how many in any bit, and the largest
 difference, relative to the largest number of the same tensor. A crash is the answer of one engine
 to one case.
@@ -136,12 +137,13 @@ with_kernels = partial(ortmodule, pytorch_kernels=True)
 ENGINES = ("ondevice", "ortmodule", "ortmodule, kernels")
 
 
-def main(repeats: str, *patterns: str) -> None:
+def main(repeats: str, engines: str, *patterns: str) -> None:
+    chosen = ENGINES if engines == "all" else tuple(engines.split(";"))
     native()
     warm_up()
     for case in CASES:
         if any(fnmatchcase(case.name, each) for each in patterns or ["*"]):
-            found = outcome(partial(measured, case.variants[0], int(repeats), ENGINES))
+            found = outcome(partial(measured, case.variants[0], int(repeats), chosen))
             print(json.dumps({case.name: found}), flush=True)
 
 
