@@ -16,7 +16,7 @@ from workbench.models.half_precision import make_float32
 from workbench.models.large_file import MAX_BYTES, without_initializers
 from workbench.models.onnx_constants import lift_constants
 from workbench.models.onnx_graph import graph_inputs
-from workbench.models.onnx_nodes import check_operators, sort_nodes
+from workbench.models.onnx_nodes import check_operators, every_node, sort_nodes
 from workbench.models.onnx_opset import converted, opset_of, refuse_unknown_opset
 from workbench.models.tensor_data import is_outside, tensor_bytes
 
@@ -74,7 +74,8 @@ def read_onnx(path: Path) -> OnnxFile:
     sort_nodes(model.graph, name)
     model = _checked(model, path)
     lift_constants(model)
-    return OnnxFile(model, notices)
+    model, ordered = _in_order(model)
+    return OnnxFile(model, (*notices, *ordered))
 
 
 def _plain(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -100,6 +101,25 @@ def _plain(model: onnx.ModelProto) -> onnx.ModelProto:
             named.domain = ""
     model.ir_version = min(max(model.ir_version, MIN_IR_VERSION), MAX_IR_VERSION)
     return model
+
+
+def _in_order(model: onnx.ModelProto) -> tuple[onnx.ModelProto, tuple[str, ...]]:
+    """`model` with every ScatterND that may lose updates written anew, and what to say of it."""
+    if not any(node.op_type == "ScatterND" for node in every_node(model.graph.node)):
+        return model, ()
+    from onnx_ir import serde
+
+    from workbench.models.ordered_scatter import order_scatters
+
+    graph = serde.deserialize_model(model)
+    count = order_scatters(graph)
+    if not count:
+        return model, ()
+    notice = (
+        f"{count} ScatterND with a reduction, written as ScatterElements: ONNX Runtime's ScatterND "
+        "loses updates with several threads."
+    )
+    return serde.serialize_model(graph), (notice,)
 
 
 def _checked(model: onnx.ModelProto, path: Path) -> onnx.ModelProto:

@@ -68,7 +68,7 @@ from workbench.trainable.own_gradients.scalar import (
     ScalarSqrtGradient,
     ScalarWhereGradient,
 )
-from workbench.trainable.own_gradients.scatter import ScatterElementsGradient, ScatterNDGradient
+from workbench.trainable.own_gradients.scatter import ScatterElementsGradient
 from workbench.trainable.own_gradients.slice import SliceGradient
 from workbench.trainable.own_gradients.soft_unit import SoftplusGradient, SoftsignGradient
 from workbench.trainable.own_gradients.trigonometry import AcosGradient, AsinGradient, TanGradient
@@ -90,6 +90,7 @@ from workbench.trainable.rewrites.recurrence import (
     OneDirectionRNN,
 )
 from workbench.trainable.rewrites.resize import ResizeToMatMul
+from workbench.trainable.rewrites.scatter import ScatterSlicesInOrder
 from workbench.trainable.rewrites.split_to_sequence import SequenceToSplit
 from workbench.trainable.rewrites.split_unused import UnusedSplitToSlices
 from workbench.trainable.rewrites.unsqueeze import UnsqueezeAlongList
@@ -97,6 +98,7 @@ from workbench.trainable.rewrites.unsqueeze import UnsqueezeAlongList
 REWRITES: tuple[Rewrite, ...] = (
     SequenceToSplit(),
     CastLikeToCast(),
+    ScatterSlicesInOrder(),
     InstanceToLayerNormalization(),
     CompleteLayerNormalization(),
     OneDirectionLSTM(),
@@ -168,7 +170,6 @@ OWN_GRADIENTS: tuple[OwnGradient, ...] = (
     ScalarSqrtGradient(),
     ScalarWhereGradient(),
     ScatterElementsGradient(),
-    ScatterNDGradient(),
     SliceGradient(),
     SumGradient(),
     WhereGradient(),
