@@ -93,6 +93,7 @@ def export_onnx(
     """
     import onnx_ir as ir
 
+    from workbench.models.traced_backward import write_backward
     from workbench.models.value_branches import values_unseen
 
     inputs = tuple(_tensor(value) for value in example_inputs)
@@ -107,6 +108,7 @@ def export_onnx(
         export = partial(_exported, module, signature, exporters)
         name, model = _with_functions(export, functions) if training else export()
         finish(model, module, name, updated, source_lines=source_lines)
+        write_backward(model)
     if state_file is not None:
         state_file.take(model, [name for name, _ in module.named_parameters()])
     proto: onnx.ModelProto = ir.to_proto(model)

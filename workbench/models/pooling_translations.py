@@ -117,9 +117,9 @@ def _windows_along(
     outputs = (-(-rest // step) if ceil_mode else rest // step) + 1
     if (outputs - 1) * step >= size + pad:
         outputs -= 1  # no window begins behind the padding
-    if outputs == 1:
-        # A window may be far wider than the image: people pool to one pixel so.
-        width = step = min(width, size + 2 * pad)
+    if width > size + 2 * pad:
+        # People pool to one pixel so, by a window far wider than the image.
+        width = step = size + 2 * pad
     starts = np.arange(outputs) * step - pad
     if count_include_pad:
         counts = np.minimum(starts + width, size + pad) - starts
