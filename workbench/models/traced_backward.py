@@ -9,7 +9,9 @@ gradient leaves the backward out, for nothing reads it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -18,6 +20,7 @@ from torch._guards import detect_fake_mode
 
 from workbench.models.function_context import TracedContext
 from workbench.models.node_marks import (
+    ARGUMENT,
     ARGUMENT_GRADIENT,
     BACKWARD,
     DETACHED,
@@ -76,12 +79,30 @@ def traced_backward(
         else:
             zero = context.materialize_grads and isinstance(value, Tensor)
             given.append(torch.zeros_like(value) if zero else None)
-    with torch.no_grad():
+    with torch.no_grad(), _autograd_refused():
         returned: Any = function.backward(context, *given)
     gradients = list(returned) if isinstance(returned, tuple) else [returned]
     gradients += [None] * (len(arguments) - len(gradients))
     pairs = zip(gradients, arguments, strict=False)
     return [_fitted(gradient, value) for gradient, value in pairs], places
+
+
+@contextmanager
+def _autograd_refused() -> Iterator[None]:
+    """Raise where this thread asks autograd for gradients, which a trace would lose."""
+    run = torch.autograd._engine_run_backward  # type: ignore[attr-defined]
+    thread = threading.get_ident()
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        if threading.get_ident() == thread:
+            raise RuntimeError("backward computes its gradient by autograd.")
+        return run(*args, **kwargs)
+
+    torch.autograd._engine_run_backward = refuse  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        torch.autograd._engine_run_backward = run  # type: ignore[attr-defined]
 
 
 def _fitted(gradient: Any, argument: Any) -> Tensor | None:
@@ -92,7 +113,8 @@ def _fitted(gradient: Any, argument: Any) -> Tensor | None:
         raise TypeError(f"backward returned {type(gradient).__name__} for a tensor.")
     if gradient.shape != argument.shape:
         gradient = gradient.sum_to_size(argument.shape)
-    return gradient.to(argument.dtype)
+    made: Tensor = gradient.to(argument.dtype)
+    return made
 
 
 def joined(
@@ -119,10 +141,8 @@ def joined(
     return given
 
 
-def fakes_unseen(values: Sequence[Any]) -> Any:
+def fakes_unseen(values: Sequence[Any]) -> AbstractContextManager[None]:
     """A context in which numbers that are read from tensors are nobody's business."""
-    from contextlib import nullcontext
-
     mode = detect_fake_mode([value for value in values if isinstance(value, Tensor)])
     if mode is None or mode.shape_env is None:
         return nullcontext()
@@ -138,23 +158,23 @@ def write_backward(model: ir.Model) -> None:
         if node.domain != DOMAIN or node.op_type not in {BEGIN, END}:
             continue
         number = str(node.attributes[_NUMBER].as_int())
-        made: list[ir.Node] = []
+        before: list[ir.Node] = []
         if node.op_type == BEGIN:
             mark = f"{number}.{node.attributes[_RESULT].as_int()}"
-            made.append(_clip(node, node.inputs[0], node.outputs[0], {RESULT_GRADIENT: mark}))
+            made = [_clip(node, node.inputs[0], node.outputs[0], {RESULT_GRADIENT: mark})]
         else:
-            made = _results_and_gradients(node, number)
+            before, made = _results_and_gradients(node, number)
         for old, new in _outputs(node, made):
             new.name, new.shape, new.type = old.name, old.shape, old.type
             ir.convenience.replace_all_uses_with(old, new, replace_graph_outputs=True)
-        graph.insert_before(node, made)
+        graph.insert_before(node, [*before, *made])
         graph.remove(node, safe=True)
     model.opset_imports.pop(DOMAIN, None)
 
 
-def _results_and_gradients(node: ir.Node, number: str) -> list[ir.Node]:
+def _results_and_gradients(node: ir.Node, number: str) -> tuple[list[ir.Node], list[ir.Node]]:
     detached = DETACHED in node.metadata_props
-    made = []
+    before, made = [], []
     places = node.attributes[_RESULT].as_ints()
     for index, place in enumerate(places):
         marks = {
@@ -163,10 +183,17 @@ def _results_and_gradients(node: ir.Node, number: str) -> list[ir.Node]:
             BACKWARD: "1",
             RESULT: str(place),
         }
+        source = node.inputs[index]
+        computed = None if source is None else source.producer()
+        if computed is not None and ARGUMENT in computed.metadata_props:
+            # What is given back as it came is another value, for its gradient is another.
+            name = f"function_{number}_copy_{place}"
+            before.append(_clip(node, source, None, {DETACHED: "1"}, name))
+            source = before[-1].outputs[0]
         made.append(
             _clip(
                 node,
-                node.inputs[index],
+                source,
                 node.outputs[index],
                 {DETACHED: "1"} if detached else marks,
             )
@@ -176,7 +203,7 @@ def _results_and_gradients(node: ir.Node, number: str) -> list[ir.Node]:
             value = node.inputs[len(places) + index]
             name = f"function_{number}_gradient_{place}"
             made.append(_clip(node, value, None, {ARGUMENT_GRADIENT: f"{number}.{place}"}, name))
-    return made
+    return before, made
 
 
 def _clip(

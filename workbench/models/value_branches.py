@@ -98,7 +98,7 @@ def _gaussian_nll_loss(
         spread = spread.unsqueeze(-1)
     # torch raises them to eps behind the gradient's back.
     spread = stop_gradient(spread.clamp(min=eps) - spread) + spread
-    loss = 0.5 * (spread.log() + (input - target) ** 2 / spread)
+    loss: Tensor = 0.5 * (spread.log() + (input - target) ** 2 / spread)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
     if reduction == "none":

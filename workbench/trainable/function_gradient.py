@@ -38,38 +38,40 @@ def function_gradients(graph: ir.Graph, path: GradientPath) -> list[NodeGradient
 def _gradient(
     graph: ir.Graph, path: GradientPath, call: str, results: list[ir.Node]
 ) -> NodeGradient:
-    ends = _marked(graph, ARGUMENT_GRADIENT, call)
+    starts, ends = (_marked(graph, mark, call) for mark in (RESULT_GRADIENT, ARGUMENT_GRADIENT))
     arguments = {
-        node.metadata_props[ARGUMENT]: node.outputs[0]
+        node.metadata_props[ARGUMENT]: node
         for node in graph
         if node.metadata_props.get(FUNCTION_CALL) == call and ARGUMENT in node.metadata_props
     }
-    wanted = [place for place in ends if path.carried(_producer(arguments[place]))]
+    wanted = [place for place in ends if path.carried(arguments[place])]
+    order = {node.metadata_props[RESULT]: index for index, node in enumerate(results)}
+    unused = [node for place, node in starts.items() if place not in order]
     part = _Backward(graph, [_input(ends[place]) for place in wanted])
-    inputs = [_input(node) for node in results] + [arguments[place] for place in wanted]
-    inputs += [value for value in part.read if value not in inputs]
-    names = {str(value.name): f"I({place})" for place, value in reversed([*enumerate(inputs)])}
+    inputs = [_input(node) for node in results]
+    inputs += [arguments[place].outputs[0] for place in wanted]
+    others = [*part.read, *map(_input, unused)]
+    inputs += [value for value in dict.fromkeys(others) if value not in inputs]
+    names = {str(value.name): f"I({index})" for index, value in reversed([*enumerate(inputs)])}
     made = BackwardGraph()
-    order = {node.metadata_props[RESULT]: place for place, node in enumerate(results)}
-    for place, node in _marked(graph, RESULT_GRADIENT, call).items():
-        if place in order:
-            names[str(node.outputs[0].name)] = f"GO({order[place]})"
-        else:
-            # No gradient comes from this result.
-            names[str(node.outputs[0].name)] = made.node(
-                "Sub", *[names.get(str(_input(node).name), "")] * 2
-            )
-    for node in part.nodes:
-        made.append(_renamed(node, names))
-    found = {
-        len(results) + index: names.get(
-            str(_input(ends[place]).name), str(_input(ends[place]).name)
-        )
-        for index, place in enumerate(wanted)
-    }
-    *others, last = [str(node.name) for node in results]
+    for place, index in order.items():
+        names[str(starts[place].outputs[0].name)] = f"GO({index})"
+    for node in unused:
+        raw = made.input(inputs.index(_input(node)))
+        names[str(node.outputs[0].name)] = made.node("Sub", raw, raw)
+    for inner in part.nodes:
+        made.append(_renamed(inner, names))
+    found: dict[int, str] = {}
+    first: dict[ir.Value, int] = {}
+    for index, place in enumerate(wanted):
+        value = str(_input(ends[place]).name)
+        gradient = made.value(names.get(value, value))
+        # Two arguments that are one tensor may become one value.
+        source = first.setdefault(_input(arguments[place]), len(results) + index)
+        found[source] = made.node("Add", found[source], gradient) if source in found else gradient
+    *joined, last = [str(node.name) for node in results]
     return made.finish(last, found)._replace(
-        joined=tuple(others), inputs=tuple(str(value.name) for value in inputs)
+        joined=tuple(joined), inputs=tuple(str(value.name) for value in inputs)
     )
 
 
@@ -120,9 +122,3 @@ def _input(node: ir.Node) -> ir.Value:
     value = node.inputs[0]
     assert value is not None
     return value
-
-
-def _producer(value: ir.Value) -> ir.Node:
-    node = value.producer()
-    assert node is not None
-    return node

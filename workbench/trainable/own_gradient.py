@@ -80,9 +80,12 @@ class BackwardGraph:
     def append(self, node: onnx.NodeProto) -> None:
         """Add a node whose values are named already."""
         for value in node.input:
-            if re.fullmatch(r"(?:GO|I|O)\(\d+\)", value):
-                self._read(value)
+            self.value(value)
         self._nodes.append(node)
+
+    def value(self, name: str) -> str:
+        """A value by its name, such as "GO(0)" or one of a node."""
+        return self._read(name) if re.fullmatch(r"(?:GO|I|O)\(\d+\)", name) else name
 
     def constant(self, value: Any, dtype: Any = np.float32) -> str:
         """A constant tensor."""
