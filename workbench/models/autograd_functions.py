@@ -7,8 +7,9 @@ estimator would become a step whose gradient is zero. While a module is exported
 
 - one node for the whole call, of `DOMAIN` and `OP`, whose attribute is the call's number; what runs
   the graph calls the function itself (ORTModule), or
-- what `forward` computes, with its arguments and results marked, so that it is refused where a
-  gradient would have to pass it.
+- what `forward` computes, with its arguments and results marked, and what `backward` computes where
+  that is plain tensor code, see `traced_backward`; elsewhere the call is refused where a gradient
+  would have to pass it.
 """
 
 from __future__ import annotations
@@ -32,8 +33,9 @@ from workbench.models.function_call import (
     function_name,
     taken_apart,
 )
-from workbench.models.function_context import IN_PLACE, ShapeContext
-from workbench.models.node_marks import DETACHED, FUNCTION, FUNCTION_CALL
+from workbench.models.function_context import ShapeContext, TracedContext
+from workbench.models.node_marks import ARGUMENT, DETACHED, FUNCTION, FUNCTION_CALL
+from workbench.models.traced_backward import END, fakes_unseen, joined, traced_backward
 
 if TYPE_CHECKING:
     import onnx_ir as ir
@@ -93,7 +95,8 @@ class AutogradFunctions:
         for node in model.graph:
             if node.metadata_props.get(FUNCTION_CALL) in self._detached:
                 del node.metadata_props[FUNCTION_CALL]
-                if node.metadata_props.pop(FUNCTION, None) is not None:
+                given = node.metadata_props.pop(FUNCTION, None) is not None
+                if given or node.op_type == END:
                     node.metadata_props[DETACHED] = "1"
 
     def _exported(self, export: Callable[[], T]) -> T:
@@ -225,20 +228,44 @@ def _computed(
     separate: bool,
     number: int,
 ) -> Any:
-    """What `forward` computes, with its inputs and results marked in the graph."""
+    """What `forward` computes, with its inputs and results marked in the graph.
+
+    Its backward is in the graph too if it can be traced.
+    """
+    given = args if separate else args[1:]
+    needs = tuple(isinstance(value, Tensor) and value.requires_grad for value in given)
+    context = TracedContext(number, given, needs)
     marks = {FUNCTION_CALL: str(number)}
-    context = () if separate else args[:1]
-    results = original(*context, *(_marked(value, marks) for value in args[len(context) :]))
-    dirty, constant = ((), ()) if separate else (args[0].dirty_tensors, args[0].non_differentiable)
-    if dirty:
-        raise UntrainableError(IN_PLACE)
-    marks[FUNCTION] = function_name(function)
+    marked = [_marked(value, {**marks, ARGUMENT: str(place)}) for place, value in enumerate(given)]
+    results = original(*(() if separate else (context,)), *marked)
     several = isinstance(results, tuple)
-    given = [
-        value if any(value is each for each in constant or ()) else _marked(value, marks)
-        for value in (results if several else [results])
-    ]
-    return tuple(given) if several else given[0]
+    found = list(results) if several else [results]
+    if separate:
+        function.setup_context(context, tuple(marked), results)
+    made = _with_backward(function, context, marked, found)
+    if made is None:
+        marks[FUNCTION] = function_name(function)
+        made = [_marked(value, marks) if context.has_gradient(value) else value for value in found]
+    if not separate:
+        constant = [value for value in made if not context.has_gradient(value)]
+        args[0].mark_non_differentiable(*(each for each in constant if isinstance(each, Tensor)))
+    return tuple(made) if several else made[0]
+
+
+def _with_backward(
+    function: type[Function], context: TracedContext, arguments: list[Any], results: list[Any]
+) -> list[Any] | None:
+    """The results, of which the function's own backward is in the graph; None if it cannot be."""
+    try:
+        with fakes_unseen(arguments):
+            gradients, places = traced_backward(function, context, arguments, results)
+    except Exception:
+        # Whatever Python can do may fail on tensors without values. The mark refuses the gradient.
+        return None
+    if not places or all(gradient is None for gradient in gradients):
+        return None
+    name = function_name(function)
+    return joined(context, name, results, gradients, places)
 
 
 def _marked(value: Any, marks: dict[str, str]) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 import onnx_ir as ir
 
+from workbench.models.node_marks import BACKWARD
 from workbench.trainable.own_gradient import OwnGradient
 from workbench.trainable.own_gradients.atan import AtanGradient
 from workbench.trainable.own_gradients.average_pool import AveragePoolGradient
@@ -179,7 +180,7 @@ OWN_GRADIENTS: tuple[OwnGradient, ...] = (
 
 def own_gradient(node: ir.Node, carried: Collection[int]) -> OwnGradient | None:
     """The gradient of our own for `node`, whose inputs in `carried` need one; None if none."""
-    if node.domain or not carried:
+    if node.domain or not carried or BACKWARD in node.metadata_props:
         return None
     candidates = (own for own in OWN_GRADIENTS if own.op == node.op_type)
     return next((own for own in candidates if own.applies(node, carried)), None)
