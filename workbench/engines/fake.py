@@ -7,12 +7,16 @@ what it should do wrong, as JSON: {"raise_at": 5, "signal_at": [7, "SIGSEGV"], "
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import time
+import zlib
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import psutil
 from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import override
 
@@ -45,6 +49,17 @@ class Behaviour(BaseModel):
     allocate_bytes: int = 0
     """Memory taken and kept in each step from `allocate_from` on."""
     allocate_from: int = 1
+    build_bytes: int = 0
+    """Memory taken while building, and kept."""
+    transient_at: int | None = None
+    """The step that takes `transient_bytes` and gives them back before it ends."""
+    transient_bytes: int = 0
+    first_step_ms: float = 0.0
+    """How much longer the first step takes than the others."""
+    journal: Path | None = None
+    """A file to which each call is appended as one line of JSON, by clocks of the fake's own: what
+    a record of the same run is held against. Keys: call, started_ns and ended_ns (perf_counter_ns),
+    started and ended (seconds since the epoch), batch (CRC-32 of its arrays), and rss_bytes."""
 
 
 def behaviour() -> Behaviour:
@@ -84,6 +99,8 @@ class FakeEngine(Engine):
         from workbench.models import load_saved
 
         self.behaviour = behaviour()
+        self.journal = Journal(self.behaviour.journal)
+        self.journal.note("build", self.journal.clocks())
         setup.report("building the fake")
         time.sleep(self.behaviour.build_ms / 1e3)
         if self.behaviour.raise_while_building:
@@ -105,10 +122,16 @@ class FakeEngine(Engine):
         self.trained = trainable_names(self.parameters, own or None)
         self.moments = {name: (np.zeros_like(p), np.zeros_like(p)) for name, p in self._trained()}
         self.step = 0
-        self.kept: list[np.ndarray] = []
+        self.kept = [np.ones(self.behaviour.build_bytes, np.uint8)]
 
     @override
     def train_step(self, batch: Batch) -> float:
+        started = self.journal.clocks()
+        loss = self._step(batch)
+        self.journal.note("train_step", started, batch)
+        return loss
+
+    def _step(self, batch: Batch) -> float:
         self.step += 1
         self._misbehave()
         loss, gradients = self._gradients(batch)
@@ -133,6 +156,7 @@ class FakeEngine(Engine):
 
     @override
     def evaluate(self, batch: Batch) -> Evaluation:
+        self.journal.note("evaluate", self.journal.clocks(), batch)
         _, output = self._forward(batch)
         loss, _ = loss_and_gradient(self.loss, output, batch.target)
         return Evaluation(loss, output)
@@ -179,12 +203,47 @@ class FakeEngine(Engine):
     def _misbehave(self) -> None:
         wanted = self.behaviour
         time.sleep(wanted.step_ms / 1e3)
+        if self.step == 1:
+            time.sleep(wanted.first_step_ms / 1e3)
+        if self.step == wanted.transient_at:
+            held = np.ones(wanted.transient_bytes, np.uint8)
+            self.journal.note("transient", self.journal.clocks())
+            del held
         if wanted.allocate_bytes and self.step >= wanted.allocate_from:
             self.kept.append(np.ones(wanted.allocate_bytes, np.uint8))
         if self.step == wanted.raise_at:
             raise EngineError(f"The fake engine was asked to raise at step {self.step}.")
         if wanted.signal_at is not None and self.step == wanted.signal_at[0]:
             os.kill(os.getpid(), signal.Signals[wanted.signal_at[1]])
+
+
+class Journal:
+    """What the fake was asked for and when; see `Behaviour.journal`."""
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._process = psutil.Process()
+
+    def clocks(self) -> tuple[int, float]:
+        return time.perf_counter_ns(), time.time()
+
+    def note(self, call: str, started: tuple[int, float], batch: Batch | None = None) -> None:
+        if self._path is None:
+            return
+        rss_bytes = self._process.memory_info().rss
+        ended_ns, ended = self.clocks()
+        line = json.dumps({
+            "call": call, "started_ns": started[0], "ended_ns": ended_ns,
+            "started": started[1], "ended": ended, "rss_bytes": rss_bytes,
+            "batch": batch_checksum(batch) if batch else 0,
+        })  # fmt: skip
+        with self._path.open("a", encoding="utf-8") as file:
+            file.write(line + "\n")
+
+
+def batch_checksum(batch: Batch) -> int:
+    """CRC-32 of all arrays of `batch`."""
+    return zlib.crc32(b"".join(array.tobytes() for array in (*batch.inputs, *batch.targets)))
 
 
 def _sizes(shape: tuple[Any, ...]) -> tuple[int, ...]:
