@@ -37,10 +37,20 @@ AREAS = {
         ("workbench/compare",),
         ("tests/compare/test_statistics.py", "tests/compare/test_recorded.py", "tests/compare"),
     ),
-    "events": Area(("workbench/events.py",), ("tests/test_events.py", *RECORDS)),
-    "control": Area(("workbench/control.py",), ("tests/test_control.py", "tests/runs/test_run.py")),
-    "run_folder": Area(("workbench/run_folder.py",), ("tests/test_run_folder.py", *RECORDS)),
-    "split": Area(("workbench/data/split.py",), ("tests/data/test_split.py",)),
+    "events": Area(
+        ("workbench/events.py",), ("tests/test_events.py", "tests/test_record_files.py", *RECORDS)
+    ),
+    "control": Area(
+        ("workbench/control.py",),
+        ("tests/test_control.py", "tests/test_record_files.py", "tests/runs/test_run.py"),
+    ),
+    "run_folder": Area(
+        ("workbench/run_folder.py",),
+        ("tests/test_run_folder.py", "tests/test_record_files.py", *RECORDS),
+    ),
+    "split": Area(
+        ("workbench/data/split.py",), ("tests/data/test_split.py", "tests/data/test_batches.py")
+    ),
     "manifest": Area(
         ("workbench/artifacts/manifest.py",),
         ("tests/artifacts/test_manifest.py", "tests/artifacts/test_generate.py"),
