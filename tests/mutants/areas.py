@@ -30,7 +30,7 @@ RUNS = (*RECORDS, "tests/runs/test_run.py", "tests/runs/test_faults.py")
 
 AREAS = {
     "worker": Area(
-        ("workbench/worker",), ("tests/worker", *RUNS[1:], "tests/runs/test_last_weights.py")
+        ("workbench/worker",), ("tests/worker", "tests/runs/test_last_weights.py", *RUNS[1:])
     ),
     "runs": Area(("workbench/runs",), (RUNS[0], "tests/runs/test_launch.py", *RUNS[1:])),
     "compare": Area(

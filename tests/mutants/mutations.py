@@ -112,18 +112,22 @@ def mutations_of(file: Path, source: str) -> list[Mutation]:
 
 def _is_left_alone(node: Any) -> bool:
     """Annotations, what only type checkers read, and the entry of a module run as a program."""
-    while node.parent is not None:
+    while node is not None:
         parent = node.parent
-        if parent.type == "annassign" and node is parent.children[1]:
+        if node.type == "if_stmt" and _is_switch(node.children[1]):
             return True
-        if parent.type in ("tfpdef", "param") and node.type not in ("operator", "number"):
-            return parent.type == "tfpdef"
-        if parent.type == "funcdef" and node is parent.annotation:
-            return True
-        if parent.type == "if_stmt" and _is_switch(parent.children[1]):
+        if parent is not None and node is _annotation(parent):
             return True
         node = parent
     return False
+
+
+def _annotation(node: Any) -> Any:
+    if node.type == "annassign":
+        return node.children[1]
+    if node.type == "tfpdef":
+        return node.children[2]
+    return node.annotation if node.type == "funcdef" else None
 
 
 def _is_switch(condition: parso.tree.NodeOrLeaf) -> bool:
