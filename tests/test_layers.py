@@ -32,6 +32,8 @@ LAYERS: tuple[tuple[str, ...], ...] = (
         "build_extensions",
         "native_extension",
         "machine",
+        "machine_load",
+        "number_format",
         "operator_timing",
         "progress",
         "requires_grad",

@@ -9,6 +9,7 @@ Kinds of events, by their `event` key (times are seconds since the epoch):
                 in a row, how long each took, and the resident set at their end
     evaluation  time, step, epoch, loss, accuracy (null where it has no meaning)
     checkpoint  time, step
+    waiting     time, step: every step granted so far is done, and nothing is until the next grant
     paused, resumed  time
 
 A loss that is not finite is written as null. The end of a run is its summary, not an event.

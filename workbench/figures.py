@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from workbench.compare.comparison import MARK
 from workbench.machine import machine_sentence
+from workbench.number_format import significant
 from workbench.operator_timing import PASSES
 from workbench.profiling.result import by_operator
 
@@ -30,6 +31,9 @@ STYLES = {
     "fake": ("#525252", "-"),
 }
 """Colour and dash of each engine; the live charts use the same."""
+
+WARNING_STYLE: dict[str, Any] = {"fontsize": 10, "fontweight": "bold", "color": "#b91c1c"}
+"""Of the title of a figure whose numbers are not to be trusted."""
 
 PASS_STYLES = {
     "forward": ("#0369a1", ""),
@@ -85,12 +89,14 @@ def plot_comparison(comparison: Comparison) -> Figure:
     for engine, run in comparison.runs.items():
         points = run.follow().poll()
         _draw_loss(loss, engine, points)
-        _draw_throughput(throughput, engine, points, run.config.warmup_steps)
+        _draw_throughput(throughput, engine, points, comparison.unmeasured_steps)
         _draw_memory(memory, engine, points)
     loss.legend(fontsize=8)
     _draw_ratios(ratios, comparison)
     notes = [f"{MARK} {engine}: {why}" for engine, why in comparison.in_stead.items()]
     _caption(figure, "\n".join([comparison.caption, *notes]))
+    if comparison.warning:
+        figure.suptitle(f"{title}\n{comparison.warning}", **WARNING_STYLE)
     return figure
 
 
@@ -129,9 +135,9 @@ def _draw_evaluations(axes: Axes, run: Run) -> None:
     )
 
 
-def _draw_throughput(axes: Axes, engine: str, points: NewPoints, warmup_steps: int) -> None:
+def _draw_throughput(axes: Axes, engine: str, points: NewPoints, unmeasured: int) -> None:
     colour, dash = STYLES[engine]
-    measured = points.step > warmup_steps
+    measured = points.step > unmeasured
     step, rate = _smooth(points.step[measured], points.samples[measured], points.seconds[measured])
     axes.plot(step, rate, color=colour, linestyle=dash, linewidth=1.2, label=engine)
     _from_zero(axes)
@@ -166,7 +172,7 @@ def _draw_ratios(axes: Axes, comparison: Comparison) -> None:
         axes.text(
             ratio.high,
             row,
-            f"  {ratio.median:.2f}",
+            f"  {significant(ratio.median)}",
             va="center",
             ha="left",
             fontsize=8,

@@ -109,7 +109,7 @@ def test_an_engine_that_has_not_begun_has_a_row_without_figures(comparison: Comp
     runs = {"ondevice": comparison.runs["ondevice"]}
     waiting = Comparison("c", PLAN, ["ondevice", "pytorch"], runs=runs)
     table = waiting.table()
-    assert table.loc["pytorch", "status"] == "waiting"
+    assert table.loc["pytorch", "status"] == "not started"
     assert math.isnan(table.loc["pytorch", "samples_per_s"])
     assert math.isnan(table.loc["ondevice", "ratio"])
     assert math.isnan(table.loc["ondevice", "max_loss_difference"])

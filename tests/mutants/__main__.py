@@ -46,7 +46,8 @@ def main() -> int:
 
 def try_area(tree: Tree, area: str, sample: int | None, seed: int) -> AreaResult:
     """Try the faults of one area, or a sample of them, and say how each went."""
-    sources = {file: (ROOT / file).read_text(encoding="utf-8") for file in AREAS[area].files()}
+    files = AREAS[area].files(tree.root)
+    sources = {file: (tree.root / file).read_text(encoding="utf-8") for file in files}
     every = [
         mutation for file, source in sources.items() for mutation in mutations_of(file, source)
     ]

@@ -51,14 +51,18 @@ def frame_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [as_json({str(k): v for k, v in row.items()}) for row in frame.to_dict("records")]
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], empty: str) -> None:
-    """A table on stdout, one line a row; `empty` when there is none."""
+def print_rows(rows: Sequence[Mapping[str, Any]], empty: str, right: Sequence[str] = ()) -> None:
+    """A table on stdout, one line a row; `empty` when there is none.
+
+    Numbers stand at the right, and the columns `right`.
+    """
     if not rows:
         print(empty)
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name, value in rows[0].items():
         number = isinstance(value, int | float) and not isinstance(value, bool)
+        number |= name in right
         table.add_column(name, justify="right" if number else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(_cell(value)) for value in row.values()))

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli import options as opt
-from workbench.cli.output import frame_rows, print_facts, print_json, print_rows
+from workbench.cli.comparison import print_comparison
+from workbench.cli.output import frame_rows, print_facts, print_json
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -89,13 +90,14 @@ def compare(
     evaluate: opt.EvaluateOption = None,
     memory_limit_bytes: opt.MemoryLimitOption = None,
     ortmodule: opt.ORTModuleOption = None,
+    quiet_s: opt.QuietOption = None,
     plot: opt.PlotOption = None,
     json: opt.JsonOption = False,
 ) -> None:
     """Train a model with several engines in lock step and compare them."""
     import workbench as wb
     from workbench.cli.progress import exit_if, watch_comparison
-    from workbench.compare import DEFAULT_ENGINES, MARK
+    from workbench.compare import DEFAULT_ENGINES
 
     chosen = [name.strip() for name in (engines or "").split(",") if name.strip()]
     settings = opt.given(
@@ -113,36 +115,14 @@ def compare(
         evaluate=evaluate,
         memory_limit_bytes=memory_limit_bytes,
         ortmodule=opt.chosen_ortmodule(ortmodule, chosen or DEFAULT_ENGINES),
+        quiet_s=quiet_s,
     )
     comparison = wb.compare(model, dataset(data, target), **settings)
     interrupted = watch_comparison(comparison)
     comparison.wait()
     if plot is not None:
         save_figure(comparison.plot(), plot)
-    table = frame_rows(comparison.table())
-    in_stead = comparison.in_stead
-    if json:
-        print_json(
-            {
-                "id": comparison.id,
-                "status": comparison.status,
-                "reference": comparison.reference,
-                "caption": comparison.caption,
-                "engines": table,
-                "runs": {engine: run.id for engine, run in comparison.runs.items()},
-                "errors": comparison.errors,
-            }
-        )
-    else:
-        for row in table:
-            row["engine"] += MARK * (row["engine"] in in_stead)
-            del row["in_stead"]
-        print_rows(table, "No engine ran.")
-        print(f"\n{comparison.caption}")
-        for engine, cause in comparison.errors.items():
-            print(f"{engine} failed: {cause}")
-        for engine, sentences in in_stead.items():
-            print(f"{MARK} {engine}: {sentences}")
+    print_comparison(comparison, json)
     exit_if(interrupted)
 
 

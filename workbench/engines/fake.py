@@ -2,16 +2,20 @@
 
 It needs neither torch nor onnxruntime, starts at once and misbehaves on request, so that
 everything above the engines is tested without them. The environment variable WORKBENCH_FAKE holds
-what it should do wrong, as JSON: {"raise_at": 5, "signal_at": [7, "SIGSEGV"], "nan_at": 4}.
+what it should do wrong, as JSON: {"raise_at": 5, "signal_at": [7, "SIGSEGV"], "nan_at": 4}. A test
+that asks what happens when can have it write down when it did what.
 """
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import signal
 import time
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -39,6 +43,14 @@ class Behaviour(BaseModel):
     raise_while_building: bool = False
     step_ms: float = 0.0
     """How long each step takes beside its arithmetic."""
+    evaluate_ms: float = 0.0
+    """How long the evaluation of each batch takes beside its arithmetic."""
+    finish_ms: float = 0.0
+    """How long its statistics take at the end of a run, and as long again its process to exit."""
+    diary: str | None = None
+    """A file to append a JSON line to for all it does: `what`, `began` and `ended` in seconds since
+    the epoch, `began_ns` and `ended_ns` of `time.perf_counter_ns`, the resident set at its begin as
+    `rss_bytes`, and of a batch the CRC-32 as `batch`. Records are held against it."""
     raise_at: int | None = None
     signal_at: tuple[int, str] | None = None
     """Step and name of the signal that the process sends itself, such as "SIGSEGV"."""
@@ -56,10 +68,6 @@ class Behaviour(BaseModel):
     transient_bytes: int = 0
     first_step_ms: float = 0.0
     """How much longer the first step takes than the others."""
-    journal: Path | None = None
-    """A file to which each call is appended as one line of JSON, by clocks of the fake's own: what
-    a record of the same run is held against. Keys: call, started_ns and ended_ns (perf_counter_ns),
-    started and ended (seconds since the epoch), batch (CRC-32 of its arrays), and rss_bytes."""
 
 
 def behaviour() -> Behaviour:
@@ -99,10 +107,9 @@ class FakeEngine(Engine):
         from workbench.models import load_saved
 
         self.behaviour = behaviour()
-        self.journal = Journal(self.behaviour.journal)
-        self.journal.note("build", self.journal.clocks())
         setup.report("building the fake")
-        time.sleep(self.behaviour.build_ms / 1e3)
+        with self._noted("build"):
+            time.sleep(self.behaviour.build_ms / 1e3)
         if self.behaviour.raise_while_building:
             raise EngineError("The fake engine was asked to raise while building.")
         self.config = setup.config
@@ -123,15 +130,15 @@ class FakeEngine(Engine):
         self.moments = {name: (np.zeros_like(p), np.zeros_like(p)) for name, p in self._trained()}
         self.step = 0
         self.kept = [np.ones(self.behaviour.build_bytes, np.uint8)]
+        if self.behaviour.finish_ms or self.behaviour.diary:
+            atexit.register(self._exit)
 
     @override
     def train_step(self, batch: Batch) -> float:
-        started = self.journal.clocks()
-        loss = self._step(batch)
-        self.journal.note("train_step", started, batch)
-        return loss
+        with self._noted("step", batch):
+            return self._train_step(batch)
 
-    def _step(self, batch: Batch) -> float:
+    def _train_step(self, batch: Batch) -> float:
         self.step += 1
         self._misbehave()
         loss, gradients = self._gradients(batch)
@@ -156,10 +163,11 @@ class FakeEngine(Engine):
 
     @override
     def evaluate(self, batch: Batch) -> Evaluation:
-        self.journal.note("evaluate", self.journal.clocks(), batch)
-        _, output = self._forward(batch)
-        loss, _ = loss_and_gradient(self.loss, output, batch.target)
-        return Evaluation(loss, output)
+        with self._noted("evaluate", batch):
+            time.sleep(self.behaviour.evaluate_ms / 1e3)
+            _, output = self._forward(batch)
+            loss, _ = loss_and_gradient(self.loss, output, batch.target)
+            return Evaluation(loss, output)
 
     @override
     def set_learning_rate(self, learning_rate: float) -> None:
@@ -167,7 +175,8 @@ class FakeEngine(Engine):
 
     @override
     def weights(self) -> dict[str, np.ndarray]:
-        return {name: parameter.copy() for name, parameter in self.parameters.items()}
+        with self._noted("weights"):
+            return {name: parameter.copy() for name, parameter in self.parameters.items()}
 
     @override
     def load_weights(self, weights: dict[str, np.ndarray]) -> None:
@@ -175,6 +184,30 @@ class FakeEngine(Engine):
             if name not in self.parameters or self.parameters[name].shape != array.shape:
                 raise EngineError(f"Weight {name!r} of shape {array.shape} is not the fake's.")
             self.parameters[name][...] = array
+
+    @override
+    def statistics(self) -> None:
+        with self._noted("statistics"):
+            time.sleep(self.behaviour.finish_ms / 1e3)
+
+    def _exit(self) -> None:
+        with self._noted("exit"):
+            time.sleep(self.behaviour.finish_ms / 1e3)
+
+    @contextmanager
+    def _noted(self, what: str, batch: Batch | None = None) -> Iterator[None]:
+        """Write down when what is done within began and ended."""
+        began, began_ns = time.time(), time.perf_counter_ns()
+        if self.behaviour.diary is None:
+            yield
+            return
+        line: dict[str, Any] = {"what": what, "began": began, "began_ns": began_ns}
+        line["rss_bytes"] = psutil.Process().memory_info().rss
+        line["batch"] = batch_checksum(batch) if batch else 0
+        yield
+        line["ended_ns"], line["ended"] = time.perf_counter_ns(), time.time()
+        with Path(self.behaviour.diary).open("a", encoding="utf-8") as diary:
+            diary.write(json.dumps(line) + "\n")
 
     def _trained(self) -> list[tuple[str, np.ndarray]]:
         return [(name, self.parameters[name]) for name in self.trained]
@@ -207,38 +240,14 @@ class FakeEngine(Engine):
             time.sleep(wanted.first_step_ms / 1e3)
         if self.step == wanted.transient_at:
             held = np.ones(wanted.transient_bytes, np.uint8)
-            self.journal.note("transient", self.journal.clocks())
-            del held
+            with self._noted("transient"):
+                del held
         if wanted.allocate_bytes and self.step >= wanted.allocate_from:
             self.kept.append(np.ones(wanted.allocate_bytes, np.uint8))
         if self.step == wanted.raise_at:
             raise EngineError(f"The fake engine was asked to raise at step {self.step}.")
         if wanted.signal_at is not None and self.step == wanted.signal_at[0]:
             os.kill(os.getpid(), signal.Signals[wanted.signal_at[1]])
-
-
-class Journal:
-    """What the fake was asked for and when; see `Behaviour.journal`."""
-
-    def __init__(self, path: Path | None) -> None:
-        self._path = path
-        self._process = psutil.Process()
-
-    def clocks(self) -> tuple[int, float]:
-        return time.perf_counter_ns(), time.time()
-
-    def note(self, call: str, started: tuple[int, float], batch: Batch | None = None) -> None:
-        if self._path is None:
-            return
-        rss_bytes = self._process.memory_info().rss
-        ended_ns, ended = self.clocks()
-        line = json.dumps({
-            "call": call, "started_ns": started[0], "ended_ns": ended_ns,
-            "started": started[1], "ended": ended, "rss_bytes": rss_bytes,
-            "batch": batch_checksum(batch) if batch else 0,
-        })  # fmt: skip
-        with self._path.open("a", encoding="utf-8") as file:
-            file.write(line + "\n")
 
 
 def batch_checksum(batch: Batch) -> int:

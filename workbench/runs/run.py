@@ -56,6 +56,7 @@ class Run:
         self._state: Status = "starting"
         self._phase = "starting the worker"
         self._done_steps = 0
+        self._waits_after_step = -1
         self._first_step_time: float | None = None
 
     def __repr__(self) -> str:
@@ -143,6 +144,21 @@ class Run:
         checkpoints = self.folder.checkpoints()
         return checkpoints[-1] if checkpoints else None
 
+    @property
+    def has_worker(self) -> bool:
+        """Whether the worker that this object started still exists, if only to end."""
+        return self._worker is not None and self._worker.poll() is None
+
+    @property
+    def worker_pid(self) -> int | None:
+        """Process id of the worker while it exists."""
+        return self._worker.pid if self._worker is not None and self.has_worker else None
+
+    def waits_after(self, step: int) -> bool:
+        """Whether the worker has taken `step` steps and does nothing until it is granted more."""
+        self._catch_up()
+        return self._waits_after_step >= step
+
     def follow(self) -> RunReader:
         """A reader of its own that gives only what is new at each poll, for live views."""
         return RunReader(self.folder)
@@ -229,6 +245,8 @@ class Run:
                 self._state = "running"
             case "paused":
                 self._state = "paused"
+            case "waiting":
+                self._waits_after_step = event["step"]
             case "steps":
                 self._done_steps = event["first_step"] + len(event["losses"]) - 1
                 # The first step is written as soon as it is done.

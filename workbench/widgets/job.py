@@ -138,10 +138,7 @@ class ComparisonJob:
 
     @property
     def status(self) -> str:
-        status = self.comparison.status
-        # A comparison without runs counts as failed; without an error it was only stopped early.
-        early = status == "failed" and not self.runs and not self.comparison.error
-        return "stopped" if early else status
+        return self.comparison.status
 
     @property
     def doing(self) -> str:
@@ -149,8 +146,8 @@ class ComparisonJob:
         status = self.status
         if status == "paused":
             return f"Paused the comparison of {engines}."
-        phase = f": {self.comparison.phase}" if status == "starting" else ""
-        return f"Comparing {engines}{phase}."
+        phase = self.comparison.phase
+        return f"Comparing {engines}{'' if phase == 'running' else f': {phase}'}."
 
     @property
     def outcome(self) -> str:

@@ -198,10 +198,10 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
     def _make_comparison(self) -> Job:
         model, dataset = self._chosen()
-        steps = self.form.comparison_steps.value
+        steps, quiet_s = self.form.comparison_steps.value, self.form.quiet_s.value
         settings = {**self.form.settings(), **self.ortmodule.settings()}
         del settings["epochs"]
-        return ComparisonJob(compare(model, dataset, self._engines(), steps, **settings))
+        return ComparisonJob(compare(model, dataset, self._engines(), steps, quiet_s, **settings))
 
     def _chosen(self) -> tuple[Model, Any]:
         model = self.models.load()

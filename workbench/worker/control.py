@@ -10,10 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from workbench.control import ControlReader
+from workbench.control import ControlReader, Poll
 
-POLL_S = 0.002
-"""How often a waiting worker looks for a new wish."""
 EARLY_POLL_S = 0.1
 EARLY_GRACE_S = 0.5
 """How long the loop has to act on a stop itself before an unready worker just ends."""
@@ -27,6 +25,8 @@ class Control:
         self._stop_requested = False
         self._stop_seen = False
         self._done_steps = 0
+        self._poll = Poll()
+        self._polled_after = -1
         signal.signal(signal.SIGTERM, self._on_signal)
 
     def _on_signal(self, *_: Any) -> None:
@@ -49,9 +49,15 @@ class Control:
         self._done_steps = done_steps
         return not self._stop_requested and self._reader.may_step(done_steps)
 
+    def granted(self) -> bool:
+        """Whether the next step is granted, be it that something else stands against it."""
+        return self._reader.granted(self._done_steps)
+
     def wait(self) -> None:
         """Give the watchers a moment to change their wish."""
-        time.sleep(POLL_S)
+        if self._polled_after != self._done_steps:
+            self._poll, self._polled_after = Poll(), self._done_steps
+        self._poll.sleep()
 
     def end_if_stopped_early(self, before_the_end: Callable[[], None]) -> None:
         """Until the first step is done, act on a stop by ending the process.
