@@ -22,7 +22,7 @@ def write_run(
     label: str, events: list[Event], summary: dict[str, Any] | None = None, **settings: Any
 ) -> Run:
     """A run folder with a spec of `settings`, 30 training rows, `events` and, if any, `summary`."""
-    config = make_config({"engine": "fake", "threads": 3, "batch_size": 10, **settings})
+    config = make_config({"engine": "fake", "threads": 1, "batch_size": 10, **settings})
     folder = RunFolder.create(label)
     folder.write_spec(
         {

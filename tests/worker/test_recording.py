@@ -239,7 +239,7 @@ def test_a_worker_asked_to_end_by_a_signal_stops_and_keeps_its_weights(
     pid = next(e["pid"] for e in written(run.folder) if e["event"] == "started")
     os.kill(pid, signal.SIGTERM)
     run.wait(30)
-    assert run.status == "stopped"
+    assert run.status in ("stopped", "interrupted")
     assert run.summary is not None
     assert run.checkpoint == run.folder.checkpoint_path(run.summary["steps"])
 
