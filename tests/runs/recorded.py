@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -36,9 +38,17 @@ def write_run(
         }
     )
     append(folder.events_path, events)
-    if summary is not None:
+    if summary is None:
+        _hold(folder)
+    else:
         folder.write_summary({"engine": config.engine, "error": None, **summary})
     return Run(folder)
+
+
+def _hold(folder: RunFolder) -> None:
+    """Lock the folder until this process ends, as what looks after a run under way does."""
+    descriptor = os.open(folder.path / "watchdog.lock", os.O_RDWR | os.O_CREAT)
+    fcntl.flock(descriptor, fcntl.LOCK_EX)
 
 
 def append(path: Path, events: list[Event]) -> None:
