@@ -14,12 +14,14 @@ import json
 import os
 import signal
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import psutil
 from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import override
 
@@ -48,7 +50,8 @@ class Behaviour(BaseModel):
     """How long its statistics take at the end of a run, and as long again its process to exit."""
     diary: str | None = None
     """A file to append a JSON line to for all it does: `what`, `began` and `ended` in seconds since
-    the epoch."""
+    the epoch, `began_ns` and `ended_ns` of `time.perf_counter_ns`, the resident set at its begin as
+    `rss_bytes`, and of a batch the CRC-32 as `batch`. Records are held against it."""
     raise_at: int | None = None
     signal_at: tuple[int, str] | None = None
     """Step and name of the signal that the process sends itself, such as "SIGSEGV"."""
@@ -65,6 +68,13 @@ class Behaviour(BaseModel):
     """Memory that this native code takes first."""
     ignore_signals: bool = False
     """Whether SIGTERM and SIGHUP do nothing."""
+    build_bytes: int = 0
+    """Memory taken while building, and kept."""
+    transient_at: int | None = None
+    """The step that takes `transient_bytes` and gives them back before it ends."""
+    transient_bytes: int = 0
+    first_step_ms: float = 0.0
+    """How much longer the first step takes than the others."""
 
 
 def behaviour() -> Behaviour:
@@ -112,6 +122,8 @@ class FakeEngine(Engine):
             signal.signal(signal.SIGHUP, signal.SIG_IGN)
         if self.behaviour.hold_gil_at == 0:
             self._hold_gil()
+        with self._noted("build"):
+            time.sleep(self.behaviour.build_ms / 1e3)
         if self.behaviour.raise_while_building:
             raise EngineError("The fake engine was asked to raise while building.")
         self.config = setup.config
@@ -131,13 +143,13 @@ class FakeEngine(Engine):
         self.trained = trainable_names(self.parameters, own or None)
         self.moments = {name: (np.zeros_like(p), np.zeros_like(p)) for name, p in self._trained()}
         self.step = 0
-        self.kept: list[np.ndarray] = []
+        self.kept = [np.ones(self.behaviour.build_bytes, np.uint8)]
         if self.behaviour.finish_ms or self.behaviour.diary:
             atexit.register(self._exit)
 
     @override
     def train_step(self, batch: Batch) -> float:
-        with self._noted("step"):
+        with self._noted("step", batch):
             return self._train_step(batch)
 
     def _train_step(self, batch: Batch) -> float:
@@ -165,7 +177,7 @@ class FakeEngine(Engine):
 
     @override
     def evaluate(self, batch: Batch) -> Evaluation:
-        with self._noted("evaluate"):
+        with self._noted("evaluate", batch):
             time.sleep(self.behaviour.evaluate_ms / 1e3)
             _, output = self._forward(batch)
             loss, _ = loss_and_gradient(self.loss, output, batch.target)
@@ -197,14 +209,19 @@ class FakeEngine(Engine):
             time.sleep(self.behaviour.finish_ms / 1e3)
 
     @contextmanager
-    def _noted(self, what: str) -> Iterator[None]:
+    def _noted(self, what: str, batch: Batch | None = None) -> Iterator[None]:
         """Write down when what is done within began and ended."""
-        began = time.time()
+        began, began_ns = time.time(), time.perf_counter_ns()
+        if self.behaviour.diary is None:
+            yield
+            return
+        line: dict[str, Any] = {"what": what, "began": began, "began_ns": began_ns}
+        line["rss_bytes"] = psutil.Process().memory_info().rss
+        line["batch"] = batch_checksum(batch) if batch else 0
         yield
-        if self.behaviour.diary is not None:
-            line = json.dumps({"what": what, "began": began, "ended": time.time()})
-            with Path(self.behaviour.diary).open("a", encoding="utf-8") as diary:
-                diary.write(line + "\n")
+        line["ended_ns"], line["ended"] = time.perf_counter_ns(), time.time()
+        with Path(self.behaviour.diary).open("a", encoding="utf-8") as diary:
+            diary.write(json.dumps(line) + "\n")
 
     def _trained(self) -> list[tuple[str, np.ndarray]]:
         return [(name, self.parameters[name]) for name in self.trained]
@@ -242,6 +259,12 @@ class FakeEngine(Engine):
     def _misbehave(self) -> None:
         wanted = self.behaviour
         time.sleep(wanted.step_ms / 1e3)
+        if self.step == 1:
+            time.sleep(wanted.first_step_ms / 1e3)
+        if self.step == wanted.transient_at:
+            held = np.ones(wanted.transient_bytes, np.uint8)
+            with self._noted("transient"):
+                del held
         if wanted.allocate_bytes and self.step >= wanted.allocate_from:
             self.kept.append(np.ones(wanted.allocate_bytes, np.uint8))
         if self.step == wanted.hold_gil_at:
@@ -250,6 +273,11 @@ class FakeEngine(Engine):
             raise EngineError(f"The fake engine was asked to raise at step {self.step}.")
         if wanted.signal_at is not None and self.step == wanted.signal_at[0]:
             os.kill(os.getpid(), signal.Signals[wanted.signal_at[1]])
+
+
+def batch_checksum(batch: Batch) -> int:
+    """CRC-32 of all arrays of `batch`."""
+    return zlib.crc32(b"".join(array.tobytes() for array in (*batch.inputs, *batch.targets)))
 
 
 def _sizes(shape: tuple[Any, ...]) -> tuple[int, ...]:
