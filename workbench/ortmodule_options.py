@@ -143,6 +143,12 @@ class ORTModuleOptions(BaseModel):
         title="Folder for graphs",
         description="Every graph is saved there: forward, gradient, and optimized. Empty: none is.",
     )
+    saved_graphs_prefix: str | None = Field(
+        default=None,
+        title="Prefix of graphs",
+        description="The graphs are saved under the names that onnxruntime-training gives them, "
+        "which begin so, the last one built over those before. Empty: under a number each.",
+    )
     log_level: LogLevel = Field(
         default="error",
         title="Log level",
@@ -193,6 +199,13 @@ class ORTModuleOptions(BaseModel):
         if value == "":
             return None
         return str(Path(value).expanduser().absolute()) if isinstance(value, str | Path) else value
+
+    @field_validator("saved_graphs_prefix")
+    @classmethod
+    def _file_name(cls, value: str | None) -> str | None:
+        if value and Path(value).name != value:
+            raise ValueError(f"saved_graphs_prefix={value!r}: give a name, and no folder.")
+        return value or None
 
     @model_validator(mode="after")
     def _one_way_to_recompute(self) -> ORTModuleOptions:

@@ -1,6 +1,11 @@
 """A script for onnxruntime-training as it was before: nothing in it is the workbench's."""
 
+import inspect
 import json
+import os
+import tempfile
+import warnings
+from pathlib import Path
 
 import onnxruntime
 import onnxruntime.training
@@ -47,9 +52,47 @@ for name, act in {
     "FP16_Optimizer": lambda: FP16_Optimizer(torch.optim.AdamW(model.parameters())),
     "other": lambda: ortmodule.ONNX_OPSET_VERSION,
     "prefix": lambda: DebugOptions(save_onnx=True),
+    "folder": lambda: DebugOptions(save_onnx=True, onnx_prefix="a", save_path="/not/there"),
+    "level": lambda: DebugOptions(log_level="INFO"),
 }.items():
     try:
         act()
     except Exception as error:
         answer["refusals"].append(f"{name}: {type(error).__name__}: {error}")
+
+with tempfile.TemporaryDirectory() as folder:
+    os.environ["ORTMODULE_SAVE_ONNX_PATH"] = folder
+    options = DebugOptions(LogLevel.ERROR, save_onnx=True, onnx_prefix="my_model")
+    answer["path"] = options.save_onnx_models.path == folder
+    losses(ORTModule(build(), options))
+    answer["files"] = sorted(path.name for path in Path(folder).iterdir())
+    answer["signature"] = str(inspect.signature(model.forward))
+    answer["plain"] = [answer["plain"], str(inspect.signature(build().forward))]
+    config = Path(folder, "config.json")
+    config.write_text(json.dumps(["ReLU+:1:-1"]))
+    os.environ["ORTMODULE_MEMORY_OPT_CONFIG"] = str(config)
+    os.environ["ORTMODULE_LOG_LEVEL"] = "FATAL"
+    answer["config"] = (
+        ORTModule(build(), DebugOptions(LogLevel.VERBOSE))._settings["options"].changed
+    )
+for name, value in {
+    "MEMORY_OPT_LEVEL": "1",
+    "ENABLE_COMPUTE_OPTIMIZER": "1",
+    "ENABLE_EMBEDDING_SPARSE_OPTIMIZER": "1",
+    "CACHE_DIR": "cache",
+    "ENABLE_CUSTOM_AUTOGRAD": "1",
+    "MEMORY_OPT_LEVLE": "1",
+}.items():
+    os.environ[f"ORTMODULE_{name}"] = value
+with warnings.catch_warnings(record=True) as warned:
+    warnings.simplefilter("always")
+    chosen = [ORTModule(build())._settings["options"].changed for _ in range(2)]
+answer["chosen"] = chosen[0]
+answer["warned"] = [str(each.message) for each in warned]
+os.environ["ORTMODULE_ENABLE_LABEL_SPARSE_OPTIMIZER"] = "yes"
+os.environ["ORTMODULE_LOG_LEVEL"] = "LOUD"
+try:
+    ORTModule(build())
+except Exception as error:
+    answer["wrong"] = str(error)
 print(json.dumps(answer))

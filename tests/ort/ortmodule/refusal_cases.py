@@ -21,6 +21,11 @@ class Refusal(NamedTuple):
     words: tuple[str, ...]
 
 
+class Point:
+    def __init__(self, x: object) -> None:
+        self.x = x
+
+
 class Decides(nn.Module):
     """Has Dropout, batch normalization and a hook, so that there is something to disturb."""
 
@@ -48,6 +53,10 @@ class Decides(nn.Module):
                 return y * len(torch.unique(y))
             case "raises":
                 raise ValueError("the module's own words")
+            case "object":
+                return Point(y)  # type: ignore[return-value]
+            case "objects":
+                return y, {"points": [Point({"x": y})]}  # type: ignore[return-value]
             case _:
                 return {y}  # type: ignore[return-value]
 
@@ -134,6 +143,16 @@ CASES: dict[str, Refusal] = {
         ("UntrainableError", "refusal_cases.py:", "the module's own words"),
     ),
     "result": Refusal(deciding("set"), called, ("UntrainableError", "builtins.set", "Wrap")),
+    "object": Refusal(
+        deciding("object"),
+        called,
+        ("UntrainableError", "refusal_cases.Point", "which the module returns:", "dataclass"),
+    ),
+    "objects": Refusal(
+        deciding("objects"),
+        called,
+        ("UntrainableError", "refusal_cases.Point", "at result[1]['points'][0]", "pytree"),
+    ),
     "argument": Refusal(
         two_layers,
         lambda module: module(np.zeros((3, 4))),

@@ -28,6 +28,23 @@ from tests.ort.ortmodule.usage_results import (
     which_require_gradients,
     without_gradient,
 )
+from tests.ort.ortmodule.usage_scripts import (
+    Narrow,
+    Training,
+    distributed,
+    distributions,
+    kept,
+    kept_objects,
+    narrow_types,
+    own_calls,
+    rebuilt,
+    rebuilt_objects,
+    replaced_forward,
+    returning,
+    seen_hooks,
+    signature,
+    without_tensors,
+)
 from tests.ort.ortmodule.usage_sizes import (
     Embedded,
     FixedBatch,
@@ -90,4 +107,16 @@ CASES: dict[str, UseCase] = {
     "autocast": UseCase(network, autocast, graphs=2, tolerance=2e-2),
     "autocast-results": UseCase(OfOwnKind, autocast_results, sweep=True),
     "within-another": UseCase(network, wrapped_twice),
+    "kept-objects": UseCase(returning(kept), kept_objects),
+    "rebuilt-objects": UseCase(returning(rebuilt), rebuilt_objects),
+    "distributions": UseCase(returning(distributed), distributions),
+    "own-object-alone": UseCase(
+        returning(lambda module, _: module.settings), without_tensors, graphs=0
+    ),
+    "nothing-returned": UseCase(returning(lambda *_: None), without_tensors, graphs=0),
+    "own-calls": UseCase(Training, own_calls),
+    "own-calls-with-hooks": UseCase(Training, seen_hooks),
+    "signature": UseCase(Training, signature, graphs=0),
+    "replaced-forward": UseCase(Training, replaced_forward),
+    "narrow-types": UseCase(Narrow, narrow_types, graphs=3, tolerance=2e-2),
 }

@@ -9,7 +9,7 @@ import torch
 from torch import nn
 
 from workbench.ort.ortmodule.kept_values import kept_values
-from workbench.ort.ortmodule.structure import flatten
+from workbench.ort.ortmodule.structure import Structure, dtypes_of
 
 
 def autocast_dtype() -> torch.dtype | None:
@@ -18,7 +18,11 @@ def autocast_dtype() -> torch.dtype | None:
 
 
 def result_dtypes(
-    module: nn.Module, args: tuple[Any, ...], kwargs: Mapping[str, Any], dtype: torch.dtype
+    module: nn.Module,
+    args: tuple[Any, ...],
+    kwargs: Mapping[str, Any],
+    structure: Structure,
+    dtype: torch.dtype,
 ) -> tuple[torch.dtype, ...]:
     """The dtypes of the tensors that `module` returns under autocast, found by running it once.
 
@@ -26,9 +30,9 @@ def result_dtypes(
         module: unchanged afterwards, as is the generator of random numbers.
         args: of a call.
         kwargs: of the call.
+        structure: that of what it returns.
         dtype: what autocast casts to.
     """
-    found: list[torch.Tensor] = []
     with (
         torch.no_grad(),
         torch.random.fork_rng(devices=[]),
@@ -36,8 +40,7 @@ def result_dtypes(
         # Weights that were cast here, without a gradient, must not be found in the cache later.
         torch.autocast("cpu", dtype=dtype, cache_enabled=False),
     ):
-        flatten(module.forward(*args, **kwargs), found, others_as_none=True)
-    return tuple(tensor.dtype for tensor in found)
+        return tuple(dtypes_of(structure, module.forward(*args, **kwargs)))
 
 
 def in_float32(tensor: torch.Tensor) -> torch.Tensor:

@@ -17,6 +17,7 @@ from workbench.ort.ortmodule.function import Program
 from workbench.ort.ortmodule.kept_values import kept_values
 from workbench.ort.ortmodule.layout import Layout
 from workbench.ort.ortmodule.load import Loaded, load
+from workbench.ort.ortmodule.narrow_types import widen
 from workbench.ort.ortmodule.pieces import Pieces, PiecesState
 from workbench.ort.ortmodule.session import TrainingSession
 from workbench.ort.ortmodule.sizes import Axes
@@ -101,6 +102,8 @@ def build(
     started = time.perf_counter()
     exported = export_forward(module, arguments, tensors, axes, layout.attributes.leave_out_changed)
     export_s = time.perf_counter() - started
+    if widen(exported.model) and options.cast_propagation_level == DEFAULTS.cast_propagation_level:
+        options = options.model_copy(update={"cast_propagation_level": -1})
     if fixed_draws:
         exported = exported._replace(model=fix_draws(exported.model))
     # What a Dropout draws follows the seed that PyTorch was given. Each of each step takes the next

@@ -38,6 +38,10 @@ class ForwardGraph(NamedTuple):
     """Of custom autograd functions, by the numbers in their nodes; empty if there is no node."""
 
 
+class NoTensorsError(Exception):
+    """The module returned nothing that a graph could compute."""
+
+
 class Flattened(nn.Module):
     """A module that takes and returns flat tensors, around one that nests them."""
 
@@ -45,7 +49,7 @@ class Flattened(nn.Module):
         self,
         module: nn.Module,
         arguments: Structure,
-        report: Callable[[tuple[Structure, tuple[torch.dtype, ...]]], None],
+        report: Callable[[_Found], None],
     ) -> None:
         super().__init__()
         self.module = module
@@ -56,15 +60,22 @@ class Flattened(nn.Module):
     def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Run the module on its own kind of arguments; report the structure of its result.
 
-        What is no tensor and cannot be part of a graph is None there: a cache of keys and values.
         The module's own hooks are left out: they run in Python, around the graph.
         """
         args, kwargs = rebuild(self.arguments, iter(tensors))
         found: list[torch.Tensor] = []
         result = self.module.forward(*args, **kwargs)
-        structure = flatten(result, found, others_as_none=True)
+        try:
+            structure = flatten(result, found, results=True)
+        except UntrainableError as error:
+            self.report(error)
+            raise
         self.report((structure, tuple(tensor.dtype for tensor in found)))
         return tuple(found)
+
+
+_Found = tuple[Structure, tuple[torch.dtype, ...]] | UntrainableError
+"""What came of a forward pass: structure and dtypes of its result, or why it has none."""
 
 
 def export_forward(
@@ -85,11 +96,13 @@ def export_forward(
             module are undone.
 
     Raises:
-        UntrainableError: torch cannot export it; the message says why and what to do.
+        NoTensorsError: it returns no tensor.
+        UntrainableError: torch cannot export it, or its result cannot be taken apart; the message
+            says why and what to do.
     """
-    reports: list[tuple[Structure, tuple[torch.dtype, ...]]] = []
+    reports: list[_Found] = []
 
-    def report(found: tuple[Structure, tuple[torch.dtype, ...]]) -> None:
+    def report(found: _Found) -> None:
         reports.append(found)
         if after_forward is not None:
             after_forward()
@@ -114,11 +127,13 @@ def export_forward(
             exporters=tuple(EXPORTERS) if any(dynamic) else (torch_exporter.NAME,),
             source_lines=True,
         )
-    except UntrainableError:
-        raise
     except ModelError as error:
+        _look_at(reports)
+        if isinstance(error, UntrainableError):
+            raise
         raise UntrainableError(f"ORTModule: {error}") from error
-    if not reports:
+    found = _look_at(reports)
+    if found is None:
         raise UntrainableError(
             f"ORTModule: torch exports {type(module).__name__} by its bytecode alone, which does "
             "not tell what it returns. A number that it computes from values of a tensor, such as "
@@ -126,7 +141,24 @@ def export_forward(
         )
     _name_layers_as_the_module_does(model)
     calls = tuple(functions.calls) if has_calls(model) else ()
-    return ForwardGraph(model, inputs, *reports[-1], calls)
+    return ForwardGraph(model, inputs, *found, calls)
+
+
+def _look_at(reports: Sequence[_Found]) -> tuple[Structure, tuple[torch.dtype, ...]] | None:
+    """What came of the last forward pass; None if there was none.
+
+    Raises:
+        NoTensorsError: it returned no tensor.
+        UntrainableError: its result could not be taken apart.
+    """
+    for found in reversed(reports):
+        if isinstance(found, UntrainableError):
+            raise found
+        structure, dtypes = found
+        if not dtypes:
+            raise NoTensorsError
+        return structure, dtypes
+    return None
 
 
 def _example(tensor: torch.Tensor, axes: Mapping[int, str]) -> torch.Tensor:

@@ -123,6 +123,7 @@ def build_gradient(
     hidden = HiddenNodes([*report.gradients, *fused.gradients])
     names = Differentiated(state, trained, [name for name in inputs if name in requires_grad])
     forward = hidden.hide(model)
+    saved_graphs.save("trainable", model)
     try:
         builder = native_gradient(forward.SerializeToString(), names, options)
         info = builder.get_graph_info()
@@ -165,7 +166,7 @@ def build_gradient(
             label_report(options, losses),
             gelu_report(options, gelus),
             kernels_report(options, kernels.replaced, kernels.why_not),
-            saved_graphs.report,
+            *saved_graphs.report,
         ),
         saved_graphs=saved_graphs,
         read_again=backward_reads(completed, (*inputs, *trained)),

@@ -23,6 +23,8 @@ class Graphs:
         self._graphs: list[tuple[Fit, Built]] = []
         self._seen: SeenSizes | None = None
         self._refused: set[Axes] = set()
+        self.without_tensors = False
+        """Whether the module was found to return no tensor in such calls."""
 
     @property
     def built(self) -> tuple[Built, ...]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
+from types import MethodType
 from typing import Any
 
 import torch
@@ -16,33 +17,30 @@ from workbench.errors import UntrainableError
 from workbench.ort.ortmodule.autocast import autocast_dtype, in_float32, result_dtypes
 from workbench.ort.ortmodule.bound_state import OtherStateError
 from workbench.ort.ortmodule.build import Built, build
+from workbench.ort.ortmodule.export import NoTensorsError
 from workbench.ort.ortmodule.function import run_graph
 from workbench.ort.ortmodule.graphs import Graphs
 from workbench.ort.ortmodule.layout import Layout
+from workbench.ort.ortmodule.own_calls import with_own_calls
+from workbench.ort.ortmodule.reasons import (
+    EMPTY,
+    EXPECTED,
+    NO_TENSORS,
+    NOTHING_TRAINS,
+    TOO_MANY,
+    lost,
+    why_pytorch,
+)
 from workbench.ort.ortmodule.repetition import Repetition
 from workbench.ort.ortmodule.session_options import require_provider
-from workbench.ort.ortmodule.sizes import Axes
+from workbench.ort.ortmodule.signature import SignedForward, signed
+from workbench.ort.ortmodule.sizes import Axes, Shapes
 from workbench.ort.ortmodule.structure import LEAF, flatten, rebuild
 from workbench.ort.ortmodule.wrapper import Wrapper
 from workbench.ortmodule_options import OptionReport, ORTModuleOptions, make_options
 
-EVALUATION = "evaluation mode"
-NO_GRADIENTS = "gradients are turned off"
-TRANSFORM = "a transform of torch.func is active"
-NOTHING_TRAINS = "nothing in the call requires a gradient"
-EMPTY = "an argument has no elements"
-TOO_MANY = (
-    "graphs were built for 32 other kinds of calls. Give numbers that change from call to call as "
-    "tensors"
-)
-NORMAL_CALLS = frozenset({EVALUATION, NO_GRADIENTS})
-"""Reasons to run in PyTorch that are no part of a training step."""
-
 MOST_GRAPHS = 32
 """Graphs that an ORTModule builds; PyTorch runs calls of further kinds."""
-
-_EXPECTED = NORMAL_CALLS | {TRANSFORM, NOTHING_TRAINS, EMPTY}
-"""Reasons that need no warning."""
 
 _transforms_active = torch._C._are_functorch_transforms_active
 _under_autocast = torch.is_autocast_enabled
@@ -71,13 +69,18 @@ class ORTModule(Wrapper):
     Under `torch.autocast` the passes are computed in float32, and results have the dtypes that
     PyTorch gives them.
 
+    A method of the module that calls `self(x)` or `self.forward(x)`, such as a `training_step`,
+    runs that call so, too. `inspect.signature(forward)` is that of the module's.
+
     The wrapper holds the very parameters, buffers, submodules and hooks of the module under the
     same names: optimizers, `state_dict` and `load_state_dict` take either for the other. It can be
     copied and pickled; a copy builds its graphs anew.
 
     Args:
-        module: on the CPU; it is not copied. Its forward takes and returns tensors, None, numbers,
-            strings, and lists, tuples and dicts of them.
+        module: on the CPU; it is not copied. Its forward takes tensors, None, numbers, strings,
+            and lists, tuples, dicts and dataclasses of them. It returns those, containers that are
+            registered with PyTorch's pytree, and objects of any class that hold no tensor of the
+            graph.
         options: how to build and run the graphs: an `ORTModuleOptions`, or a dict of its fields.
         fixed_draws: in training too, Dropout passes its input on and other random draws are
             constants, so that the results can be compared with those of another engine.
@@ -112,9 +115,11 @@ class ORTModule(Wrapper):
         self._graphs: defaultdict[Any, Graphs] = defaultdict(Graphs)
         self._before: Repetition | None = None
         self.pytorch_calls = Counter()
+        self._signed_forward = signed(ORTModule.forward, module.forward)
         super().__init__(module)
 
     @override
+    @SignedForward
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the wrapped module returns for these arguments.
 
@@ -122,7 +127,7 @@ class ORTModule(Wrapper):
             UntrainableError: see the class.
         """
         if not (self.wrapped.training and torch.is_grad_enabled()) or _transforms_active():
-            return self._in_pytorch(_why_pytorch(self.wrapped.training), args, kwargs)
+            return self._in_pytorch(why_pytorch(self.wrapped.training), args, kwargs)
         before = self._before
         if before is not None and not kwargs and not _under_autocast("cpu") and before.fits(args):
             return run_graph(before.program, *args, *before.parameters)[0]
@@ -144,7 +149,7 @@ class ORTModule(Wrapper):
 
     def _in_pytorch(self, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the wrapped module returns, run by PyTorch; counted, so that it can be told."""
-        if self.pytorch_calls[why] == 0 and why not in _EXPECTED:
+        if self.pytorch_calls[why] == 0 and why not in EXPECTED:
             warnings.warn(
                 f"PyTorch runs {type(self.wrapped).__name__} in ORTModule's stead: {why}.",
                 stacklevel=5,
@@ -212,7 +217,7 @@ class ORTModule(Wrapper):
             self._graphs.clear()
         hook = layout.lost_hook()
         if hook is not None:
-            return _lost(hook)
+            return lost(hook)
         arguments = flatten((args, kwargs), tensors)
         autocast = autocast_dtype()
         if autocast is not None:
@@ -232,17 +237,18 @@ class ORTModule(Wrapper):
         graphs = self._graphs[arguments, kinds, trained, layout.modes(), autocast]
         built = graphs.find(shapes)
         if built is None:
-            if sum(len(each.built) for each in self._graphs.values()) >= MOST_GRAPHS:
-                return TOO_MANY
 
             def make(axes: Axes) -> Built:
                 made = build(self.wrapped, layout, arguments, tensors, axes, **self._settings)
                 if autocast is None:
                     return made
-                return made._replace(dtypes=result_dtypes(self.wrapped, args, kwargs, autocast))
+                found = result_dtypes(self.wrapped, args, kwargs, made.structure, autocast)
+                return made._replace(dtypes=found)
 
-            with torch.autocast("cpu", enabled=False):
-                built = graphs.make(shapes, make)
+            made = self._make(graphs, shapes, make)
+            if isinstance(made, str):
+                return made
+            built = made
         try:
             built.state.refresh()
         except OtherStateError:
@@ -251,22 +257,27 @@ class ORTModule(Wrapper):
             return self._find(args, kwargs, tensors)
         return built
 
+    def _make(self, graphs: Graphs, shapes: Shapes, make: Callable[[Axes], Built]) -> Built | str:
+        """What `make` builds for a call of these shapes, or why nothing can be."""
+        if graphs.without_tensors:
+            return NO_TENSORS
+        if sum(len(each.built) for each in self._graphs.values()) >= MOST_GRAPHS:
+            return TOO_MANY
+        try:
+            with torch.autocast("cpu", enabled=False):
+                return graphs.make(shapes, make)
+        except NoTensorsError:
+            graphs.without_tensors = True
+            return NO_TENSORS
+
+    def __getattr__(self, name: str) -> Any:
+        value = super().__getattr__(name)
+        if type(value) is MethodType and value.__self__ is vars(self)["wrapped"]:
+            return with_own_calls(self, value)
+        return value
+
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), **self._settings), (self.wrapped,)
-
-
-def _why_pytorch(training: bool) -> str:
-    """Why a call that is not for training, or one under a transform, runs in PyTorch."""
-    if not training:
-        return EVALUATION
-    return NO_GRADIENTS if not torch.is_grad_enabled() else TRANSFORM
-
-
-def _lost(hook: str) -> str:
-    return (
-        f"a graph would lose the hook that is registered {hook}. Remove it, or register it on the "
-        "ORTModule itself"
-    )
 
 
 def _as_dtype(result: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

@@ -20,7 +20,8 @@ from workbench.ort.graph_memory import (
     results_of,
 )
 from workbench.ort.ortmodule.function import Program
-from workbench.ort.ortmodule.module import NORMAL_CALLS, ORTModule
+from workbench.ort.ortmodule.module import ORTModule
+from workbench.ort.ortmodule.reasons import NORMAL_CALLS
 from workbench.statistics import ByPyTorch, GraphStatistics, Memory
 
 if TYPE_CHECKING:

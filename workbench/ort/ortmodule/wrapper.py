@@ -103,7 +103,9 @@ class Wrapper(nn.Module):
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = vars(self)
-        if "wrapped" not in own or (name in own and name not in _REGISTRIES):
+        # A forward that is put around this one, as Accelerate does, is not the module's.
+        is_own = name == "forward" or (name in own and name not in _REGISTRIES)
+        if "wrapped" not in own or is_own:
             own[name] = value
             return
         setattr(own["wrapped"], name, value)
@@ -111,6 +113,9 @@ class Wrapper(nn.Module):
             own[name] = value
 
     def __delattr__(self, name: str) -> None:
+        if name == "forward" and name in vars(self):
+            del vars(self)[name]
+            return
         delattr(self.wrapped, name)
 
     def __dir__(self) -> list[str]:

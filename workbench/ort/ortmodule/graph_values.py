@@ -1,0 +1,54 @@
+"""Whether an object that a module returns holds anything that the graph computes."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable
+from types import CodeType, FunctionType, ModuleType
+from typing import Any
+
+import torch
+from torch import nn
+from torch._subclasses.fake_tensor import is_fake
+
+_SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
+
+_CLOSED = (type, ModuleType, CodeType, nn.Module, str, bytes, int, float)
+"""What holds no value of a call, or only what the module itself keeps."""
+
+_MOST = 100_000
+"""Objects to look at."""
+
+
+def holds_graph_values(value: Any) -> bool:
+    """Whether `value` holds a tensor or size of the graph that is being exported, however deep.
+
+    Follows attributes, slots, items, closures and whatever else Python's garbage collector would.
+    An object that leads to more than that many others counts as one that does.
+    """
+    tracing = torch._C._get_tracing_state() is not None
+    seen: dict[int, Any] = {id(value): value}
+    left = [value]
+    while left:
+        each = left.pop()
+        if isinstance(each, _SYMBOLS):
+            return True
+        if isinstance(each, torch.Tensor):
+            if tracing or is_fake(each):
+                return True
+            continue
+        for held in _held_by(each):
+            if id(held) not in seen and not isinstance(held, _CLOSED):
+                # Held, so that no other object gets its number.
+                seen[id(held)] = held
+                left.append(held)
+        if len(seen) > _MOST:
+            return True
+    return False
+
+
+def _held_by(each: Any) -> Iterable[Any]:
+    if isinstance(each, FunctionType):
+        # Not its globals, which are those of its file.
+        return [*(each.__closure__ or ()), each.__defaults__, each.__kwdefaults__, each.__dict__]
+    return gc.get_referents(each)

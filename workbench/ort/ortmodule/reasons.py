@@ -1,0 +1,35 @@
+"""Why PyTorch runs a call in ORTModule's stead."""
+
+from __future__ import annotations
+
+import torch
+
+EVALUATION = "evaluation mode"
+NO_GRADIENTS = "gradients are turned off"
+TRANSFORM = "a transform of torch.func is active"
+NOTHING_TRAINS = "nothing in the call requires a gradient"
+EMPTY = "an argument has no elements"
+NO_TENSORS = "the module returns no tensor"
+TOO_MANY = (
+    "graphs were built for 32 other kinds of calls. Give numbers that change from call to call as "
+    "tensors"
+)
+NORMAL_CALLS = frozenset({EVALUATION, NO_GRADIENTS})
+"""Reasons to run in PyTorch that are no part of a training step."""
+
+EXPECTED = NORMAL_CALLS | {TRANSFORM, NOTHING_TRAINS, EMPTY, NO_TENSORS}
+"""Reasons that need no warning."""
+
+
+def why_pytorch(training: bool) -> str:
+    """Why a call that is not for training, or one under a transform, runs in PyTorch."""
+    if not training:
+        return EVALUATION
+    return NO_GRADIENTS if not torch.is_grad_enabled() else TRANSFORM
+
+
+def lost(hook: str) -> str:
+    return (
+        f"a graph would lose the hook that is registered {hook}. Remove it, or register it on the "
+        "ORTModule itself"
+    )

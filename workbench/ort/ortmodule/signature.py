@@ -1,0 +1,45 @@
+"""A forward that takes anything, with the signature of the one that it stands for."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from types import FunctionType, MethodType
+from typing import Any
+
+
+class SignedForward:
+    """A method whose signature is another's in each instance: that in its `_signed_forward`.
+
+    As an attribute of the instance it would keep the instance alive until the next collection of
+    garbage, and with it the memory of its graphs.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function = function
+        functools.update_wrapper(self, function)
+
+    def __get__(self, instance: Any, owner: type) -> Any:
+        if instance is None:
+            return self._function
+        return MethodType(instance._signed_forward, instance)
+
+
+def signed(function: Any, other: Callable[..., Any]) -> Any:
+    """A copy of `function`, a method without its instance, with name and signature of `other`."""
+    try:
+        signature = inspect.signature(other)
+    except (TypeError, ValueError):  # of a function written in C
+        return function
+    made: Any = FunctionType(
+        function.__code__,
+        function.__globals__,
+        function.__name__,
+        function.__defaults__,
+        function.__closure__,
+    )
+    functools.update_wrapper(made, getattr(other, "__func__", other))
+    instance = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    made.__signature__ = signature.replace(parameters=[instance, *signature.parameters.values()])
+    return made
