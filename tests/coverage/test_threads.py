@@ -1,8 +1,8 @@
 """Sums that several threads add to: no update is lost.
 
 With ScatterND in the graphs, as the exporter writes them, 23 of 150 steps on device and 19 of 150
-under ORTModule were wrong, on two cores with a load of 15: none of 80 steps would be, once in
-50,000 runs. Each of three runs of 50 steps had some.
+under ORTModule were wrong, on two cores with a load of 15. So 80 steps are all right once in 50,000
+runs; each of three runs of 50 steps had wrong ones on both engines.
 """
 
 from __future__ import annotations
