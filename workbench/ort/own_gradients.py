@@ -95,7 +95,8 @@ def _define(name: str, gradient: NodeGradient) -> None:
     ort = native()
     key = f"{_DOMAIN}::ATen::{name}::"
     if not gradient.results:
-        ort.register_custom_stop_gradient_edges(key, {0})
+        read = set(range(max(1, len(gradient.inputs))))
+        ort.register_custom_stop_gradient_edges(key, read)
         # A node that reads a parameter itself is asked for its gradient all the same.
         ort.register_gradient_definition(key, [])
         return

@@ -8,10 +8,12 @@ import onnx
 import onnx_ir as ir
 from onnx_ir import serde
 
+from workbench.errors import UntrainableError
 from workbench.models.node_marks import (
     ARGUMENT,
     ARGUMENT_GRADIENT,
     BACKWARD,
+    FUNCTION,
     FUNCTION_CALL,
     RESULT,
     RESULT_GRADIENT,
@@ -39,6 +41,9 @@ def _gradient(
     graph: ir.Graph, path: GradientPath, call: str, results: list[ir.Node]
 ) -> NodeGradient:
     starts, ends = (_marked(graph, mark, call) for mark in (RESULT_GRADIENT, ARGUMENT_GRADIENT))
+    if not ends:
+        name = results[0].metadata_props[FUNCTION]
+        raise UntrainableError(f"The backward of {name} was taken out of the graph.")
     arguments = {
         node.metadata_props[ARGUMENT]: node
         for node in graph
