@@ -17,6 +17,7 @@ COMMANDS = (
     "compare",
     "profile",
     "runs",
+    "stop",
     "export",
     "lab",
 )
