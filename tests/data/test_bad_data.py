@@ -276,3 +276,11 @@ def test_a_name_that_names_nothing(source: str) -> None:
     with pytest.raises(ModelError) as caught:
         load_model(source)
     assert len(str(caught.value)) < 1000
+
+
+def test_a_folder_called_as_a_sample_is_not_in_its_way(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "digits-mlp").mkdir()
+    assert load_model("digits-mlp").name == "digits-mlp"

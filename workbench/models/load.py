@@ -87,7 +87,9 @@ def _load(
         )
     if path.suffix in TORCH_SUFFIXES or path.suffix == ".safetensors":
         refuse_as_model(path)
-    if path.suffix == ".onnx" or isinstance(source, Path) or is_there(path):
+    # A folder that is called as a sample is does not stand in its way.
+    file = is_there(path) and not path.is_dir()
+    if path.suffix == ".onnx" or isinstance(source, Path) or file:
         return Model(OnnxSource.of(path), name=name or as_name(path.stem))
     sample = find_sample(str(source))
     return Model(
