@@ -114,7 +114,10 @@ def test_other_errors_are_not_taken_for_the_disks(error: Exception, tmp_path: Pa
 
 def test_a_folder_that_is_none_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(ArtifactsError, match="Not a directory"), writing(tmp_path, ArtifactsError):
+    with (
+        pytest.raises(ArtifactsError, match="Part of the path is a file"),
+        writing(tmp_path, ArtifactsError),
+    ):
         (tmp_path / "file" / "folder").mkdir()
 
 

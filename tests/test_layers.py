@@ -254,7 +254,10 @@ def test_native_packages_load_only_where_they_must(native: str) -> None:
             "models/random_functions.py",
             "models/recurrent_layers.py",
             "models/stop_gradient.py",
+            "models/computed_call.py",
+            "models/traced_backward.py",
             "models/traced_functions.py",
+            "models/value_branches.py",
         }
         if found.layer in NO_NATIVE or (found.at_load and not allowed):
             offenders.append(found.where)

@@ -26,8 +26,8 @@ BAD_PLACES = {
     "/dev/full": "is a device or a pipe",
     "/dev/null": "is a device or a pipe",
     "circle": "lead in a circle",
-    "file/model.onnx": "part of the path is a file",
-    "file/a/b/model.onnx": "part of the path is a file",
+    "file/model.onnx": "Part of the path is a file",
+    "file/a/b/model.onnx": "Part of the path is a file",
     "x" * 300: "name is too long",
     "a/" * 3000 + "x": "name is too long",
     "nul\0.onnx": "NUL",
@@ -83,7 +83,7 @@ def test_a_file_size_limit_is_said_and_the_old_file_is_kept(tmp_path: Path) -> N
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
     try:
-        refused(ModelError, "grows larger than files may be", write, path)
+        refused(ModelError, "larger than this process may write", write, path)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
         signal.signal(signal.SIGXFSZ, handler)

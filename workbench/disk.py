@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from workbench.errors import RunFolderError, WorkbenchError
+from workbench.input_file import shown
 
 FULL = "The disk is full: free some space."
 SHORT = "The disk is full, or the file is larger than this process may write; see `ulimit -f`."
@@ -15,10 +16,14 @@ _SENTENCES = {
     errno.ENOSPC: FULL,
     errno.EDQUOT: "The quota of this user on the disk is used up: free some space.",
     errno.EFBIG: "The file is larger than this process may write; see `ulimit -f`.",
-    errno.EROFS: "The file system is read-only.",
-    errno.EACCES: "This user may not write there.",
-    errno.EPERM: "This user may not write there.",
+    errno.EROFS: "The file system is read-only: choose another folder.",
+    errno.EACCES: "This user may not write there: choose another folder, or allow it with chmod.",
+    errno.EPERM: "This user may not write there: choose another folder, or allow it with chmod.",
     errno.EIO: "The disk reports an error.",
+    errno.ENAMETOOLONG: "The name is too long: choose a shorter one.",
+    errno.ENOTDIR: "Part of the path is a file, not a folder.",
+    errno.EEXIST: "Part of the path is a file, not a folder.",
+    errno.ELOOP: "Symbolic links in the path lead in a circle.",
 }
 _MESSAGES = {
     "os error 28": errno.ENOSPC,
@@ -54,7 +59,7 @@ def writing(path: Path, failure: type[WorkbenchError] = RunFolderError) -> Itera
     except Exception as error:
         problem = disk_problem(error)
         if problem is None and isinstance(error, OSError):
-            problem = f"{error}."
+            problem = f"{error.strerror or error}."
         if problem is None:
             raise
-        raise failure(f"{path} cannot be written. {problem}") from error
+        raise failure(f"{shown(path)} cannot be written. {problem}") from error

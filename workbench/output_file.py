@@ -10,21 +10,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from workbench.disk import writing
 from workbench.errors import WorkbenchError
 from workbench.input_file import file_kind, shown
-
-_REASONS = {
-    errno.ENOSPC: "the disk is full; free some space or choose another folder",
-    errno.EDQUOT: "the quota of disk space is used up; free some space or choose another folder",
-    errno.EFBIG: "it grows larger than files may be here; raise the limit or choose another folder",
-    errno.EROFS: "the file system is read-only; choose another folder",
-    errno.EACCES: "permission denied; choose another folder, or allow it with chmod",
-    errno.EPERM: "permission denied; choose another folder, or allow it with chmod",
-    errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
-    errno.ENOTDIR: "part of the path is a file, not a folder",
-    errno.EEXIST: "part of the path is a file, not a folder",
-    errno.ELOOP: "symbolic links in the path lead in a circle",
-}
 
 
 @contextmanager
@@ -37,7 +25,7 @@ def written(path: Path, failure: type[WorkbenchError]) -> Iterator[Path]:
     Raises:
         failure: the place or the disk does not take it, in a sentence.
     """
-    with os_errors(path, failure):
+    with writing(path, failure):
         target = check_place(path, failure)
         target.parent.mkdir(parents=True, exist_ok=True)
         temporary = beside(target)
@@ -46,15 +34,6 @@ def written(path: Path, failure: type[WorkbenchError]) -> Iterator[Path]:
             temporary.replace(target)
         finally:
             temporary.unlink(missing_ok=True)
-
-
-@contextmanager
-def os_errors(path: Path, failure: type[WorkbenchError]) -> Iterator[None]:
-    """Says in a sentence why the system would not let `path` be written."""
-    try:
-        yield
-    except OSError as error:
-        raise failure(f"{shown(path)} cannot be written: {os_reason(error)}.") from error
 
 
 def check_place(path: Path, failure: type[WorkbenchError]) -> Path:
@@ -68,7 +47,7 @@ def check_place(path: Path, failure: type[WorkbenchError]) -> Path:
         raise failure("The name of the file to write is empty; give a path.")
     if "\0" in str(path):
         raise failure(f"{shown(path)} holds a NUL character, which no file name can.")
-    with os_errors(path, failure):
+    with writing(path, failure):
         kind = file_kind(path)
         if kind == stat.S_IFDIR:
             raise failure(f"{shown(path)} is a folder; give the path of a file.")
@@ -89,7 +68,7 @@ def check_folder_place(path: Path, failure: type[WorkbenchError]) -> None:
     """
     if "\0" in str(path):
         raise failure(f"{shown(path)} holds a NUL character, which no folder's name can.")
-    with os_errors(path, failure):
+    with writing(path, failure):
         kind = file_kind(path)
         if kind not in (None, stat.S_IFDIR):
             raise failure(f"{shown(path)} is a file, not a folder; give a folder.")
@@ -100,11 +79,6 @@ def beside(target: Path) -> Path:
     """A name in the folder of `target` that nothing has."""
     # Of the name only its beginning: with more around it, it might be too long for a file.
     return target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}{target.suffix[:20]}")
-
-
-def os_reason(error: OSError) -> str:
-    """Why the system refused, and what to do where that is known."""
-    return _REASONS.get(error.errno or 0) or error.strerror or str(error)
 
 
 def _check_folder(folder: Path) -> None:

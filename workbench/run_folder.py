@@ -25,6 +25,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from workbench.disk import writing
 from workbench.errors import RunFolderError
 from workbench.run_records import SpecRecord, SummaryRecord, check_record, read_json
 
@@ -57,11 +58,12 @@ class RunFolder:
         while True:
             path = runs / f"{time_stamp()}-{folder_name(label, 120)}"
             try:
-                path.mkdir()
-            except FileExistsError:  # another process picked the same name
-                continue
-            except OSError as error:
-                raise unwritable(runs, error) from None
+                with writing(runs):
+                    path.mkdir()
+            except RunFolderError as error:
+                if isinstance(error.__cause__, FileExistsError):  # another process was first
+                    continue
+                raise
             return cls(path)
 
     @property
@@ -172,17 +174,13 @@ def make_folder(path: Path) -> None:
         RunFolderError: it cannot be made.
     """
     try:
-        path.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise unwritable(path, error) from None
-
-
-def unwritable(path: Path, error: OSError) -> RunFolderError:
-    """What to say of a folder that cannot be written."""
-    return RunFolderError(
-        f"{path} cannot be written: {error.strerror}. Set WORKBENCH_HOME to a folder that can be, "
-        "or work in another directory."
-    )
+        with writing(path):
+            path.mkdir(parents=True, exist_ok=True)
+    except RunFolderError as error:
+        raise RunFolderError(
+            f"{error} Set WORKBENCH_HOME to a folder that can be written, or work in another "
+            "directory."
+        ) from error
 
 
 def is_id(text: str) -> bool:

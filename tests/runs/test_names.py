@@ -12,7 +12,7 @@ import torch
 import workbench as wb
 from tests.runs.recorded import recorded
 from workbench.data import Dataset
-from workbench.errors import ConfigError, RunFolderError, WorkbenchError
+from workbench.errors import ConfigError, ModelError, RunFolderError, WorkbenchError
 from workbench.run_folder import RunFolder, folder_name, home
 from workbench.runs.launch import write_run_folder
 
@@ -38,11 +38,18 @@ def test_a_run_is_found_by_its_id_and_by_its_folder(
         assert wb.load_run(way).id == folder.id
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", ["", "nul\0in", "two\nlines", "x" * 300, "é" * 300])
+def test_a_models_name_that_cannot_be_shown_is_refused(name: str) -> None:
+    with pytest.raises(ModelError, match="name="):
+        wb.load_model(torch.nn.Linear(64, 10), example_inputs=np.zeros((2, 64)), name=name)
+
+
+@pytest.mark.parametrize("name", ["a/b", "../../up", "..", "[red]b[/red]", "x" * 200, "é" * 200])
 def test_a_models_name_makes_a_plain_folder(digits: Dataset, name: str) -> None:
     model = wb.load_model(torch.nn.Linear(64, 10), example_inputs=np.zeros((2, 64)), name=name)
     config = wb.TrainingConfig(engine="fake", steps=1)
-    folder, _ = write_run_folder(model, digits, config)
+    folder = RunFolder.create(f"{folder_name(model.name)}-{config.engine}")
+    write_run_folder(folder, model, digits, config)
     assert folder.path.parent == home() / "runs"
     assert len(folder.id.encode()) < 160
     assert folder.id.endswith("-fake")

@@ -20,8 +20,7 @@ class ComparisonRecord:
 
     def __init__(self, plan: Plan, engines: list[str]) -> None:
         self.path = comparisons_folder() / f"{time_stamp()}.json"
-        with writing(self.path):
-            make_folder(self.path.parent)
+        make_folder(self.path.parent)
         self.loads: list[Load | None] = []
         self._runs: dict[str, str] = {}
         self._content = {"plan": plan._asdict(), "engines": engines, "runs": self._runs}

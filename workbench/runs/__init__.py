@@ -13,8 +13,9 @@ from workbench.models import Model, load_model
 from workbench.requires_grad import trainable_names
 from workbench.run_folder import RunFolder, home, is_id, shortened
 from workbench.runs.active import active_folders
+from workbench.runs.activity import Status
 from workbench.runs.launch import launch
-from workbench.runs.run import Progress, Run, Status
+from workbench.runs.run import Progress, Run
 from workbench.runs.throughput import samples_per_s
 
 if TYPE_CHECKING:

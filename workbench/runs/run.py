@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.checkpoint import is_whole, read_weights
 from workbench.config import TrainingConfig, read_config
 from workbench.control import Wish, want
 from workbench.errors import RunError, RunFolderError
-from workbench.events import Event, EventReader
 from workbench.folder_lock import is_held
 from workbench.models import Model, load_model
 from workbench.progress import ProgressBar
 from workbench.run_folder import RunFolder
+from workbench.runs.activity import Activity, Status
 from workbench.runs.export import export_saved
 from workbench.runs.history import evaluations_frame, history_frame
 from workbench.runs.launch import Worker
@@ -26,21 +25,6 @@ from workbench.watchdog import describe_death
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
-
-Status = Literal[
-    "starting",
-    "running",
-    "paused",
-    "completed",
-    "stopped",
-    "interrupted",
-    "failed",
-    "unreadable",
-]
-"""Where a run is in its life.
-
-`interrupted`: the process that started it went away; `unreadable`: its summary is damaged.
-"""
 
 ENDED: frozenset[Status] = frozenset(
     {"completed", "stopped", "interrupted", "failed", "unreadable"}
@@ -70,13 +54,7 @@ class Run:
         self.config: TrainingConfig = read_config(self.spec["config"])
         self._worker = worker
         self._model = model
-        self._events = EventReader(folder.events_path)
-        self._reading = threading.Lock()
-        self._state: Status = "starting"
-        self._phase = "starting the worker"
-        self._done_steps = 0
-        self._waits_after_step = -1
-        self._first_step_time: float | None = None
+        self._activity = Activity(folder.events_path)
 
     def __repr__(self) -> str:
         done, total = self.progress
@@ -113,8 +91,7 @@ class Run:
             return status
         if self._is_lost():
             return "failed"
-        self._catch_up()
-        return self._state
+        return self._activity.now().state
 
     @property
     def ended(self) -> bool:
@@ -124,22 +101,19 @@ class Run:
     def phase(self) -> str:
         """What the run is doing, in a few words, for people who wait."""
         status = self.status
-        return self._phase if status == "starting" else status
+        return self._activity.phase if status == "starting" else status
 
     @property
     def progress(self) -> Progress:
-        self._catch_up()
         config = self.config
         steps = config.steps or config.epochs * (self.spec["samples"] // config.batch_size)
-        return Progress(self._done_steps, steps)
+        return Progress(self._activity.now().done_steps, steps)
 
     @property
     def startup_s(self) -> float:
         """Seconds from launch to the end of the first step; NaN before it."""
-        self._catch_up()
-        if self._first_step_time is None:
-            return float("nan")
-        return self._first_step_time - float(self.spec.get("launched") or "nan")
+        ended = self._activity.now().first_step_time
+        return float("nan") if ended is None else ended - float(self.spec.get("launched") or "nan")
 
     @property
     def reason(self) -> str:
@@ -170,8 +144,7 @@ class Run:
     @property
     def skipped_events(self) -> int:
         """Lines of the record so far that hold no event as the workbench writes it."""
-        self._catch_up()
-        return self._events.skipped
+        return self._activity.now().skipped_events
 
     @property
     def checkpoint(self) -> Path | None:
@@ -190,8 +163,7 @@ class Run:
 
     def waits_after(self, step: int) -> bool:
         """Whether the worker has taken `step` steps and does nothing until it is granted more."""
-        self._catch_up()
-        return self._waits_after_step >= step
+        return self._activity.now().waits_after_step >= step
 
     def follow(self) -> RunReader:
         """A reader of its own that gives only what is new at each poll, for live views."""
@@ -278,27 +250,6 @@ class Run:
     def _want(self, state: Wish) -> None:
         if not self.ended:
             want(self.folder.control_path, state)
-
-    def _catch_up(self) -> None:
-        # Several threads may look at one run: that of a cell that waits, of a lock step, of a page.
-        with self._reading:
-            for event in self._events.poll():
-                self._take_in(event)
-
-    def _take_in(self, event: Event) -> None:
-        match event["event"]:
-            case "phase":
-                self._phase = event["text"]
-            case "built" | "resumed":
-                self._state = "running"
-            case "paused":
-                self._state = "paused"
-            case "waiting":
-                self._waits_after_step = event["step"]
-            case "steps":
-                self._done_steps = event["first_step"] + len(event["losses"]) - 1
-                # The first step is written as soon as it is done.
-                self._first_step_time = self._first_step_time or event["time"]
 
     def _cause(self) -> dict[str, str] | None:
         try:

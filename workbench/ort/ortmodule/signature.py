@@ -6,7 +6,7 @@ import functools
 import inspect
 from collections.abc import Callable
 from types import FunctionType, MethodType
-from typing import Any
+from typing import Any, cast
 
 
 class SignedForward:
@@ -18,7 +18,7 @@ class SignedForward:
 
     def __init__(self, function: Callable[..., Any]) -> None:
         self._function = function
-        functools.update_wrapper(self, function)
+        functools.update_wrapper(cast(Callable[..., Any], self), function)
 
     def __get__(self, instance: Any, owner: type) -> Any:
         if instance is None:
