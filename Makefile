@@ -5,6 +5,8 @@
 #   LAB_ARGS=--no-browser        handed to JupyterLab by `make lab`
 #   CHROMIUM=/path/to/chromium   the browser of the browser tests
 #   PYTEST_ARGS="-k digits"      handed to pytest by `make test` and `make test-all`
+#   MODULES="runs compare"       the parts that `make mutants` tries; default all
+#   SAMPLE=40 SEED=1             how many faults of each part it tries, and which; default all
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -25,7 +27,7 @@ EXTENDED := $(VENV)/.extended
 FRONT_END := extensions/widgets/build.py
 FRONT_END_SOURCES := $(shell find extensions -type f -not -path '*/node_modules/*')
 
-.PHONY: help lab test test-all check front-end-check browser bench docs clean
+.PHONY: help lab test test-all check front-end-check browser bench docs mutants clean
 
 help: ## list what make can do here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
@@ -74,6 +76,10 @@ bench: $(BUNDLED) $(EXTENDED) ## ratios measured side by side; wants a quiet mac
 
 docs: $(INSTALLED) ## run every case of what trains at every shape and write docs/what-trains.md
 	@$(BIN)/python -m tests.coverage
+
+mutants: $(BUNDLED) $(EXTENDED) ## put small faults into what measures and records; hours (MODULES=.. SAMPLE=.. SEED=..)
+	@$(BIN)/python -m tests.mutants $(MODULES) $(if $(SAMPLE),--sample $(SAMPLE)) \
+	  $(if $(SEED),--seed $(SEED))
 
 clean: ## remove what was installed and built; runs in .workbench are kept
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \

@@ -20,6 +20,7 @@ from benchmarks.result import Result
 from benchmarks.watcher import Watcher
 from workbench.compare.statistics import ratio
 from workbench.config import make_config
+from workbench.run_folder import RunFolder
 from workbench.runs import load_run
 from workbench.runs.launch import worker_environment, write_run_folder
 
@@ -105,7 +106,8 @@ class Turns:
         config = make_config(
             {**model.defaults, "engine": engine, "steps": 10**9, "evaluate": False}
         )
-        folder, _ = write_run_folder(model, wb.load_dataset("digits"), config, granted_steps=0)
+        folder = RunFolder.create("loop-overhead")
+        write_run_folder(folder, model, wb.load_dataset("digits"), config, granted_steps=0)
         self.run_id = folder.id
         self._process = subprocess.Popen(
             [sys.executable, "-m", "benchmarks.loop_turns", str(folder.path)],

@@ -81,6 +81,7 @@ def _note(compared: Comparison) -> str:
         f"{ort['peak_memory_mb']:.0f} MB; start-up {eager['startup_s']:.1f} / "
         f"{compiled['startup_s']:.1f} / {ort['startup_s']:.1f} s, {paid}; largest loss difference "
         f"{ort['max_loss_difference']:.0e}"
+        f"{'; ' * bool(compared.warning)}{compared.warning}"
     )
 
 

@@ -21,6 +21,18 @@ def workbench_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return home
 
 
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print how many bad inputs and faults were tried."""
+    tried = [
+        report
+        for outcome in ("passed", "failed")
+        for report in terminalreporter.stats.get(outcome, [])
+        if report.when == "call" and "fault" in report.keywords
+    ]
+    if tried:
+        terminalreporter.write_line(f"fault suite: {len(tried)} cases")
+
+
 @pytest.fixture(scope="session")
 def digits() -> Dataset:
     """Handwritten digits, 8 by 8 pixels, ten classes."""

@@ -95,6 +95,7 @@ def test_building_says_each_step_and_leaves_nothing_else(
     assert kept == {"building.lock", built.extension.folder.name}
 
 
+@pytest.mark.fault
 @needs_compiler
 @pytest.mark.parametrize("harm", ["torn", "no record", "no library", "a record of something else"])
 def test_what_is_damaged_is_told_and_built_anew(small_source: Path, harm: str) -> None:
@@ -116,6 +117,7 @@ def test_what_is_damaged_is_told_and_built_anew(small_source: Path, harm: str) -
     assert build_extensions().extension.problem == ""
 
 
+@pytest.mark.fault
 @needs_compiler
 @pytest.mark.parametrize(
     ("source", "words"),
@@ -137,9 +139,10 @@ def test_what_fails_is_told_with_the_compilers_words(
         assert word in str(caught.value)
     assert native_extension().problem == "", "the good one was lost"
     assert good.library.read_bytes() == before
-    assert not list(empty_cache.glob("building-*"))
+    assert not list(empty_cache.glob(".*workbench-tmp-*"))
 
 
+@pytest.mark.fault
 def test_without_a_compiler(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, empty_cache: Path
 ) -> None:
@@ -150,6 +153,7 @@ def test_without_a_compiler(
     assert not native_extension().folder.exists()
 
 
+@pytest.mark.fault
 def test_without_torchs_headers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     class Spec:
         origin = str(tmp_path / "torch" / "__init__.py")
@@ -162,18 +166,21 @@ def test_without_torchs_headers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
         build_extensions()
 
 
+@pytest.mark.fault
 def test_without_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "sources", list)
     with pytest.raises(EngineError, match="sources of the extension are not there"):
         build_extensions()
 
 
+@pytest.mark.fault
 def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
     with pytest.raises(EngineError, match="Set XDG_CACHE_HOME to a folder"):
         build_extensions()
 
 
+@pytest.mark.fault
 @needs_compiler
 def test_a_compiler_that_hangs_is_given_up(
     small_source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -37,11 +37,13 @@ def test_a_failure_half_way_leaves_the_older_checkpoint(tmp_path: Path) -> None:
     np.testing.assert_array_equal(read_weights(path)["w"], np.zeros(2))
 
 
+@pytest.mark.fault
 def test_a_missing_checkpoint_says_so(tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match="holds no checkpoint"):
         read_weights(tmp_path)
 
 
+@pytest.mark.fault
 def test_a_damaged_checkpoint_says_so(tmp_path: Path) -> None:
     write_checkpoint(tmp_path / "c", {"w": np.zeros(100)})
     file = tmp_path / "c" / WEIGHTS

@@ -6,6 +6,7 @@ from workbench.config import TrainingConfig, make_config
 from workbench.errors import ConfigError
 
 
+@pytest.mark.fault
 def test_every_problem_is_listed_at_once_with_the_nearest_name() -> None:
     with pytest.raises(ConfigError) as caught:
         make_config({"engine": "ondevise", "epochs": 0, "lerning_rate": 1.0, "batch_size": "many"})
@@ -17,6 +18,7 @@ def test_every_problem_is_listed_at_once_with_the_nearest_name() -> None:
     assert "batch_size='many'" in message
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf")])
 def test_a_learning_rate_is_a_positive_number(value: float) -> None:
     with pytest.raises(ConfigError, match="learning_rate"):

@@ -28,6 +28,7 @@ def test_without_a_grant_there_is_no_limit(tmp_path: Path) -> None:
     assert ControlReader(tmp_path / "c").may_step(10**15)
 
 
+@pytest.mark.fault
 def test_a_wish_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     create_control(tmp_path / "c", granted_steps=None)
     with pytest.raises(ValueError, match="not in tuple"):

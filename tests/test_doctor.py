@@ -98,6 +98,7 @@ def test_native_code_that_hangs_is_given_up(
     assert "no answer" in finding(doctor_module.doctor(), "Native runs").detail
 
 
+@pytest.mark.fault
 def test_packages_missing_or_of_another_version(
     doctor_module: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -178,6 +179,7 @@ def test_a_front_end_that_was_not_built(
     assert "pip install --force-reinstall --no-deps" in found.remedy
 
 
+@pytest.mark.fault
 def test_a_home_that_cannot_be_written(
     doctor_module: ModuleType, monkeypatch: pytest.MonkeyPatch
 ) -> None:

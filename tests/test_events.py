@@ -20,10 +20,12 @@ def test_each_poll_gives_only_what_is_new(tmp_path: Path) -> None:
     writer.close()
 
 
+@pytest.mark.fault
 def test_a_missing_file_has_no_events(tmp_path: Path) -> None:
     assert EventReader(tmp_path / "none").poll() == []
 
 
+@pytest.mark.fault
 def test_a_torn_last_line_is_read_when_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "e"
     reader = EventReader(path)

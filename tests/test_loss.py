@@ -14,15 +14,8 @@ import torch
 
 from workbench.config import make_config
 from workbench.errors import ConfigError
-from workbench.loss import (
-    OPTIONS,
-    Loss,
-    LossName,
-    as_losses,
-    losses_to_json,
-    outputs_read,
-    with_outputs_named,
-)
+from workbench.loss import OPTIONS, Loss, LossName, as_losses, losses_to_json
+from workbench.loss_outputs import outputs_read, with_outputs_named
 
 
 def mine(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
@@ -67,6 +60,7 @@ def test_a_loss_shows_what_was_chosen() -> None:
     assert str(Loss(mine, factor=2)) == "Loss(mine, factor=2.0)"
 
 
+@pytest.mark.fault
 def test_every_problem_is_listed_at_once() -> None:
     loss = {
         "a": "cross_entrpy",
@@ -88,6 +82,7 @@ def test_every_problem_is_listed_at_once() -> None:
     assert "label_smoothing=2: input should be less than or equal to 1" in message
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
@@ -106,6 +101,7 @@ def test_wrong_values(name: str, options: dict[str, Any], message: str) -> None:
         Loss(name, **options)
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize("loss", [3, None, [], {}, [[]]])
 def test_what_is_no_loss(loss: Any) -> None:
     with pytest.raises(ConfigError, match="loss="):
@@ -117,6 +113,7 @@ def test_a_loss_is_frozen() -> None:
         Loss("mse").factor = 2.0  # type: ignore[misc]
 
 
+@pytest.mark.fault
 def test_a_function_is_found_by_its_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "my_losses.py").write_text("def steep(output, target):\n    return output.sum()\n")
     monkeypatch.chdir(tmp_path)
@@ -132,6 +129,7 @@ def test_a_function_is_found_by_its_path(tmp_path: Path, monkeypatch: pytest.Mon
         Loss("no_losses:steep")
 
 
+@pytest.mark.fault
 def test_a_function_has_no_options_of_others() -> None:
     assert Loss(mine).function is mine
     assert Loss(functools.partial(mine)).name == "partial"
@@ -140,6 +138,7 @@ def test_a_function_has_no_options_of_others() -> None:
         Loss(mine, weight=[1.0])
 
 
+@pytest.mark.fault
 def test_which_outputs_are_read() -> None:
     names = ["logits", "aux"]
     assert outputs_read(as_losses("mse"), names) == [(0,)]

@@ -30,6 +30,7 @@ def test_every_problem_is_listed_at_once_with_the_nearest_name() -> None:
     assert "spinning='perhaps'" in text
 
 
+@pytest.mark.fault
 def test_within_a_config_names_say_where_they_are() -> None:
     with pytest.raises(ConfigError) as caught:
         make_config({"epochs": 0, "ortmodule": {"thread": 1, "recompute_config": "Gelu"}})
@@ -48,6 +49,7 @@ def test_a_level_and_a_config_exclude_each_other() -> None:
     assert found.startswith("memory_optimizer_level=1: chooses by itself")
 
 
+@pytest.mark.fault
 def test_something_else_is_refused() -> None:
     assert problems(3) == ("options=3: give an ORTModuleOptions or a dict of its fields.",)
 
@@ -88,6 +90,7 @@ def test_assignments_are_read_as_on_the_command_line() -> None:
     }
 
 
+@pytest.mark.fault
 def test_wrong_assignments_are_refused_all_at_once() -> None:
     with pytest.raises(ConfigError) as caught:
         parse_options(["thread=2", "spinning", "log_level=error"])

@@ -25,6 +25,7 @@ def test_patterns_choose_in_the_order_of_the_names(
     assert trainable_names(NAMES, patterns) == expected
 
 
+@pytest.mark.fault
 def test_every_pattern_without_a_match_is_told() -> None:
     with pytest.raises(ConfigError) as caught:
         trainable_names(NAMES, ("output.wieght", "*.bias", "head.*"))
@@ -32,6 +33,7 @@ def test_every_pattern_without_a_match_is_told() -> None:
     assert "Did you mean 'output.weight'" in caught.value.problems[0]
 
 
+@pytest.mark.fault
 def test_no_pattern_at_all_is_refused() -> None:
     with pytest.raises(ConfigError, match="no parameter would train"):
         trainable_names(NAMES, ())

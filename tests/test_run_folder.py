@@ -9,12 +9,14 @@ from workbench.errors import RunFolderError
 from workbench.run_folder import FORMAT_VERSION, RunFolder, write_json
 
 
+@pytest.mark.fault
 def test_a_folder_from_a_newer_version_is_refused(tmp_path: Path) -> None:
     (tmp_path / "spec.json").write_text(json.dumps({"format": FORMAT_VERSION + 1}))
     with pytest.raises(RunFolderError, match="newer workbench"):
         RunFolder(tmp_path).read_spec()
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize("content", ["", "{", "[]", '{"format": "x"}'])
 def test_a_spec_that_is_no_spec_is_refused(tmp_path: Path, content: str) -> None:
     (tmp_path / "spec.json").write_text(content)
@@ -22,11 +24,13 @@ def test_a_spec_that_is_no_spec_is_refused(tmp_path: Path, content: str) -> None
         RunFolder(tmp_path).read_spec()
 
 
+@pytest.mark.fault
 def test_a_folder_without_spec_is_refused(tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match="not a run folder"):
         RunFolder(tmp_path).read_spec()
 
 
+@pytest.mark.fault
 def test_json_that_cannot_be_written_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "x.json"
     write_json(path, {"a": 1})

@@ -8,7 +8,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -27,6 +26,7 @@ from workbench.native_extension import (
     native_extension,
     sources,
 )
+from workbench.temporary_folder import temporary_folder
 
 COMPILERS = ("c++", "g++", "clang++")
 TIMEOUT_S = 900.0
@@ -97,7 +97,7 @@ def _build(extension: NativeExtension, report: Report) -> None:
     compiler, headers, libraries = _needed()
     files = sources()
     steps = len(files) + 2
-    with tempfile.TemporaryDirectory(dir=cache(), prefix="building-") as folder:
+    with temporary_folder(beside=extension.folder) as folder:
         objects = []
         for done, source in enumerate(files):
             report(done, steps, f"Compiling {source.name}")
@@ -105,7 +105,7 @@ def _build(extension: NativeExtension, report: Report) -> None:
             include = [part for path in headers for part in ("-isystem", str(path))]
             _run([compiler, *_FLAGS, *include, "-c", str(source), "-o", objects[-1]])
         report(len(files), steps, "Linking")
-        made = Path(folder) / "made"
+        made = folder / "made"
         made.mkdir()
         library = made / extension.library.name
         link = [f"-L{libraries}", "-ltorch_cpu", "-lc10"]

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.artifacts.forward import first_output_only, forward_graphs
@@ -14,6 +13,7 @@ from workbench.artifacts.parameters import choose_parameters
 from workbench.errors import ModelError
 from workbench.models import Model, load_model
 from workbench.models.export import EXPORTERS
+from workbench.temporary_folder import temporary_folder
 from workbench.trainable import Finding, State, find
 
 if TYPE_CHECKING:
@@ -128,8 +128,8 @@ def _check_model(model: Model, patterns: tuple[str, ...] | None) -> Check:
     """The check of the first exporter's graph, or of another's where only that trains."""
 
     def of(exporters: tuple[str, ...]) -> Check:
-        with TemporaryDirectory() as folder:
-            forward = forward_graphs(model, _ignore, exporters, Path(folder))
+        with temporary_folder() as folder:
+            forward = forward_graphs(model, _ignore, exporters, folder)
             graph = first_output_only(forward.training)
             names = choose_parameters(forward, graph, patterns).trainable
             return Check(model.name, _rows(graph, names))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save_file
 
 from workbench.errors import RunFolderError
@@ -30,7 +30,9 @@ def write_checkpoint(
     """
     temporary = path.with_name(f".{path.name}")
     shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
+    # Only these two: a run folder that was removed is not made again.
+    temporary.parent.mkdir(exist_ok=True)
+    temporary.mkdir()
     try:
         # safetensors writes the buffer as it lies, so a transposed view must be copied first
         # (and ascontiguousarray would turn a scalar into a vector).
@@ -60,6 +62,18 @@ def read_weights(path: Path) -> dict[str, np.ndarray]:
         raise RunFolderError(f"{path} holds no checkpoint: {WEIGHTS} is missing.") from None
     except SafetensorError as error:
         raise RunFolderError(f"{path / WEIGHTS} is damaged: {error}.") from None
+
+
+def is_whole(path: Path) -> bool:
+    """Whether `path` is a checkpoint folder whose weights have the length that they say."""
+    weights = path / WEIGHTS
+    if not weights.is_file():
+        return False
+    try:
+        with safe_open(weights, "numpy"):
+            return True
+    except (SafetensorError, OSError):
+        return False
 
 
 def all_finite(weights: Mapping[str, np.ndarray]) -> bool:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
+from workbench.disk import disk_problem
 from workbench.errors import (
     ArtifactsError,
     ConfigError,
@@ -27,6 +28,7 @@ from workbench.errors import (
     UntrainableError,
     WorkbenchError,
 )
+from workbench.watchdog import Watch
 
 _KINDS: dict[str, type[WorkbenchError]] = {
     kind.__name__: kind
@@ -50,7 +52,7 @@ def run_child(
     work: str,
     failure: type[WorkbenchError],
 ) -> None:
-    """Run `python -m PACKAGE REQUEST` until it ends.
+    """Run `python -m PACKAGE REQUEST` until it ends; it ends with this process at the latest.
 
     Args:
         package: whose `__main__` calls `serve`.
@@ -65,21 +67,24 @@ def run_child(
             way, or was killed. Names the signal and shows the end of its log.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
+        watch = Watch([sys.executable, "-m", package, str(request)], parent=os.getpid())
         child = subprocess.Popen(
-            [sys.executable, "-m", package, str(request)],
+            watch.arguments(),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=log,
             env=dict(environment),
             text=True,
             encoding="utf-8",
+            start_new_session=True,
         )
         try:
             last = _follow(child, report)
             status = child.wait()
         finally:
+            # The watchdog, which kills the child with all that it started.
             if child.poll() is None:
-                child.kill()
+                child.terminate()
             if child.stdout is not None:
                 child.stdout.close()
             child.wait()
@@ -102,8 +107,11 @@ def serve(work: Callable[[Callable[[str], None]], None]) -> NoReturn:
         problems = error.problems if isinstance(error, ConfigError) else ()
         _say(error={"type": type(error).__name__, "message": str(error), "problems": problems})
         status = EXIT_REFUSED
-    except BaseException:
+    except BaseException as error:
         traceback.print_exc()
+        problem = disk_problem(error)
+        if problem is not None:
+            _say(error={"type": "", "message": f"Its files cannot be written. {problem}"})
         status = EXIT_REFUSED
     else:
         _say(done=True)

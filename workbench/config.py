@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from typing import Any, Literal
 
@@ -11,24 +10,19 @@ from pydantic import (
     ConfigDict,
     Field,
     ValidationError,
+    ValidationInfo,
     field_serializer,
     field_validator,
 )
 
 from workbench.errors import ConfigError
-from workbench.loss import Loss, as_losses, losses_to_json
+from workbench.loss import Loss, as_losses, losses_from_json, losses_to_json
 from workbench.ortmodule_options import ORTModuleOptions
 from workbench.setting_problems import problems_of
+from workbench.threads import RECORD, default_threads, within_cores
 
 EngineName = Literal["pytorch", "pytorch-compile", "ondevice", "ortmodule", "fake"]
 OptimizerName = Literal["adamw", "sgd"]
-
-
-def default_threads() -> int:
-    """The processors that this process may run on: what every engine's thread pool gets."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
 
 
 class TrainingConfig(BaseModel):
@@ -62,7 +56,9 @@ class TrainingConfig(BaseModel):
     )
     seed: int = Field(default=0, ge=0, lt=2**32, description="of the order of the batches")
     threads: int = Field(
-        default_factory=default_threads, ge=1, description="intra-op threads of the engine"
+        default_factory=default_threads,
+        ge=1,
+        description="intra-op threads of the engine, as many as there are cores at most",
     )
     warmup_steps: int = Field(
         default=5, ge=0, description="first steps, left out of every throughput figure"
@@ -77,9 +73,9 @@ class TrainingConfig(BaseModel):
 
     @field_validator("loss", mode="before")
     @classmethod
-    def _parse_loss(cls, value: Any) -> str | tuple[Loss, ...]:
+    def _parse_loss(cls, value: Any, info: ValidationInfo) -> str | tuple[Loss, ...]:
         try:
-            losses = as_losses(value)
+            losses = losses_from_json(value) if info.context == RECORD else as_losses(value)
         except ConfigError as error:
             raise ValueError(*error.problems) from None
         return losses[0].name if len(losses) == 1 and losses[0].plain else losses
@@ -87,6 +83,11 @@ class TrainingConfig(BaseModel):
     @field_serializer("loss")
     def _write_loss(self, _: Any) -> str | list[dict[str, Any]]:
         return losses_to_json(self.losses)
+
+    @field_validator("threads")
+    @classmethod
+    def _bound_threads(cls, value: int, info: ValidationInfo) -> int | None:
+        return within_cores("threads", value, info)
 
     @property
     def losses(self) -> tuple[Loss, ...]:
@@ -109,5 +110,19 @@ def make_config(settings: Mapping[str, Any]) -> TrainingConfig:
     """
     try:
         return TrainingConfig(**settings)
+    except ValidationError as error:
+        raise ConfigError(problems_of(error, TrainingConfig)) from None
+
+
+def read_config(record: Any) -> TrainingConfig:
+    """The settings in a record, which may come from a machine with more cores.
+
+    Nothing that they name is imported.
+
+    Raises:
+        ConfigError: lists each unknown name and each wrong value.
+    """
+    try:
+        return TrainingConfig.model_validate(record, context=RECORD)
     except ValidationError as error:
         raise ConfigError(problems_of(error, TrainingConfig)) from None

@@ -9,6 +9,7 @@ from __future__ import annotations
 import mmap
 import os
 import struct
+import time
 from pathlib import Path
 from typing import Literal, NamedTuple
 
@@ -21,13 +22,20 @@ _NO_LIMIT = 2**63 - 1
 _FIELD = struct.Struct("@q")
 _BOTH = struct.Struct("@qq")
 
+FIRST_POLL_S = 0.002
+LONGEST_POLL_S = 0.05
+POLL_GROWTH = 1.1
+
 
 class Wishes(NamedTuple):
     """What is wanted now."""
 
     state: Wish
     granted_steps: int
-    """How many steps the worker may take in all; a very large number where there is no limit."""
+    """How many steps the worker may take in all; a very large number where there is no limit.
+
+    To finish (evaluate, write the last checkpoint, end) is granted as one step more than it takes.
+    """
 
 
 def create_control(path: Path, granted_steps: int | None) -> None:
@@ -45,6 +53,21 @@ def grant(path: Path, steps: int) -> None:
     _write(path, _GRANT_OFFSET, steps)
 
 
+class Poll:
+    """Sleeps between two looks for something: the longer it has not come, the longer.
+
+    Each sleep is a tenth of the wait so far, so that who waits long takes next to nothing from the
+    cores, and who waits briefly is hardly late.
+    """
+
+    def __init__(self) -> None:
+        self._next_s = FIRST_POLL_S
+
+    def sleep(self) -> None:
+        time.sleep(self._next_s)
+        self._next_s = min(self._next_s * POLL_GROWTH, LONGEST_POLL_S)
+
+
 class ControlReader:
     """The worker's view of the control file, mapped into its memory."""
 
@@ -58,6 +81,10 @@ class ControlReader:
         state, granted_steps = self._fields
         return Wishes(_WISHES[state], granted_steps)
 
+    def granted(self, done_steps: int) -> bool:
+        """Whether the step after `done_steps` is granted, be it that a watcher wants a pause."""
+        return done_steps < self._fields[1]
+
     def may_step(self, done_steps: int) -> bool:
         """Whether nothing stands against the step after `done_steps`."""
         fields = self._fields
@@ -66,7 +93,10 @@ class ControlReader:
 
 def _write(path: Path, offset: int, value: int) -> None:
     # One aligned field in one write: a reader sees the old value or the new one.
-    file = os.open(path, os.O_WRONLY)
+    try:
+        file = os.open(path, os.O_WRONLY)
+    except FileNotFoundError:
+        return  # the run folder was removed, which ends its worker
     try:
         os.pwrite(file, _FIELD.pack(value), offset)
     finally:

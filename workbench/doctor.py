@@ -18,11 +18,11 @@ import psutil
 from packaging.requirements import Requirement
 
 from workbench.build_extensions import find_compiler
-from workbench.config import default_threads
 from workbench.diagnosis import Diagnosis, Finding
 from workbench.engines import engines
 from workbench.native_extension import REBUILD, native_extension
 from workbench.run_folder import home
+from workbench.threads import default_threads
 
 DISTRIBUTION = "onnxruntime-training-workbench"
 OLDEST_PYTHON, FIRST_UNSUPPORTED_PYTHON = (3, 11), (3, 13)

@@ -18,6 +18,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Sequence
 
+LONGEST_LIST = 60
+"""Names that a message lists."""
+
 
 class WorkbenchError(Exception):
     """Base of every error that the workbench raises on purpose."""
@@ -66,9 +69,10 @@ class RunFolderError(WorkbenchError):
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A sentence that offers the known names nearest to `name`, or all of them."""
+    """A sentence that offers the known names nearest to `name`, or the first of them all."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if close:
         return f"Did you mean {' or '.join(repr(match) for match in close)}?"
-    return f"Known: {', '.join(names)}."
+    more = f", and {len(names) - LONGEST_LIST} more" if len(names) > LONGEST_LIST else ""
+    return f"Known: {', '.join(names[:LONGEST_LIST])}{more}."

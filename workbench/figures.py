@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 
 from workbench.compare.comparison import MARK
 from workbench.machine import machine_sentence
+from workbench.number_format import significant
 from workbench.operator_timing import PASSES
 from workbench.profiling.result import by_operator
 
@@ -30,6 +31,9 @@ STYLES = {
     "fake": ("#525252", "-"),
 }
 """Colour and dash of each engine; the live charts use the same."""
+
+WARNING_STYLE: dict[str, Any] = {"fontsize": 10, "fontweight": "bold", "color": "#b91c1c"}
+"""Of the title of a figure whose numbers are not to be trusted."""
 
 PASS_STYLES = {
     "forward": ("#0369a1", ""),
@@ -85,18 +89,21 @@ def plot_comparison(comparison: Comparison) -> Figure:
     for engine, run in comparison.runs.items():
         points = run.follow().poll()
         _draw_loss(loss, engine, points)
-        _draw_throughput(throughput, engine, points, run.config.warmup_steps)
+        _draw_throughput(throughput, engine, points, comparison.unmeasured_steps)
         _draw_memory(memory, engine, points)
-    loss.legend(fontsize=8)
+    if comparison.runs:
+        loss.legend(fontsize=8)
     _draw_ratios(ratios, comparison)
     notes = [f"{MARK} {engine}: {why}" for engine, why in comparison.in_stead.items()]
     _caption(figure, "\n".join([comparison.caption, *notes]))
+    if comparison.warning:
+        figure.suptitle(f"{title}\n{comparison.warning}", **WARNING_STYLE)
     return figure
 
 
 def _figure(panels: int, title: str) -> tuple[StaticFigure, np.ndarray]:
     figure = StaticFigure(figsize=(3.4 * panels, 3.2), layout="constrained")
-    figure.suptitle(title, fontsize=11, fontweight="bold")
+    figure.suptitle(_printable(title), fontsize=11, fontweight="bold", parse_math=False)
     axes = figure.subplots(1, panels)
     for panel in axes:
         panel.grid(True, color="#e5e5e5", linewidth=0.6)
@@ -129,9 +136,9 @@ def _draw_evaluations(axes: Axes, run: Run) -> None:
     )
 
 
-def _draw_throughput(axes: Axes, engine: str, points: NewPoints, warmup_steps: int) -> None:
+def _draw_throughput(axes: Axes, engine: str, points: NewPoints, unmeasured: int) -> None:
     colour, dash = STYLES[engine]
-    measured = points.step > warmup_steps
+    measured = points.step > unmeasured
     step, rate = _smooth(points.step[measured], points.samples[measured], points.seconds[measured])
     axes.plot(step, rate, color=colour, linestyle=dash, linewidth=1.2, label=engine)
     _from_zero(axes)
@@ -166,7 +173,7 @@ def _draw_ratios(axes: Axes, comparison: Comparison) -> None:
         axes.text(
             ratio.high,
             row,
-            f"  {ratio.median:.2f}",
+            f"  {significant(ratio.median)}",
             va="center",
             ha="left",
             fontsize=8,
@@ -211,12 +218,17 @@ def _run_caption(run: Run) -> str:
     return (
         f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}, first "
         f"{config.warmup_steps} steps left out of throughput, {config.threads} threads; "
-        f"{machine_sentence(run.spec['machine'])}"
+        f"{machine_sentence(run.spec.get('machine'))}"
     )
 
 
+def _printable(text: str) -> str:
+    """`text` without what no font has: a name that was read from a record may hold anything."""
+    return "".join(mark if mark.isprintable() or mark == "\n" else " " for mark in text)
+
+
 def _caption(figure: Figure, text: str) -> None:
-    figure.supxlabel(text, fontsize=7, color="#525252")
+    figure.supxlabel(_printable(text), fontsize=7, color="#525252", parse_math=False)
 
 
 def plot_profile(profile: Profile) -> Figure:
@@ -224,7 +236,9 @@ def plot_profile(profile: Profile) -> Figure:
     engines = profile.engines
     height = 1.3 + 0.24 * SHOWN_OPERATORS
     figure = StaticFigure(figsize=(6.2 * len(engines), height), layout="constrained")
-    figure.suptitle(f"One step of {profile.model}", fontsize=11, fontweight="bold")
+    figure.suptitle(
+        f"One step of {profile.model}", fontsize=11, fontweight="bold", parse_math=False
+    )
     panels = figure.subplots(1, len(engines), squeeze=False)[0]
     for axes, each in zip(panels, engines, strict=True):
         _draw_operators(axes, each, by_operator(each))

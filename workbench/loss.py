@@ -17,7 +17,7 @@ from pydantic import (
 from typing_extensions import override
 
 from workbench.errors import ConfigError, nearest
-from workbench.function_path import FUNCTION_PATH, import_function
+from workbench.function_path import FUNCTION_PATH, call_problem, import_function
 
 LossName = Literal["cross_entropy", "nll", "mse", "l1", "smooth_l1", "bce_with_logits"]
 
@@ -37,7 +37,7 @@ CLASS_LOSSES = frozenset({"cross_entropy", "nll"})
 _EVERY = ("factor", "output")
 """Options of every loss."""
 
-_RECORDED = ("function_sha256", "search_path")
+_RECORDED = "function_sha256"
 """What a record holds besides, of a function of the user's own."""
 
 
@@ -98,22 +98,21 @@ class Loss(BaseModel):
     label_smoothing: float = Field(default=0.0, ge=0, le=1)
     beta: float = Field(default=1.0, ge=0, allow_inf_nan=False)
     pos_weight: Numbers = None
-    function_sha256: str | None = None
+    function_sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
     """Of the pickle that the function crosses to a worker in; None for a loss that has a name, and
     as long as the function has not crossed."""
-    search_path: tuple[str, ...] = ()
-    """Folders in which a worker finds the function's own module."""
     _function: Callable[..., Any] | None = PrivateAttr(default=None)
+    _search_path: tuple[str, ...] = PrivateAttr(default=())
 
     def __init__(self, name: str | Callable[..., Any], **options: Any) -> None:
-        function = _function_of(name)
-        own = function is not None or "function_sha256" in options
+        function = None if _RECORDED in options else _function_of(name)
+        own = function is not None or _RECORDED in options
         text = function_name(name if function is None else function)
         known = () if own else OPTIONS.get(text)
         if known is None:
             raise ConfigError([f"loss={text!r}: {nearest(text, OPTIONS)}"])
         offered = (*known, *_EVERY)
-        allowed = {*offered, *_RECORDED} if own else set(offered)
+        allowed = {*offered, _RECORDED} if own else set(offered)
         problems = [
             f"loss {text}: no option {option!r}. {nearest(option, offered)}"
             for option in options
@@ -132,7 +131,7 @@ class Loss(BaseModel):
 
     @override
     def __repr__(self) -> str:
-        options = {name: value for name, value in self.record().items() if name not in _RECORDED}
+        options = {name: value for name, value in self.record().items() if name != _RECORDED}
         name = options.pop("name")
         shown = [name if self.own else repr(name)]
         return f"Loss({', '.join([*shown, *(f'{k}={v!r}' for k, v in options.items())])})"
@@ -152,6 +151,11 @@ class Loss(BaseModel):
         return self._function
 
     @property
+    def search_path(self) -> tuple[str, ...]:
+        """Folders in which a worker finds the modules of the function, once it has crossed."""
+        return self._search_path
+
+    @property
     def plain(self) -> bool:
         """Whether its name says everything."""
         return not self.own and len(self.record()) == 1
@@ -162,8 +166,22 @@ class Loss(BaseModel):
 
     def crossing(self, sha256: str, search_path: Iterable[str]) -> Loss:
         """The same loss, with the pickle in which its function crosses to a worker."""
-        update = {"function_sha256": sha256, "search_path": tuple(search_path)}
-        return self.model_copy(update=update)
+        crossed = self.model_copy(update={_RECORDED: sha256})
+        crossed._search_path = tuple(search_path)
+        return crossed
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> Loss:
+        """The loss that `record` wrote; a name stands for no function, so nothing is imported.
+
+        Raises:
+            ConfigError: it is no such record.
+        """
+        name = record.get("name")
+        if not isinstance(name, str) or not (name in OPTIONS or record.get(_RECORDED)):
+            raise ConfigError([f"loss={name!r}: a record names one of {', '.join(OPTIONS)}."])
+        # Earlier records hold the folders, too, in which a worker looked for the function's module.
+        return cls(**{str(k): value for k, value in record.items() if k != "search_path"})
 
 
 def as_losses(value: Any) -> tuple[Loss, ...]:
@@ -207,49 +225,18 @@ def losses_to_json(losses: Sequence[Loss]) -> str | list[dict[str, Any]]:
     return [loss.record() for loss in losses]
 
 
-def outputs_read(losses: Sequence[Loss], outputs: Sequence[str]) -> list[tuple[int, ...]]:
-    """For each loss the indices, in `outputs`, of what it reads.
-
-    A function of the user's own that is the only loss reads every output, unless it names one.
+def losses_from_json(value: Any) -> tuple[Loss, ...]:
+    """The losses that `losses_to_json` wrote. Imports nothing, whatever `value` is.
 
     Raises:
-        ConfigError: a loss names an output that there is not, or there are more losses than
-            outputs.
+        ConfigError: it wrote no such thing.
     """
-    alone = losses[0] if len(losses) == 1 else None
-    if alone is not None and alone.own and alone.output is None:
-        return [tuple(range(len(outputs)))]
-    read: list[tuple[int, ...]] = []
-    problems = []
-    for place, loss in enumerate(losses):
-        if loss.output is not None and loss.output in outputs:
-            read.append((list(outputs).index(loss.output),))
-        elif loss.output is not None:
-            problems.append(
-                f"loss {loss.name}: the model has no output {loss.output!r}. "
-                f"{nearest(loss.output, outputs)}"
-            )
-        elif place < len(outputs):
-            read.append((place,))
-        else:
-            problems.append(
-                f"loss {loss.name} is number {place + 1}, but the model has {len(outputs)} outputs "
-                f"({', '.join(outputs)}). Name its output, as in loss={{'output': 'mse'}}."
-            )
-    if problems:
-        raise ConfigError(problems)
-    return read
-
-
-def with_outputs_named(losses: Sequence[Loss], outputs: Sequence[str]) -> tuple[Loss, ...]:
-    """The losses, each naming the output that it reads; but for one that reads them all."""
-    read = outputs_read(losses, outputs)
-    if len(losses) == 1 and len(read[0]) != 1:
-        return tuple(losses)
-    return tuple(
-        loss.model_copy(update={"output": outputs[index]})
-        for loss, (index,) in zip(losses, read, strict=True)
-    )
+    records = [{"name": value}] if isinstance(value, str) else value
+    if not isinstance(records, list | tuple) or not records:
+        raise ConfigError([f"loss={value!r}: a record holds a name, or a list of losses."])
+    if not all(isinstance(record, Mapping) for record in records):
+        raise ConfigError([f"loss={value!r}: a record holds a name, or a list of losses."])
+    return tuple(Loss.from_record(record) for record in records)
 
 
 def function_name(loss: str | Callable[..., Any]) -> str:
@@ -270,9 +257,14 @@ def _as_loss(value: Any) -> Loss:
 
 
 def _function_of(name: str | Callable[..., Any]) -> Callable[..., Any] | None:
-    if not isinstance(name, str):
-        return name
-    return import_function(name) if FUNCTION_PATH.fullmatch(name) else None
+    if isinstance(name, str) and not FUNCTION_PATH.fullmatch(name):
+        return None
+    function = import_function(name) if isinstance(name, str) else name
+    problem = call_problem(function)
+    if problem:
+        said = name if isinstance(name, str) else function_name(name)
+        raise ConfigError([f"loss={said}: {problem}"])
+    return function
 
 
 def _is_row(weight: Any) -> bool:

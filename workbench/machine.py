@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import platform
+from collections.abc import Mapping
 from importlib import metadata
 from pathlib import Path
+from typing import Any
 
 import psutil
 
-from workbench.config import default_threads
+from workbench.threads import default_threads
 
 PACKAGES = (
     "onnxruntime-training-workbench",
@@ -31,8 +33,10 @@ def describe_machine() -> dict[str, str | int]:
     }
 
 
-def machine_sentence(machine: dict[str, str | int]) -> str:
-    """The machine in one line, for the foot of a figure or a table."""
+def machine_sentence(machine: Mapping[str, Any] | None) -> str:
+    """The machine in one line, for the foot of a figure or a table; None: it was not recorded."""
+    if machine is None:
+        return "machine not recorded"
     gigabytes = int(machine["memory_bytes"]) / 1e9
     return f"{machine['processor']}, {machine['cores']} cores, {gigabytes:.0f} GB"
 

@@ -7,10 +7,19 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from workbench.errors import ConfigError, nearest
 from workbench.setting_problems import problems_of
+from workbench.threads import within_cores
 
 CastStrategy = Literal["none", "insert_and_reduce", "flood_fill"]
 LogLevel = Literal["verbose", "info", "warning", "error", "fatal"]
@@ -177,6 +186,11 @@ class ORTModuleOptions(BaseModel):
                 "kind is 0 for off, 1 or 2, count is -1 for every place."
             )
         return value
+
+    @field_validator("threads")
+    @classmethod
+    def _bound_threads(cls, value: int | None, info: ValidationInfo) -> int | None:
+        return within_cores("threads", value, info)
 
     @field_validator("saved_graphs", mode="before")
     @classmethod

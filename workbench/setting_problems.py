@@ -40,8 +40,9 @@ def _sentence(problem: Any, settings: type[BaseModel]) -> str:
     if problem["type"] == "extra_forbidden":
         return f"{name}: no such setting. {nearest(last, settings.model_fields)}"
     value = problem["input"]
-    if problem["type"] == "literal_error":
-        known = get_args(settings.model_fields[last].annotation)
+    field = settings.model_fields.get(last)
+    if problem["type"] == "literal_error" and field is not None:
+        known = get_args(field.annotation)
         return f"{name}={value!r}: {nearest(str(value), map(str, known))}"
     message = problem["msg"]
     return f"{name}={value!r}: {message[0].lower()}{message[1:]}."

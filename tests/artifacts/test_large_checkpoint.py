@@ -52,6 +52,7 @@ def test_training_begins_with_the_modules_weights(
     assert run.history["loss"].iloc[0] == pytest.approx(expected.item(), rel=1e-5)
 
 
+@pytest.mark.fault
 def test_a_process_that_fails_is_told(module: nn.Module, tmp_path: Path) -> None:
     x = np.zeros((2, FEATURES), np.float32)
     graph = export_onnx(module, (x,), input_names=["x"], output_names=["y"], training=True)

@@ -84,6 +84,7 @@ def test_the_other_exporter_is_used_where_its_graph_trains() -> None:
     assert made.parameters.trainable == ["layer.weight", "layer.bias"]
 
 
+@pytest.mark.fault
 def test_where_no_graph_trains_the_first_is_told() -> None:
     model = load_model(Choosy(det_always=True), example_inputs=np.zeros((2, 4), np.float32))
     with pytest.raises(UntrainableError, match=r"Det .*no gradient"):

@@ -27,14 +27,14 @@ def test_options_unfold_and_what_is_changed_reaches_the_settings(
     expect(level).to_have_accessible_description(re.compile("^0: activations are kept"))
     level.select_option("2")
     page.get_by_label("Spinning", exact=True).check()
-    notebook.field("Threads").fill("3")
+    notebook.field("Threads").fill("2")
     notebook.field("Threads").press("Tab")
     notebook.field("Folder for graphs").fill("graphs")
     notebook.field("Folder for graphs").press("Tab")
     expect(page.get_by_text("4 changed")).to_be_visible()
     notebook.run(1)
     expect(notebook.output(1)).to_have_text(
-        "{'ortmodule': {'memory_optimizer_level': 2, 'threads': 3, 'spinning': True, "
+        "{'ortmodule': {'memory_optimizer_level': 2, 'threads': 2, 'spinning': True, "
         "'saved_graphs': 'graphs'}}"
     )
     page.get_by_label("Spinning", exact=True).uncheck()

@@ -41,7 +41,10 @@ def test_everything_is_found_by_its_role_and_name(open_notebook: MakeNotebook) -
     notebook.run(0)
     page = notebook.page
     expect(page.get_by_role("combobox", name="Model")).to_be_visible(timeout=SLOW_MS)
-    for label in ("Model", "Engines", "Epochs", "Batch size", "Learning rate"):
+    for label in (
+        *("Model", "Engines", "Epochs", "Batch size", "Learning rate"),
+        *("Steps to compare", "Wait for quiet (s)"),
+    ):
         # Not exact: no other label may hold one of these words.
         expect(page.get_by_label(label)).to_have_count(1)
         expect(page.get_by_label(label)).to_be_visible()

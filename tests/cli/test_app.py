@@ -17,6 +17,7 @@ COMMANDS = (
     "compare",
     "profile",
     "runs",
+    "stop",
     "export",
     "lab",
 )
@@ -35,6 +36,7 @@ def test_every_command_explains_itself(workbench: Invoke, command: str) -> None:
     assert f"workbench {command}" in outcome.stdout
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -52,6 +54,7 @@ def test_wrong_usage_is_status_2(workbench: Invoke, arguments: list[str]) -> Non
     assert "Usage: workbench" in outcome.stderr
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
@@ -79,6 +82,7 @@ def test_what_is_refused_is_one_message_on_stderr(
     assert "Traceback" not in outcome.stderr
 
 
+@pytest.mark.fault
 def test_every_wrong_setting_is_listed_at_once(workbench: Invoke) -> None:
     outcome = workbench(
         "train", "digits-mlp", "--engine", "ondevise", "--epochs", "0", "--loss", "mce"

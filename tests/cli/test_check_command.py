@@ -57,6 +57,7 @@ def test_states_have_colours_in_a_terminal(workbench: Invoke, tmp_path: Path) ->
     assert "\x1b" not in workbench("check", path).stdout
 
 
+@pytest.mark.fault
 def test_what_cannot_train_is_an_exit_status(workbench: Invoke, tmp_path: Path) -> None:
     outcome = workbench("check", str(graph(tmp_path / "small.onnx", "Det")), "--verify")
     assert outcome.status == 1
@@ -79,6 +80,7 @@ def test_gradients_are_verified(workbench: Invoke, tmp_path: Path) -> None:
     assert "ondevice  ok" in text
 
 
+@pytest.mark.fault
 def test_a_wrong_gradient_is_an_exit_status(workbench: Invoke) -> None:
     outcome = workbench("check", "digits-mlp", "--verify", "--engines=fake", "--threads=1")
     assert outcome.status == 1, outcome.stderr
@@ -86,6 +88,7 @@ def test_a_wrong_gradient_is_an_exit_status(workbench: Invoke) -> None:
     assert "wrong gradient" in outcome.stdout
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize("option", ["--data=digits", "--engines=ondevice", "--batch-size=4"])
 def test_what_is_for_verifying_needs_verify(workbench: Invoke, option: str) -> None:
     outcome = workbench("check", "digits-mlp", option)

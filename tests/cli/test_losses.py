@@ -35,6 +35,7 @@ def test_what_the_options_mean(loss: str | None, options: list[str], expected: A
     assert chosen_loss(loss, options) == expected
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("loss", "options", "message"),
     [
@@ -74,6 +75,7 @@ def test_a_function_of_a_file_is_trained_on(workbench: Invoke, tmp_path: Path) -
     assert np.isfinite(outcome.json["loss"])
 
 
+@pytest.mark.fault
 def test_wrong_options_are_told(workbench: Invoke) -> None:
     outcome = workbench("train", "digits-mlp", "--loss=mse", "--loss-option=wieght=1")
     assert outcome.status != 0

@@ -20,6 +20,7 @@ def test_doctor_tells_people_and_programs(workbench: Invoke) -> None:
     assert "Python" in {found["subject"] for found in outcome.json["findings"]}
 
 
+@pytest.mark.fault
 def test_doctor_is_status_1_where_the_main_job_cannot_run(workbench: Invoke) -> None:
     outcome = workbench("doctor", WORKBENCH_HOME="/proc/workbench")
     assert outcome.status == 1

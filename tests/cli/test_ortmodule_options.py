@@ -40,6 +40,7 @@ def test_options_reach_the_run_and_what_came_of_them_its_summary(
     assert {path.name for path in folder.iterdir()} == names
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

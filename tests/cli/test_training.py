@@ -16,6 +16,7 @@ import workbench as wb
 from tests.cli.command import COMMAND, Invoke
 from workbench.cli import training
 from workbench.config import TrainingConfig
+from workbench.number_format import significant
 
 
 def test_train_prints_one_json_document(workbench: Invoke) -> None:
@@ -88,6 +89,7 @@ def test_data_from_a_file(workbench: Invoke, tmp_path: Path) -> None:
     assert outcome.json["dataset"] == "mine"
 
 
+@pytest.mark.fault
 def test_a_failed_run_is_status_1_with_its_cause(workbench: Invoke) -> None:
     outcome = workbench(
         *("train", "digits-mlp", "--engine=fake", "--steps=10", "--json"),
@@ -113,6 +115,10 @@ def test_compare_prints_one_json_document(workbench: Invoke) -> None:
     assert rows["pytorch"]["ratio"] == 1
     assert rows["pytorch"]["max_loss_difference"] == 0
     assert set(document["runs"]) == {"pytorch", "fake"}
+    assert len(document["round_loads"]) == 25
+    assert set(document["load"]) == {"wall_s", "other_s", "cores", "other_cores"}
+    assert ("do not trust" in document["warning"]) == bool(document["warning"])
+    assert {row["warning"] for row in rows.values()} == {document["warning"]}
     figure = Path(wb.load_run(document["runs"]["fake"]).folder.path.parents[2] / "figure.svg")
     assert "<svg" in figure.read_text(encoding="utf-8")
 
@@ -121,11 +127,20 @@ def test_compare_prints_a_table(workbench: Invoke) -> None:
     outcome = workbench("compare", "digits-mlp", "--engines=fake", "--steps=30")
     assert outcome.status == 0, outcome.stderr
     header, row, *_ = outcome.stdout.splitlines()
-    assert header.split()[:2] == ["engine", "samples_per_s"]
-    assert row.split()[0] == "fake"
+    assert header.split()[:3] == ["engine", "samples_per_s", "ratio"]
+    name, throughput, ratio, *_ = row.split()
+    assert (name, ratio) == ("fake", "1.00")
+    assert throughput == significant(float(throughput.replace(",", "")))
     assert "batch 32" in outcome.stdout
 
 
+def test_a_quiet_machine_is_waited_for_by_seconds(workbench: Invoke) -> None:
+    outcome = workbench("compare", "digits-mlp", "--engines=fake", "--quiet-s=-1")
+    assert outcome.status == 1
+    assert "quiet_s=-1.0: a number of seconds, 0 or more" in outcome.stderr
+
+
+@pytest.mark.fault
 def test_a_figure_in_no_known_format_is_refused(workbench: Invoke) -> None:
     outcome = workbench("train", "digits-mlp", "--engine=fake", "--steps=5", "--plot=figure.tiger")
     assert outcome.status == 1

@@ -1,16 +1,23 @@
 """Comparisons: in lock step, on the same batches, with failures as rows of the table."""
 
 import json
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from tests.runs.test_run import until
+from tests.processes import until
 from workbench.compare import COLUMNS, Comparison, compare, load_comparison
 from workbench.data import Dataset
 from workbench.errors import ConfigError, RunError, RunFolderError
+from workbench.widgets.comparison_table import ComparisonTable
 
 STEPS = 45
 
@@ -78,6 +85,7 @@ def test_a_comparison_plots_itself(comparison: Comparison) -> None:
     assert len(figure.axes[0].lines) == 3
 
 
+@pytest.mark.fault
 def test_a_comparison_is_found_again(
     comparison: Comparison, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -102,6 +110,59 @@ def test_an_engine_that_fails_is_a_row_and_the_others_go_on(
     assert len(comparison.runs["pytorch"].history) == 30
 
 
+def test_engines_that_ended_early_contradict_nothing(
+    digits: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The reference dies in the fifth round: every figure is from the rounds that both took."""
+    monkeypatch.setenv("WORKBENCH_FAKE", json.dumps({"raise_at": 12, "step_ms": 1}))
+    comparison = compare("digits-mlp", digits, engines=["fake", "ondevice"], steps=25)
+    table = comparison.wait(120).table()
+    assert comparison.status == "completed"
+    assert list(table["status"]) == ["failed", "completed"]
+    assert list(table["steps"]) == [11, 25]
+    assert list(table["rounds"]) == [6, 6]
+    quotient = table["samples_per_s"] / table["samples_per_s"]["fake"]
+    np.testing.assert_allclose(quotient, table["ratio"], rtol=1e-12)
+    losses = comparison.runs["ondevice"].history["loss"]
+    assert table["final_loss"]["ondevice"] == losses.iloc[-1]
+    figure = comparison.plot()
+    for axes in figure.axes[:2]:
+        ends = [float(np.max(np.asarray(line.get_xdata()))) for line in axes.lines]
+        assert ends == [11, 25]
+
+
+def test_a_comparison_stopped_before_its_end_says_what_did_not_start(
+    digits: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_FAKE", json.dumps({"build_ms": 60_000}))
+    comparison = compare("digits-mlp", digits, engines=["fake", "ondevice"], steps=30)
+    until(lambda: "building the fake" in comparison.phase)
+    assert list(comparison.table()["status"]) == ["starting", "waiting"]
+    comparison.stop()
+    assert comparison.wait(60).status == "stopped"
+    again = load_comparison(comparison.id)
+    for each in (comparison, again):
+        table = each.table()
+        assert each.status == "stopped"
+        assert list(table["status"]) == ["stopped", "not started"]
+        assert list(table["steps"]) == [0, 0]
+        assert table["samples_per_s"].isna().all()
+
+
+def test_a_comparison_that_goes_on_elsewhere_is_running(
+    digits: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_FAKE", json.dumps({"step_ms": 5}))
+    comparison = compare("digits-mlp", digits, engines=["fake"], steps=100_000)
+    until(lambda: comparison.status == "running")
+    again = load_comparison(comparison.id)
+    assert again.status == "running"
+    comparison.stop()
+    comparison.wait(30)
+    assert again.status == "stopped"
+
+
+@pytest.mark.fault
 def test_when_every_engine_fails_waiting_says_why(
     digits: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -126,6 +187,66 @@ def test_a_comparison_can_be_paused_and_stopped(
     assert comparison.wait(30).status == "stopped"
 
 
+def test_a_busy_machine_is_said_wherever_ratios_are(
+    digits: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_FAKE", json.dumps({"step_ms": 10}))
+    spinning = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2)]
+    try:
+        comparison = compare("digits-mlp", digits, engines=["fake"], steps=105).wait(120)
+    finally:
+        for process in spinning:
+            process.kill()
+            process.wait()
+    assert len(comparison.round_loads) == 20
+    again = load_comparison(comparison.id)
+    assert again.load == comparison.load
+    for each in (comparison, again):
+        assert re.fullmatch(
+            r"The machine was busy \(other programs took \d+\.\d of \d+ cores?\): "
+            r"do not trust these ratios\.",
+            each.warning,
+        )
+        assert list(each.table()["warning"]) == [each.warning]
+        assert each.warning in each.plot().get_suptitle()
+    table = ComparisonTable()
+    table.show(again)
+    assert table.warning == comparison.warning
+    table.clear()
+    assert table.warning == ""
+
+
+def test_a_quiet_machine_needs_no_warning(digits: Dataset, workbench_home: Path) -> None:
+    comparison = compare("digits-mlp", digits, engines=["fake"], steps=30).wait(60)
+    path = workbench_home / "comparisons" / f"{comparison.id}.json"
+    record = json.loads(path.read_text())
+    # A record from before loads were measured; one of a quiet machine, not known in one round.
+    for loads in (None, [{"wall_s": 5.0, "other_s": 0.1, "cores": 2}, None]):
+        path.write_text(json.dumps({**record, "loads": loads} if loads else _without_loads(record)))
+        again = load_comparison(comparison.id)
+        assert (again.load is None) == (loads is None)
+        assert again.warning == ""
+        assert set(again.table()["warning"]) == {""}
+        assert again.plot().get_suptitle() == "Comparison with fake"
+
+
+def test_a_quiet_machine_is_waited_for_and_the_wait_can_be_stopped(digits: Dataset) -> None:
+    comparison = compare("digits-mlp", digits, engines=["fake"], steps=30, quiet_s=3600)
+    until(lambda: "waiting for a quiet machine" in comparison.phase)
+    assert comparison.status == "starting"
+    assert not comparison.runs
+    comparison.stop()
+    assert comparison.wait(30).status == "stopped"
+    assert list(comparison.table()["status"]) == ["not started"]
+
+
+@pytest.mark.parametrize("quiet_s", [-1, float("nan"), float("inf"), "soon", None, True])
+def test_wrong_quiet_is_refused_at_once(digits: Dataset, quiet_s: Any) -> None:
+    with pytest.raises(ConfigError, match=r"quiet_s=.* a number of seconds, 0 or more"):
+        compare("digits-mlp", digits, engines=["fake"], steps=30, quiet_s=quiet_s)
+
+
+@pytest.mark.fault
 def test_wrong_engines_are_refused_at_once(digits: Dataset) -> None:
     with pytest.raises(ConfigError, match="Did you mean 'ondevice'"):
         compare("digits-mlp", digits, engines=["pytorch", "ondevce"])
@@ -133,6 +254,10 @@ def test_wrong_engines_are_refused_at_once(digits: Dataset) -> None:
         compare("digits-mlp", digits, engines=["fake", "fake"])
     with pytest.raises(ConfigError, match="at least one"):
         compare("digits-mlp", digits, engines=[])
+
+
+def _without_loads(record: dict[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in record.items() if key != "loads"}
 
 
 def _records(text: str) -> list[dict[str, object]]:

@@ -43,6 +43,13 @@ CASES: tuple[Case, ...] = (
         layer(nn.AvgPool2d, 3, 2, 1, True, divisor_override=2),
         *IMAGE,
     ),
+    through("AvgPool2d, wider than the image", layer(nn.AvgPool2d, 2560, ceil_mode=True), *IMAGE),
+    through(
+        "AvgPool2d, wider than the image, divisor",
+        layer(nn.AvgPool2d, (2, 900), 1000, (0, 1), True, divisor_override=7),
+        *IMAGE,
+    ),
+    through("MaxPool2d, wider than the image", layer(nn.MaxPool2d, 900, ceil_mode=True), *IMAGE),
     through("AvgPool1d, ceil_mode", layer(nn.AvgPool1d, 4, 3, 1, ceil_mode=True), *LINE),
     through("AvgPool3d", layer(nn.AvgPool3d, 2), *VOLUME),
     through("AvgPool3d, ceil_mode", layer(nn.AvgPool3d, 2, ceil_mode=True), *VOLUME),

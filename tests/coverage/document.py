@@ -26,6 +26,7 @@ shown is the largest over shapes, steps and engines, rounded up to a power of te
 
 {passing} of {count} lines train on `ondevice`, {passing_ortmodule} on `ortmodule`. Measured with
 {versions}; `make docs` runs them all again and writes this file.
+That holds with several threads too: [threads.md](threads.md).
 """
 
 

@@ -63,11 +63,11 @@ def reference(variant: Variant) -> tuple[nn.Module, list[Step]]:
     for rows in BATCHES:
         inputs = variant.sample(rows, generator)
         with fixed_draws() if variant.draws else nullcontext():
-            steps.append(_step(runner, inputs, generator))
+            steps.append(one_step(runner, inputs, generator))
     return module, steps
 
 
-def _step(module: nn.Module, inputs: tuple[Tensor, ...], generator: torch.Generator) -> Step:
+def one_step(module: nn.Module, inputs: tuple[Tensor, ...], generator: torch.Generator) -> Step:
     module.zero_grad()
     output = module(*inputs)
     with _disable_current_modes():
@@ -98,7 +98,7 @@ def export(module: nn.Module, step: Step, variant: Variant) -> ForwardGraph:
 def rewritten(module: nn.Module, exported: ForwardGraph) -> list[str]:
     """What `make_trainable` did to the graph: an op and how it was rewritten."""
     graph = exported.model
-    _, report = make_trainable(graph, leading_to_outputs(graph, _trainable(module)))
+    _, report = make_trainable(graph, leading_to_outputs(graph, trained_names(module)))
     return list(dict.fromkeys(f"{found.op}: {found.note}" for found in report.rewritten))
 
 
@@ -124,10 +124,10 @@ def ortmodule(module: nn.Module, steps: Sequence[Step], exported: ForwardGraph) 
 def ondevice(module: nn.Module, steps: Sequence[Step], exported: ForwardGraph) -> Differences:
     """Differences of on-device training at a learning rate of zero."""
     graph = exported.model
-    trainable = leading_to_outputs(graph, _trainable(module))
+    trainable = leading_to_outputs(graph, trained_names(module))
     worst = Worst()
     with tempfile.TemporaryDirectory() as folder:
-        native = _session(graph, module, trainable, Path(folder))
+        native = session(graph, module, trainable, Path(folder))
         native.set_learning_rate(0.0)
         for step in steps:
             inputs = {
@@ -144,8 +144,13 @@ def ondevice(module: nn.Module, steps: Sequence[Step], exported: ForwardGraph) -
     return worst.differences
 
 
-def _session(
-    graph: onnx.ModelProto, module: nn.Module, trainable: list[str], folder: Path
+def session(
+    graph: onnx.ModelProto,
+    module: nn.Module,
+    trainable: list[str],
+    folder: Path,
+    *,
+    threads: int = 1,
 ) -> TrainingSession:
     state = {PREFIX + name for name in module.state_dict(keep_vars=True)}
     held = [value.name for value in graph.graph.initializer if value.name in state]
@@ -169,7 +174,7 @@ def _session(
         training_model=folder / "training.onnx",
         eval_model=folder / "eval.onnx",
         optimizer_model=folder / "optimizer.onnx",
-        threads=1,
+        threads=threads,
         seed=0,
     )
 
@@ -197,7 +202,7 @@ def _with_loss(model: onnx.ModelProto) -> onnx.ModelProto:
     return made
 
 
-def _trainable(module: nn.Module) -> list[str]:
+def trained_names(module: nn.Module) -> list[str]:
     return [PREFIX + name for name, value in module.named_parameters() if value.requires_grad]
 
 

@@ -57,6 +57,7 @@ def test_saving_leaves_nothing_half_written(pairs, tmp_path, monkeypatch) -> Non
     assert list((tmp_path / "runs").iterdir()) == []
 
 
+@pytest.mark.fault
 def test_a_folder_in_use_is_not_overwritten(pairs, tmp_path) -> None:
     pairs.save(tmp_path / "data")
     with pytest.raises(DataError, match="not empty"):
@@ -64,6 +65,7 @@ def test_a_folder_in_use_is_not_overwritten(pairs, tmp_path) -> None:
     load_saved_dataset(tmp_path / "data")
 
 
+@pytest.mark.fault
 def test_pickled_arrays_are_never_read(pairs, tmp_path) -> None:
     pairs.save(tmp_path / "data")
     np.save(tmp_path / "data" / "train-target.npy", np.array([{}], object), allow_pickle=True)
@@ -71,6 +73,7 @@ def test_pickled_arrays_are_never_read(pairs, tmp_path) -> None:
         load_saved_dataset(tmp_path / "data")
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -88,6 +91,7 @@ def test_a_damaged_record_is_refused(pairs, tmp_path, change, message: str) -> N
         load_saved_dataset(tmp_path / "data")
 
 
+@pytest.mark.fault
 def test_a_folder_that_is_no_dataset_is_refused(tmp_path) -> None:
     with pytest.raises(DataError, match="not a saved dataset"):
         load_saved_dataset(tmp_path)

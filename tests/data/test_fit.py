@@ -54,6 +54,7 @@ def test_what_fits(linear: Model, sequence: Model, pixels: Model) -> None:
     check_fit(pixels, dataset(floats(8, 4, 6, 5), classes(8, 6, 5)), "cross_entropy")
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("inputs", "target", "loss", "message"),
     [
@@ -76,11 +77,13 @@ def test_what_does_not_fit(linear: Model, inputs, target, loss: str, message: st
         check_fit(linear, dataset(inputs, target), loss)
 
 
+@pytest.mark.fault
 def test_the_test_split_is_checked_too(linear: Model) -> None:
     with pytest.raises(DataError, match=r"'mine' \(test\) is out of range"):
         check_fit(linear, dataset(floats(8, 4), classes(8), classes(8) + 3), "cross_entropy")
 
 
+@pytest.mark.fault
 def test_labels_of_many_axes_are_placed(sequence: Model) -> None:
     labels = classes(8, 5)
     labels[6, 2] = 3
@@ -88,12 +91,14 @@ def test_labels_of_many_axes_are_placed(sequence: Model) -> None:
         check_fit(sequence, dataset(floats(8, 5, 4), labels), "cross_entropy")
 
 
+@pytest.mark.fault
 def test_the_number_of_inputs(linear: Model) -> None:
     two = Dataset("two", Split([floats(8, 4), floats(8, 4)], classes(8)))
     with pytest.raises(DataError, match=r"takes 1 inputs \(input\) but dataset 'two' .* has 2"):
         check_fit(linear, two, "cross_entropy")
 
 
+@pytest.mark.fault
 def test_a_sample_names_its_own_dataset() -> None:
     data = dataset(floats(8, 64), classes(8))
     with pytest.raises(DataError, match=r"load_dataset\('digits'\)"):
@@ -131,6 +136,7 @@ def test_options_that_fit(linear: Model, pixels: Model) -> None:
     check_fit(linear, dataset(x, floats(8)), lambda output, target: output.sum())
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("target", "loss", "message"),
     [
@@ -148,6 +154,7 @@ def test_options_that_do_not_fit(linear: Model, target, loss, message: str) -> N
         check_fit(linear, dataset(floats(8, 4), target), loss)
 
 
+@pytest.mark.fault
 def test_several_losses(heads: Model) -> None:
     names = [spec.name for spec in heads.outputs]
     pair = several(classes(8), floats(8, 2))

@@ -30,16 +30,19 @@ def test_a_sample_by_the_name_of_dataset_or_model(source) -> None:
     assert load_dataset(source, name="mine").name == "mine"
 
 
+@pytest.mark.fault
 def test_an_unknown_name_gets_the_nearest() -> None:
     with pytest.raises(DataError, match=r"No dataset 'digit'.*'digits'"):
         load_dataset("digit")
 
 
+@pytest.mark.fault
 def test_a_sample_has_its_own_target() -> None:
     with pytest.raises(DataError, match="target of its own"):
         load_dataset("digits", Y)
 
 
+@pytest.mark.fault
 def test_a_model_without_a_dataset() -> None:
     model = load_model(torch.nn.Linear(2, 3), example_inputs=np.zeros((2, 2)))
     with pytest.raises(DataError, match="'Linear' has no dataset of its own"):
@@ -65,6 +68,7 @@ def test_the_split_follows_its_seed() -> None:
     assert load_dataset(X, Y, test_fraction=0).test is None
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize("fraction", [-0.1, 1, 1.5, 0.99])
 def test_a_fraction_that_leaves_nothing(fraction: float) -> None:
     with pytest.raises(DataError, match=f"test_fraction={fraction}"):
@@ -87,6 +91,7 @@ def test_text_labels_become_class_numbers() -> None:
     assert every_row(data)[1].tolist() == [2, 0, 1, 0] * 5
 
 
+@pytest.mark.fault
 def test_a_dtype_can_be_asked_for() -> None:
     assert load_dataset(X, Y, target_dtype="float32").train.target.dtype == np.float32
     assert load_dataset(X, Y.astype(float)).train.target.dtype == np.float32
@@ -105,6 +110,7 @@ def with_value(row: int, value: float) -> np.ndarray:
     return array
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("inputs", "target", "message"),
     [
@@ -128,6 +134,7 @@ def test_bad_arrays(inputs, target, message: str) -> None:
         load_dataset(inputs, target)
 
 
+@pytest.mark.fault
 def test_a_bad_row_is_found_in_any_piece(monkeypatch) -> None:
     monkeypatch.setattr("workbench.data.rows.SCAN_BYTES", 48)
     with pytest.raises(DataError, match="row 19"):
@@ -171,6 +178,7 @@ def test_torch_datasets() -> None:
         assert np.array_equal(target, Y)
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("source", "message"),
     [

@@ -59,11 +59,13 @@ def test_evaluation_keeps_the_order_and_the_last_batch() -> None:
     assert targets(numbered(5).in_order(2)) == [[0, 1], [2, 3], [4]]
 
 
+@pytest.mark.fault
 def test_a_batch_larger_than_the_split_is_refused_before_the_first_step() -> None:
     with pytest.raises(DataError, match=r"batch_size=11 .* 10 rows.*at most 10"):
         numbered().batches(11, 0, 1)
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("inputs", "target", "message"),
     [
@@ -78,6 +80,7 @@ def test_rows_that_do_not_belong_together_are_refused(inputs, target, message) -
         Split(inputs, target)
 
 
+@pytest.mark.fault
 def test_several_targets_go_together() -> None:
     rows = np.arange(6)
     split = Split([rows[:, None]], (rows, rows * 10.0, rows[:, None] * [1, 2]))

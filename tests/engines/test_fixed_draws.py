@@ -67,3 +67,15 @@ def test_dropout_of_a_module_can_be_turned_off() -> None:
     recurrent = nn.GRU(8, 5, 2, dropout=0.4).train()
     turn_dropout_off(recurrent)
     torch.testing.assert_close(recurrent(X)[0], recurrent.eval()(X)[0])
+
+
+@pytest.mark.parametrize("training", [False, True])
+@pytest.mark.parametrize("bounds", [(), (0.1, 0.5)])
+def test_rrelu_takes_the_middle_of_its_slopes(bounds: tuple[float, ...], training: bool) -> None:
+    low, high = bounds or (1 / 8, 1 / 3)
+    expected = functional.leaky_relu(X, (low + high) / 2)
+    with fixed_draws():
+        found = functional.rrelu(X, *bounds, training=training)
+        in_place = functional.rrelu_(X.clone(), *bounds, training=training)
+    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(in_place, expected)

@@ -16,6 +16,7 @@ from workbench.models.autograd_functions import DOMAIN, AutogradFunctions
 from workbench.models.export import export_onnx
 from workbench.models.node_marks import FUNCTION
 from workbench.trainable import find, leading_to_outputs, make_trainable
+from workbench.trainable.function_gradient import NOTE
 
 
 class Rounded(Function):
@@ -28,6 +29,14 @@ class Rounded(Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         return gradient, None
+
+
+class Outside(Rounded):
+    """Its backward leaves PyTorch, so that no graph can hold it."""
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        return torch.from_numpy(gradient.numpy() * 2), None
 
 
 class Places(Function):
@@ -44,6 +53,20 @@ class Places(Function):
         return None
 
 
+class Squared(Function):
+    """A sine in its backward alone."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor) -> Tensor:
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> Tensor:
+        (x,) = ctx.saved_tensors
+        return gradient * torch.sin(x)
+
+
 class Model(nn.Module):
     def __init__(self, kind: str = "rounded") -> None:
         super().__init__()
@@ -55,6 +78,10 @@ class Model(nn.Module):
         match self.kind:
             case "rounded":
                 hidden = Rounded.apply(hidden, x.shape[0])
+            case "squared":
+                hidden = Squared.apply(hidden)
+            case "outside":
+                hidden = Outside.apply(hidden, x.shape[0])
             case "detached":
                 hidden = hidden + Rounded.apply(hidden).detach()
             case "no_grad":
@@ -107,10 +134,26 @@ def test_a_call_remembers_that_gradients_were_turned_off(kind: str, detached: bo
     assert result.requires_grad is not detached
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize("trained", ["first.weight", "first.bias"])
 def test_a_gradient_that_would_have_to_pass_it_is_refused_by_name(trained: str) -> None:
-    with pytest.raises(UntrainableError, match=r"Rounded is Python code(.|\n)*ortmodule.*freeze"):
-        make_trainable(exported(), [trained, "last.weight"])
+    with pytest.raises(UntrainableError, match=r"Outside is Python code(.|\n)*ortmodule.*freeze"):
+        make_trainable(exported("outside"), [trained, "last.weight"])
+
+
+@pytest.mark.parametrize("trained", ["first.weight", "first.bias"])
+def test_a_backward_of_tensor_code_is_its_gradient(trained: str) -> None:
+    made, report = make_trainable(exported(), [trained, "last.weight"])
+    (gradient,) = [each for each in report.gradients if each.results]
+    assert gradient.node in [node.name for node in made.graph.node]
+    assert [each.note for each in report.rewritten if "Rounded" in each.op] == [NOTE]
+
+
+def test_a_backward_is_no_part_of_what_is_listed() -> None:
+    names = ["first.weight", "last.weight"]
+    listed = [each.op for each in find(exported("squared"), names)]
+    assert "Sin" not in listed, "only its backward has a sine"
+    assert "Sin" in operators(exported("squared"))
 
 
 def test_parameters_before_it_lead_to_the_outputs() -> None:
@@ -119,14 +162,16 @@ def test_parameters_before_it_lead_to_the_outputs() -> None:
 
 
 def test_what_lies_behind_it_trains() -> None:
-    made, _ = make_trainable(exported(), ["last.weight", "last.bias"])
+    made, report = make_trainable(exported(), ["last.weight", "last.bias"])
     assert "Round" in operators(made)
+    assert not report.gradients
     assert leading_to_outputs(made, ["last.weight"]) == ["last.weight"]
 
 
 def test_the_report_calls_it_by_its_name() -> None:
-    (found,) = [each for each in find(exported(), ["first.weight"]) if each.state == "cannot"]
-    assert found.op.endswith("Rounded")
+    given = find(exported("outside"), ["first.weight"])
+    (found,) = [each for each in given if each.state == "cannot"]
+    assert found.op.endswith("Outside")
     assert "ortmodule" in found.remedy
 
 
@@ -144,6 +189,7 @@ def test_a_graph_for_inference_computes_it() -> None:
     assert FUNCTION not in marks
 
 
+@pytest.mark.fault
 def test_torch_export_alone_follows_it() -> None:
     with pytest.raises(ModelError, match=r"Rounded is followed by torch\.export"):
         export_onnx(

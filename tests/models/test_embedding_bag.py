@@ -60,6 +60,7 @@ def test_weighted_rows() -> None:
     )
 
 
+@pytest.mark.fault
 def test_a_norm_that_is_enforced_is_refused() -> None:
     with pytest.raises(UntrainableError, match="max_norm"):
         embedding_bag(IDS, torch.ones(6, 4), max_norm=1.0)

@@ -191,6 +191,7 @@ def test_export_is_silent_and_leaves_logging_alone(
     assert not logging.getLogger("torch.onnx._internal.exporter._registration").disabled
 
 
+@pytest.mark.fault
 def test_a_batch_of_one_is_refused() -> None:
     with pytest.raises(ModelError, match=r"first axis must be a batch of two or more"):
         export_onnx(
@@ -198,6 +199,7 @@ def test_a_batch_of_one_is_refused() -> None:
         )
 
 
+@pytest.mark.fault
 def test_what_torch_cannot_export_is_a_model_error() -> None:
     class Branches(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -209,6 +211,7 @@ def test_what_torch_cannot_export_is_a_model_error() -> None:
         )
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("module", "message"),
     [
@@ -222,6 +225,7 @@ def test_what_onnx_would_train_otherwise_is_refused(module: nn.Module, message: 
         export(module, (4,), training=True)
 
 
+@pytest.mark.fault
 def test_new_weights_are_written_into_an_inference_model(tmp_path: Path) -> None:
     proto = export(mlp(), (3, 4), training=False)
     weights = {"1.bias": np.arange(8, dtype=np.float32), "counter": np.array(3)}

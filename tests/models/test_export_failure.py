@@ -36,6 +36,7 @@ def of_steps(x: Tensor) -> Tensor:
     return torch.stack([x[:, place] * place for place in range(x.shape[1])]).sum(0)
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("function", "words"),
     [
@@ -64,6 +65,7 @@ def test_a_failure_says_why_and_what_to_do(
     assert not told.out + told.err, "torch prints its graphs where it fails"
 
 
+@pytest.mark.fault
 def test_an_axis_that_a_loop_fixes_is_told() -> None:
     with pytest.raises(ModelError, match=r"fixes axis 1 of input 'x', the time, .* dynamic_axes"):
         export_onnx(

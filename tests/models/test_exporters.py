@@ -115,6 +115,7 @@ class Opaque(nn.Module):
         return y * torch.tensor(np.arange(len(x)))[:, None] if self.frozen else y
 
 
+@pytest.mark.fault
 def test_what_torch_export_cannot_follow_is_traced() -> None:
     graph = export(Opaque(), 4)
     assert wrote(graph) == "TorchScript"
@@ -123,11 +124,13 @@ def test_what_torch_export_cannot_follow_is_traced() -> None:
     assert "TorchScript" not in str(caught.value)
 
 
+@pytest.mark.fault
 def test_a_trace_with_a_frozen_size_is_refused() -> None:
     with pytest.raises(ModelError, match=r"TorchScript: .* broadcast"):
         export(Opaque(frozen=True), 4)
 
 
+@pytest.mark.fault
 def test_a_branch_on_values_is_never_traced() -> None:
     class Branches(nn.Module):
         def __init__(self) -> None:
@@ -142,6 +145,7 @@ def test_a_branch_on_values_is_never_traced() -> None:
     assert "TorchScript" not in str(caught.value)
 
 
+@pytest.mark.fault
 def test_what_depends_on_the_size_of_the_batch_is_refused() -> None:
     class Pairs(nn.Module):
         def __init__(self) -> None:

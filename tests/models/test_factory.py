@@ -5,12 +5,14 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 from workbench.errors import ModelError
 from workbench.models import load_model
+from workbench.user_code import UserCode
 
 FACTORY = """
 import torch
@@ -64,13 +66,18 @@ assert model.outputs[0].shape == ("batch", 3), model.outputs
 assert "torch" not in sys.modules
 print(model.weights()["weight"].tobytes().hex())
 """
-    root = Path(__file__).parents[2]
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=root, check=True, capture_output=True, text=True
-    )
+    command = [sys.executable, "-c", code]
+    options: Any = {"cwd": Path(__file__).parents[2], "capture_output": True, "text": True}
+    done = subprocess.run(command, check=True, env=model.code.environment(), **options)
     assert done.stdout.strip() == model.weights()["weight"].tobytes().hex()
+    # Who was not started to run the factory runs it not, wherever its file is found.
+    for code_of_others in (UserCode(), UserCode(("0" * 64,), model.code.search_path)):
+        environment = {**code_of_others.environment(), "PYTHONPATH": f"{project}:{options['cwd']}"}
+        done = subprocess.run(command, check=False, env=environment, **options)
+        assert "built by the factory 'shop.nets:build', which a record names" in done.stderr
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("factory", "message"),
     [

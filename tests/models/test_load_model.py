@@ -37,6 +37,7 @@ PAIR_INPUTS = (np.array([1, 2, 3]), torch.ones(3, 4, dtype=torch.float64))
 # Samples
 
 
+@pytest.mark.fault
 def test_an_unknown_sample_gets_the_nearest() -> None:
     with pytest.raises(ModelError, match=r"No model 'digits-cn'.*'digits-cnn'"):
         load_model("digits-cn")
@@ -174,6 +175,7 @@ class Silent(nn.Module):
         return "done"
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("module", "examples", "message"),
     [

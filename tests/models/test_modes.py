@@ -86,6 +86,7 @@ def test_a_loaded_model_keeps_the_modes_of_its_layers() -> None:
     assert [layer.training for layer in model.module()] == [True, False, True, True]
 
 
+@pytest.mark.fault
 def test_an_embeddings_padding_row_is_marked() -> None:
     module = nn.Sequential(nn.Embedding(7, 3, padding_idx=-1), nn.Linear(3, 2))
     ids = np.zeros((2, 5), np.int64)

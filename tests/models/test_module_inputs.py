@@ -151,6 +151,7 @@ def test_a_sequence_that_is_halved_is_of_any_length() -> None:
     assert model.outputs[0].shape == ("batch", 4, "length")
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("axes", "message"),
     [
@@ -179,6 +180,7 @@ def test_axes_that_cannot_be_dynamic(axes: Any, message: str) -> None:
         load_model(Three(), example_inputs=examples, dynamic_axes=axes)
 
 
+@pytest.mark.fault
 def test_dynamic_axes_are_for_modules() -> None:
     with pytest.raises(ModelError, match=r"dynamic_axes are for an nn\.Module or a factory"):
         load_model("digits-mlp", dynamic_axes={"image": {1: "n"}})

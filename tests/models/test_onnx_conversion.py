@@ -97,6 +97,7 @@ def test_any_ir_version_is_read(tmp_path: Path, version: int) -> None:
     assert exported(tmp_path, read).ir_version <= 10
 
 
+@pytest.mark.fault
 def test_what_the_converter_cannot_convert_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -272,6 +273,7 @@ def test_a_model_over_two_gigabytes(tmp_path: Path) -> None:
     check_large(tmp_path, 1_100_000)
 
 
+@pytest.mark.fault
 def test_large_external_data_of_another_length_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -29,6 +29,7 @@ def written(folder: Path, content: bytes | onnx.ModelProto) -> Path:
     return path
 
 
+@pytest.mark.fault
 def test_a_missing_file(tmp_path: Path) -> None:
     refused(tmp_path / "model.onnx", "does not exist")
     refused(tmp_path, "is a folder")
@@ -126,6 +127,7 @@ def test_an_operator_of_another_domain(tmp_path: Path) -> None:
     refused(written(tmp_path, made), "node 'relu' of operator Relu of domain 'my.company'")
 
 
+@pytest.mark.fault
 def test_a_graph_that_cannot_be_fed(tmp_path: Path) -> None:
     relu = helper.make_node("Relu", ["w"], ["y"])
     refused(written(tmp_path, model([relu], [], [tensor("y", [2])], {"w": weight(2)})), "no inputs")
@@ -175,6 +177,7 @@ def test_external_data_is_read(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.fault
 def test_missing_external_data(tmp_path: Path) -> None:
     path = external(tmp_path)
     (tmp_path / "weights.bin").unlink()
@@ -234,3 +237,13 @@ def test_external_data_in_a_subgraph_is_watched_too(tmp_path: Path) -> None:
         {},
     )
     refused(written(tmp_path, made), "'../secret', outside the folder")
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("text", [b"first", b"relu", b"w1", b"Gemm", b"transB"])
+def test_names_that_are_no_text(tmp_path: Path, text: bytes) -> None:
+    content = mlp().SerializeToString()
+    assert text in content
+    path = tmp_path / "model.onnx"
+    path.write_bytes(content.replace(text, b"\xff" * len(text)))
+    refused(path, "is not text")

@@ -59,11 +59,13 @@ def test_constants_are_no_parameters(tmp_path: Path) -> None:
     assert sum(layer.parameters for layer in layers) == model.parameter_count == 48
 
 
+@pytest.mark.fault
 def test_there_is_no_module(tmp_path: Path) -> None:
     with pytest.raises(ModelError, match=r'came as ONNX alone.*engine "ondevice"'):
         loaded(tmp_path, mlp()).module()
 
 
+@pytest.mark.fault
 def test_export_with_other_weights(tmp_path: Path) -> None:
     model = loaded(tmp_path, mlp())
     path = model.export(tmp_path / "out" / "new.onnx", {"b2": np.full(3, 5, np.float32)})
@@ -90,6 +92,7 @@ def test_a_saved_model_is_a_copy(tmp_path: Path) -> None:
         assert np.array_equal(other.weights()[name], value)
 
 
+@pytest.mark.fault
 def test_a_fixed_batch_cannot_be_fed(tmp_path: Path) -> None:
     model = loaded(tmp_path, mlp(batch=1))
     assert model.inputs[0].shape == (1, 4)

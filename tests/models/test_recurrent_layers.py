@@ -87,6 +87,7 @@ def test_an_open_length_is_checked() -> None:
     assert check(model).ok
 
 
+@pytest.mark.fault
 def test_a_packed_sequence_is_refused() -> None:
     with pytest.raises(UntrainableError, match="without pack_padded_sequence"):
         export_onnx(

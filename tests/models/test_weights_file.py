@@ -70,6 +70,7 @@ class Trap:
         return os.mkdir, (str(self.mark),)
 
 
+@pytest.mark.fault
 def test_pickled_objects_are_refused_and_not_run(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     torch.save({"weight": Trap(mark)}, tmp_path / "trap.pt")
@@ -83,6 +84,7 @@ def test_pickled_objects_are_refused_and_not_run(tmp_path: Path) -> None:
     assert not mark.exists()
 
 
+@pytest.mark.fault
 def test_weights_alone_are_no_model(tmp_path: Path) -> None:
     torch.save(nn.Linear(4, 3).state_dict(), tmp_path / "w.pt")
     save_file({"weight": np.zeros(3)}, tmp_path / "w.safetensors")
@@ -93,6 +95,7 @@ def test_weights_alone_are_no_model(tmp_path: Path) -> None:
         load_model("gone.pt")
 
 
+@pytest.mark.fault
 def test_a_torchscript_archive_is_refused(tmp_path: Path) -> None:
     program = torch.export.export(nn.Linear(4, 3), (torch.zeros(2, 4),))
     torch.export.save(program, tmp_path / "program.pt")
@@ -100,6 +103,7 @@ def test_a_torchscript_archive_is_refused(tmp_path: Path) -> None:
         load_model(tmp_path / "program.pt")
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
@@ -116,12 +120,14 @@ def test_files_that_hold_no_weights(tmp_path: Path, name: str, content: bytes, m
         load_model("digits-mlp", weights=tmp_path / name)
 
 
+@pytest.mark.fault
 def test_no_state_dict_in_the_file(tmp_path: Path) -> None:
     torch.save([torch.zeros(3)], tmp_path / "w.pt")
     with pytest.raises(ModelError, match="holds list and no state dict"):
         load_model("digits-mlp", weights=tmp_path / "w.pt")
 
 
+@pytest.mark.fault
 def test_weights_of_another_model(tmp_path: Path) -> None:
     own = load_model("digits-mlp").weights()
     for weights, message in (

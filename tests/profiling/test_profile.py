@@ -117,6 +117,7 @@ def test_no_file_is_left(found: Profile, temporary: Path) -> None:
     assert left == []
 
 
+@pytest.mark.fault
 def test_wrong_settings_are_refused_at_once(digits: Dataset) -> None:
     with pytest.raises(ConfigError) as caught:
         profile("digits-mlp", digits, "pytorch-compile", steps=0)
@@ -126,6 +127,7 @@ def test_wrong_settings_are_refused_at_once(digits: Dataset) -> None:
         profile("digits-mlp", digits, batchsize=3)
 
 
+@pytest.mark.fault
 def test_settings_that_a_profile_has_no_use_for_are_refused(digits: Dataset) -> None:
     with pytest.raises(ConfigError, match="memory_limit_bytes=1: says nothing in a profile"):
         profile("digits-mlp", digits, memory_limit_bytes=1)
@@ -155,6 +157,7 @@ def test_on_device_a_model_without_a_module_is_profiled_alone(
     assert len(found.plot().axes) == 1
 
 
+@pytest.mark.fault
 def test_ortmodule_needs_a_module(digits: Dataset, onnx_model: Path) -> None:
     with pytest.raises(EngineError, match=r"trains an nn\.Module"):
         profile(onnx_model, digits)

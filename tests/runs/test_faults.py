@@ -1,35 +1,21 @@
 """What goes wrong in a worker is an error message in the kernel, and nothing is lost."""
 
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
-import psutil
 import pytest
 
-from tests.runs.test_run import LONG, until
-from workbench.data import Dataset
+from tests.processes import until
+from tests.runs.fake_runs import Misbehave
+from tests.runs.test_run import LONG
 from workbench.errors import RunError, RunFolderError
 from workbench.run_folder import FORMAT_VERSION, RunFolder
-from workbench.runs import Run, load_run, runs, train
+from workbench.runs import load_run, runs
 
-Misbehave = Any
-
-
-@pytest.fixture
-def misbehave(digits: Dataset, monkeypatch: pytest.MonkeyPatch) -> Misbehave:
-    """Starts a run of the fake engine that does wrong what the keywords say."""
-
-    def start(settings: dict[str, Any] | None = None, **behaviour: Any) -> Run:
-        monkeypatch.setenv("WORKBENCH_FAKE", json.dumps(behaviour))
-        return train("digits-mlp", digits, engine="fake", **{"steps": 200, **(settings or {})})
-
-    return start
+pytestmark = pytest.mark.fault
 
 
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGSEGV", "SIGFPE", "SIGABRT"])
@@ -133,35 +119,6 @@ def test_a_run_from_a_newer_version_is_refused_by_all(misbehave: Misbehave) -> N
     worker = _worker(run.folder.path)
     assert worker.returncode == 74
     assert "newer workbench" in worker.stderr
-
-
-def test_a_worker_whose_parent_dies_ends_itself(digits: Dataset, tmp_path: Path) -> None:
-    script = (
-        "import workbench as wb, time\n"
-        "from workbench.data import load_saved_dataset\n"
-        f"data = load_saved_dataset({str(tmp_path / 'data')!r})\n"
-        f"run = wb.train('digits-mlp', data, engine='fake', steps={LONG})\n"
-        "while not run.progress.done_steps: time.sleep(0.01)\n"
-        "print(run.id, flush=True)\n"
-        "time.sleep(600)\n"
-    )
-    digits.save(tmp_path / "data")
-    parent = subprocess.Popen(
-        [sys.executable, "-c", script],
-        stdout=subprocess.PIPE,
-        text=True,
-        env={**os.environ, "WORKBENCH_FAKE": json.dumps({"step_ms": 5})},
-    )
-    assert parent.stdout is not None
-    run_id = parent.stdout.readline().strip()
-    parent.stdout.close()
-    run = load_run(run_id)
-    pid = next(event["pid"] for event in run.follow().poll().events if event["event"] == "started")
-    parent.send_signal(signal.SIGKILL)
-    parent.wait()
-    until(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == "zombie")
-    assert run.status == "stopped"
-    assert run.checkpoint is not None
 
 
 def test_a_run_whose_watcher_and_worker_are_gone_is_failed(

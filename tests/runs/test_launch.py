@@ -10,6 +10,7 @@ import pytest
 from workbench.config import make_config
 from workbench.native_extension import NativeExtension
 from workbench.runs.launch import worker_environment
+from workbench.user_code import UserCode
 
 
 @pytest.mark.parametrize(
@@ -30,13 +31,13 @@ def test_pytorchs_threads_sleep_where_onnx_runtimes_work(
         import_module("workbench.runs.launch"), "native_extension", lambda: extension
     )
     settings = {"ortmodule": {"pytorch_kernels": kernels}} if engine == "ortmodule" else {}
-    config = make_config({"engine": engine, "threads": 3, **settings})
-    environment = worker_environment(config, None)
+    config = make_config({"engine": engine, "threads": 1, **settings})
+    environment = worker_environment(config, UserCode())
     assert environment.get("OMP_WAIT_POLICY") == policy
-    assert environment["OMP_NUM_THREADS"] == "3"
+    assert environment["OMP_NUM_THREADS"] == "1"
 
 
 def test_a_wait_policy_of_the_users_own_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
     config = make_config({"engine": "ortmodule", "ortmodule": {"pytorch_kernels": False}})
-    assert worker_environment(config, None)["OMP_WAIT_POLICY"] == "ACTIVE"
+    assert worker_environment(config, UserCode())["OMP_WAIT_POLICY"] == "ACTIVE"

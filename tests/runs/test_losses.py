@@ -67,6 +67,32 @@ def test_all_engines_agree_on_several_losses_with_a_function(
     )
 
 
+def test_the_loss_of_the_test_split_is_pytorchs_where_labels_are_ignored(
+    model: wb.Model, data: wb.Dataset, workbench_home: object
+) -> None:
+    assert data.test is not None
+    labels = data.test.target.copy()
+    labels[:9] = -100  # a whole batch and more
+    test = Split(data.test.inputs, (labels, data.test.targets[1]))
+    weight = [0.2, 3.0, 1.0]
+    loss = {"logits": wb.Loss("cross_entropy", weight=weight), "aux": wb.Loss("mse", factor=0.5)}
+    settings = {"loss": loss, "batch_size": 7, "threads": 1, "evaluate": True}
+    ignored = wb.Dataset("ignored", data.train, test)
+    engines = ["pytorch", "ondevice", "ortmodule"]
+    compared = wb.compare(model, ignored, engines=engines, steps=2, **settings).wait(180)
+    heads = model.module().eval()
+    for engine, run in compared.runs.items():
+        heads.load_state_dict({n: torch.from_numpy(w) for n, w in run.weights().items()})
+        with torch.no_grad():
+            found = heads(torch.from_numpy(test.inputs[0]))
+        classes = nn.functional.cross_entropy(
+            found["logits"], torch.from_numpy(labels), weight=torch.tensor(weight)
+        )
+        numbers = nn.functional.mse_loss(found["aux"], torch.from_numpy(test.targets[1]))
+        difference = abs(run.evaluations["loss"].iloc[-1] - (classes + 0.5 * numbers).item())
+        assert difference < 1e-6, f"{engine}: the losses differ by {difference:.1e}"
+
+
 def test_accuracy_leaves_ignored_labels_out(workbench_home: object) -> None:
     digits = wb.load_dataset("digits")
     labels = digits.train.target.copy()
@@ -78,6 +104,7 @@ def test_accuracy_leaves_ignored_labels_out(workbench_home: object) -> None:
     assert run.evaluations["accuracy"].iloc[-1] > 0.9
 
 
+@pytest.mark.fault
 def test_a_function_without_a_scalar_fails_with_its_name(
     model: wb.Model, data: wb.Dataset, workbench_home: object
 ) -> None:
@@ -89,6 +116,7 @@ def test_a_function_without_a_scalar_fails_with_its_name(
         run.wait(60)
 
 
+@pytest.mark.fault
 def test_wrong_losses_are_told_before_anything_starts(model: wb.Model, data: wb.Dataset) -> None:
     with pytest.raises(ConfigError) as caught:
         wb.train(model, data, loss={"logits": "cross_entrpy"}, epochs=0)

@@ -2,26 +2,19 @@
 
 import json
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from tests.processes import until
 from workbench.data import Dataset
 from workbench.errors import ConfigError, DataError, EngineError, RunFolderError
 from workbench.models import load_model
 from workbench.runs import Run, load_run, runs, train
 
 LONG = 1_000_000
-
-
-def until(condition: Callable[[], bool], timeout: float = 30.0) -> None:
-    deadline = time.monotonic() + timeout
-    while not condition():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        time.sleep(0.01)
 
 
 @pytest.fixture
@@ -137,6 +130,7 @@ def test_a_run_is_found_again_by_its_id(slow_run: Run) -> None:
     assert listed["samples_per_s"].iloc[0] > 0
 
 
+@pytest.mark.fault
 def test_a_wrong_id_offers_the_nearest(digits: Dataset) -> None:
     run = train("digits-mlp", digits, engine="fake", steps=1)
     run.wait(60)
@@ -169,6 +163,7 @@ def test_a_run_plots_itself(digits: Dataset) -> None:
     assert figure._repr_png_().startswith(b"\x89PNG")  # type: ignore[attr-defined]
 
 
+@pytest.mark.fault
 def test_wrong_settings_start_nothing(digits: Dataset) -> None:
     with pytest.raises(ConfigError, match="2 settings are wrong"):
         train("digits-mlp", digits, engine="fakee", epochs=-1)
@@ -177,6 +172,7 @@ def test_wrong_settings_start_nothing(digits: Dataset) -> None:
     assert len(runs()) == 0
 
 
+@pytest.mark.fault
 def test_an_engine_for_modules_refuses_a_model_that_came_as_onnx(
     digits: Dataset, tmp_path: Path
 ) -> None:

@@ -51,7 +51,15 @@ def test_threads_that_look_at_one_run_miss_nothing() -> None:
     events = EventWriter(folder.events_path)
     try:
         for step in range(1, STEPS + 1):
-            events.write("steps", first_step=step, losses=[1.0], nanoseconds=[10**8])
+            events.write(
+                "steps",
+                first_step=step,
+                losses=[1.0],
+                nanoseconds=[10**8],
+                batch_size=1,
+                steps_per_epoch=32,
+                rss_bytes=1,
+            )
     finally:
         done.set()
         for thread in threads:

@@ -148,6 +148,19 @@ def test_a_choice_of_unknown_rank_is_refused() -> None:
         make_trainable(model, ["w"])
 
 
+def test_a_sum_at_places_of_unknown_rank_is_refused() -> None:
+    model = _graph(
+        [
+            helper.make_node("Reshape", ["w", "x.shape"], ["h"]),
+            helper.make_node("ScatterND", ["h", "places", "x"], ["y"], reduction="add"),
+        ],
+        {"w": np.ones((4, 4), np.float32), "places": np.zeros((2, 1), np.int64)},
+    )
+    model.graph.input.append(helper.make_tensor_value_info("x.shape", TensorProto.INT64, ["n"]))
+    with pytest.raises(UntrainableError, match="loses updates"):
+        make_trainable(model, ["w"])
+
+
 def _detached() -> onnx.ModelProto:
     """y = (x w) detached + x v."""
     model = _graph(

@@ -99,6 +99,7 @@ def test_integers_of_a_graph_are_rows_of_its_shortest_table(tmp_path: Path) -> N
     assert set(rows.inputs[0].reshape(-1)) == {0, 1, 2, 3, 4}
 
 
+@pytest.mark.fault
 def test_a_function_needs_data(scorer: Model) -> None:
     def own(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
         return (output - target).mean()
@@ -107,6 +108,7 @@ def test_a_function_needs_data(scorer: Model) -> None:
         random_rows(scorer, (Loss(own),), 4, seed=0)
 
 
+@pytest.mark.fault
 def test_classes_need_an_axis() -> None:
     class Flat(nn.Module):
         def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -95,6 +95,7 @@ def test_only_what_is_to_train_is_compared(model: Model) -> None:
     assert found.batch_size == 3
 
 
+@pytest.mark.fault
 def test_a_wrong_gradient_and_a_crash_are_told(
     model: Model, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -113,6 +114,7 @@ def test_a_wrong_gradient_and_a_crash_are_told(
     assert crashed.frame.empty
 
 
+@pytest.mark.fault
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
@@ -152,6 +154,7 @@ def test_a_loss_of_ones_own_and_several_of_them() -> None:
     assert own.ok, str(own)
 
 
+@pytest.mark.fault
 def test_a_dataset_that_does_not_fit_is_refused(model: Model) -> None:
     data = wb.load_dataset(rows(20, 5), np.zeros(20, np.int64))
     with pytest.raises(DataError, match="Input"):

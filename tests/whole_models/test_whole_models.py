@@ -55,7 +55,7 @@ def first_output(module: torch.nn.Module, case: Case) -> torch.Tensor:
 
 
 def test_the_list_is_whole() -> None:
-    assert len(CASES) == 21
+    assert len(CASES) == 24
 
 
 @pytest.mark.parametrize("name", PARAMETERS)

@@ -199,6 +199,29 @@ def efficientnet() -> Case:
     return case(transformers.EfficientNetForImageClassification, config, image(64))
 
 
+def efficientnet_pooled_wide() -> Case:
+    """Pools its last 2 x 2 pixels by a window of 2,560."""
+    config = transformers.EfficientNetConfig(
+        image_size=64, depth_coefficient=0.2, width_coefficient=0.2, num_labels=3
+    )
+    return case(transformers.EfficientNetForImageClassification, config, image(64))
+
+
+def mixtral() -> Case:
+    config = transformers.MixtralConfig(
+        **{**DECODER, "num_hidden_layers": 1}, num_local_experts=4, num_experts_per_tok=2
+    )
+    return case(transformers.MixtralForCausalLM, config, {"input_ids": tokens()})
+
+
+def bloom() -> Case:
+    """Its GELU is an autograd function with a backward of its own."""
+    config = transformers.BloomConfig(
+        vocab_size=VOCABULARY, hidden_size=32, n_layer=1, n_head=4, use_cache=False
+    )
+    return case(transformers.BloomForCausalLM, config, {"input_ids": tokens()})
+
+
 def wav2vec2() -> Case:
     config = transformers.Wav2Vec2Config(
         vocab_size=20,

@@ -119,10 +119,12 @@ def test_the_card_needs_no_pytorch_and_the_layers_are_text() -> None:
 
 
 def test_figures_that_are_no_numbers_are_left_out_of_the_table() -> None:
-    words = {"status": "running", "in_stead": "PyTorch ran it."}
+    words = {"status": "running", "in_stead": "PyTorch ran it.", "warning": "busy"}
     figures = dict.fromkeys(COLUMNS, 1.0) | {"ratio": math.nan} | words
     frame = pd.DataFrame([figures], index=pd.Index(["fake"], name="engine"))
-    comparison = SimpleNamespace(table=lambda: frame, reference="fake", caption="here")
+    comparison = SimpleNamespace(
+        table=lambda: frame, reference="fake", caption="here", warning="The machine was busy."
+    )
     table = ComparisonTable()
     table.show(comparison)  # type: ignore[arg-type]
     [row] = table.rows
@@ -131,6 +133,7 @@ def test_figures_that_are_no_numbers_are_left_out_of_the_table() -> None:
     assert row["cells"]["samples_per_s"] == 1.0
     assert row["cells"]["status"] == "running"
     assert row["note"] == "PyTorch ran it."
+    assert table.warning == "The machine was busy."
     json.dumps(table.rows, allow_nan=False)
     assert {column["key"] for column in table.columns} == set(SHOWN) <= set(COLUMNS)
 

@@ -118,6 +118,20 @@ def test_compare_fills_the_table(make_page: MakePage) -> None:
     assert page.charts.points("fake").shape[1] == 60
 
 
+def test_a_comparison_waits_for_quiet_as_long_as_the_form_says(make_page: MakePage) -> None:
+    page = make_page()
+    page.form.quiet_s.value = 3600
+    page.compare()
+    until(lambda: "waiting for a quiet machine" in page.status.message)
+    page.stop()
+    assert page.wait(PATIENCE_S)
+    assert page.status.message == "Stopped before any engine had started."
+    page.form.quiet_s.value = -1
+    page.compare()
+    assert page.wait(PATIENCE_S)
+    assert "quiet_s=-1.0: a number of seconds, 0 or more" in page.status.message
+
+
 @pytest.mark.parametrize(
     ("field", "value", "sentence"),
     [

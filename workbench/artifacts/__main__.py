@@ -9,6 +9,7 @@ from pathlib import Path
 from workbench.artifacts.build import build
 from workbench.artifacts.request import Request
 from workbench.child import serve
+from workbench.disk import disk_problem
 from workbench.errors import ArtifactsError
 
 
@@ -22,9 +23,9 @@ def generate(report: Callable[[str], None]) -> None:
     try:
         build(request, report)
     except OSError as error:
+        problem = disk_problem(error) or f"{error.strerror or error}."
         raise ArtifactsError(
-            f"The artifacts cannot be written: {error.strerror or error}. Nothing was left behind; "
-            f"free some space or choose another directory."
+            f"The artifacts cannot be written. {problem} Nothing was left behind."
         ) from error
 
 

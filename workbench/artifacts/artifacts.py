@@ -8,8 +8,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+from pydantic import BaseModel
 
-from workbench.errors import ArtifactsError
+from workbench.errors import ArtifactsError, RunFolderError
+from workbench.run_records import check_record, read_json
 
 FORMAT_VERSION = 1
 """Version of the folder's layout, written in manifest.json. A newer one is refused."""
@@ -23,6 +25,27 @@ TARGET = "target"
 """Name of the input that the loss compares the first output with."""
 
 _CHUNK_BYTES = 1 << 20
+
+
+class _OptimizerRecord(BaseModel):
+    name: str
+
+
+class _ParametersRecord(BaseModel):
+    trainable: dict[str, Any]
+    frozen: dict[str, Any]
+
+
+class _ManifestRecord(BaseModel):
+    """What a reader of the manifest relies on; the rest is for people."""
+
+    model: str
+    files: dict[str, str]
+    loss: str | list[dict[str, Any]]
+    optimizer: _OptimizerRecord
+    parameters: _ParametersRecord
+    counters: list[str]
+    aliases: dict[str, str]
 
 
 class Artifacts(NamedTuple):
@@ -120,17 +143,15 @@ def sha256(path: Path) -> str:
 def _read_manifest(directory: Path) -> dict[str, Any]:
     path = directory / MANIFEST
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest = read_json(path)
     except FileNotFoundError:
         raise ArtifactsError(
             f"{directory} holds no training artifacts: it has no {MANIFEST}. Generate them with "
             f"wb.generate_artifacts(model, directory=...)."
         ) from None
-    except ValueError as error:
-        raise ArtifactsError(
-            f"{path} is not valid JSON: {error}. Generate the artifacts again."
-        ) from None
-    if not isinstance(manifest, dict) or manifest.get("kind") != KIND:
+    except RunFolderError as error:
+        raise ArtifactsError(f"{error} Generate the artifacts again.") from None
+    if manifest.get("kind") != KIND:
         raise ArtifactsError(f"{path} is not the manifest of training artifacts.")
     version = manifest.get("format")
     if not isinstance(version, int) or version > FORMAT_VERSION:
@@ -138,4 +159,8 @@ def _read_manifest(directory: Path) -> dict[str, Any]:
             f"{directory} was written by a newer workbench (format {version}; this one reads up to "
             f"{FORMAT_VERSION}). Upgrade the workbench, or generate the artifacts again."
         )
+    try:
+        check_record(_ManifestRecord, manifest, path)
+    except RunFolderError as error:
+        raise ArtifactsError(f"{error} Generate the artifacts again.") from None
     return manifest

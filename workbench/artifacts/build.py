@@ -18,7 +18,7 @@ from workbench.artifacts.graph_statistics import graph_statistics
 from workbench.artifacts.manifest import make_manifest
 from workbench.artifacts.request import Request
 from workbench.artifacts.trainable_graph import trainable_graph
-from workbench.loss import outputs_read, with_outputs_named
+from workbench.loss_outputs import outputs_read, with_outputs_named
 from workbench.models import load_saved
 from workbench.models.large_file import write_onnx
 from workbench.models.node_marks import uses_running_statistics
@@ -71,7 +71,7 @@ def build(request: Request, report: Callable[[str], None]) -> None:
     )
     times.append(time.perf_counter())
     eval_model = parameters_as_inputs(
-        with_losses(forward.inference, request), [*kept.trainable, *kept.frozen]
+        with_losses(forward.inference, request, terms_too=True), [*kept.trainable, *kept.frozen]
     )
 
     report("writing the artifacts")
@@ -103,7 +103,10 @@ def build(request: Request, report: Callable[[str], None]) -> None:
 
 
 def with_losses(
-    graph: onnx.ModelProto, request: Request, fixed_draws: bool = False
+    graph: onnx.ModelProto,
+    request: Request,
+    fixed_draws: bool = False,
+    terms_too: bool = False,
 ) -> onnx.ModelProto:
     """The outputs that the losses read, in their order, and before them the sum of the losses."""
     names = [value.name for value in graph.graph.output]
@@ -114,6 +117,7 @@ def with_losses(
         with_outputs_named(request.losses, names),
         targets=request.targets,
         model_folder=request.model,
+        terms_too=terms_too,
     )
 
 

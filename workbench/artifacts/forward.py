@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.models.dynamic_axes import dynamic_axes_of
 from workbench.models.export import EXPORTERS, export_onnx
-from workbench.models.node_marks import UPDATES
+from workbench.models.node_marks import ARGUMENT_GRADIENT, BACKWARD, FUNCTION_CALL, UPDATES
 from workbench.models.state_file import StateFile
 
 if TYPE_CHECKING:
@@ -119,7 +119,7 @@ def first_output_only(graph: onnx.ModelProto) -> onnx.ModelProto:
 def outputs_only(graph: onnx.ModelProto, kept: Sequence[int]) -> onnx.ModelProto:
     """A copy of `graph` without the outputs that no loss sees, and without what only they need.
 
-    What is written into buffers stays.
+    What is written into buffers stays, and so does the backward of custom autograd functions.
 
     Args:
         kept: indices of outputs, in the order that they get.
@@ -136,9 +136,16 @@ def outputs_only(graph: onnx.ModelProto, kept: Sequence[int]) -> onnx.ModelProto
     count = len(model.graph.outputs)
     updates = [node for node in model.graph if UPDATES in node.metadata_props]
     written = [model.graph.initializers[node.metadata_props[UPDATES]] for node in updates]
-    model.graph.outputs.extend([node.outputs[0] for node in updates])
+    ends = [node for node in model.graph if ARGUMENT_GRADIENT in node.metadata_props]
+    model.graph.outputs.extend(node.outputs[0] for node in (*updates, *ends))
     passes.RemoveUnusedNodesPass()(model)
     del model.graph.outputs[count:]
+    calls = {n.metadata_props[FUNCTION_CALL] for n in model.graph if BACKWARD in n.metadata_props}
+    kept_ends = [n for n in ends if n.metadata_props[ARGUMENT_GRADIENT].split(".")[0] in calls]
+    if len(kept_ends) < len(ends):
+        model.graph.outputs.extend(node.outputs[0] for node in (*updates, *kept_ends))
+        passes.RemoveUnusedNodesPass()(model)
+        del model.graph.outputs[count:]
     for value in written:
         # A buffer that is only written has no user.
         model.graph.initializers[str(value.name)] = value

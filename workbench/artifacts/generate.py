@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,12 +13,16 @@ from workbench.child import run_child
 from workbench.config import TrainingConfig, make_config
 from workbench.data import Dataset, check_fit
 from workbench.data.target_specs import target_spec, target_specs
+from workbench.disk import writing
 from workbench.errors import ArtifactsError, ConfigError
-from workbench.loss import outputs_read
+from workbench.loss_outputs import outputs_read
 from workbench.models import TensorSpec
-from workbench.models.loss_functions import vouched, write_functions
+from workbench.models.loss_functions import code_of, write_functions
+from workbench.output_file import check_folder_place
 from workbench.progress import ProgressBar
-from workbench.run_folder import home
+from workbench.requires_grad import trainable_names
+from workbench.run_folder import folder_name, home
+from workbench.temporary_folder import temporary_folder
 
 if TYPE_CHECKING:
     from workbench.models import Model
@@ -72,24 +74,24 @@ def generate_artifacts(
         "requires_grad": None if requires_grad is None else tuple(requires_grad),
     }
     config = make_config({name: value for name, value in settings.items() if value is not None})
+    if config.requires_grad is not None:
+        trainable_names(model.parameter_names, config.requires_grad)
     targets = _targets(model, config, target_shape, data)
-    target = Path(directory) if directory is not None else home() / "artifacts" / model.name
+    named = home() / "artifacts" / folder_name(model.name)
+    target = Path(directory) if directory is not None else named
     refuse_foreign(target)
-    with tempfile.TemporaryDirectory(prefix="workbench-model-") as folder, ProgressBar() as bar:
-        saved = Path(folder) / "model"
+    with temporary_folder() as folder, writing(folder, ArtifactsError), ProgressBar() as bar:
+        saved = folder / "model"
         model.save(saved)
         losses = write_functions(config.losses, saved)
         config = config.model_copy(update={"loss": losses})
-        environment = {**os.environ, **vouched(losses)}
-        if model.pickle_sha256 is not None:
-            environment["WORKBENCH_MODULE_SHA256"] = model.pickle_sha256
         return generate_from_saved(
             saved,
             config,
             target,
             targets=targets,
             report=report or bar.say,
-            environment=environment,
+            environment=model.code.and_that(code_of(losses)).environment(),
         )
 
 
@@ -143,45 +145,53 @@ def generate_from_saved(
     """
     directory = directory.absolute()
     refuse_foreign(directory)
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    # A sibling, so that moving it into place is one rename within one file system.
-    temporary = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}."))
-    try:
-        built = temporary / "built"
-        built.mkdir()
-        request = Request(
-            model=model_path.absolute(),
-            directory=built,
-            losses=config.losses,
-            optimizer=config.optimizer,
-            weight_decay=config.effective_weight_decay,
-            requires_grad=config.requires_grad,
-            targets=None if targets is None else tuple(targets),
-            fixed_draws=fixed_draws,
-        )
-        request.write(temporary / "request.json")
-        run_child(
-            "workbench.artifacts",
-            temporary / "request.json",
-            report or _no_report,
-            environment or os.environ,
-            work="generates artifacts",
-            failure=ArtifactsError,
-        )
-        if directory.exists():
-            os.replace(directory, temporary / "replaced")
-        os.replace(built, directory)
-    finally:
-        shutil.rmtree(temporary, ignore_errors=True)
+    with writing(directory, ArtifactsError):
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        # A sibling, so that moving it into place is one rename within one file system.
+        with temporary_folder(directory, ArtifactsError) as temporary:
+            built = temporary / "built"
+            built.mkdir()
+            request = Request(
+                model=model_path.absolute(),
+                directory=built,
+                losses=config.losses,
+                optimizer=config.optimizer,
+                weight_decay=config.effective_weight_decay,
+                requires_grad=config.requires_grad,
+                targets=None if targets is None else tuple(targets),
+                fixed_draws=fixed_draws,
+            )
+            request.write(temporary / "request.json")
+            run_child(
+                "workbench.artifacts",
+                temporary / "request.json",
+                report or _no_report,
+                environment or os.environ,
+                work="generates artifacts",
+                failure=ArtifactsError,
+            )
+            _replace(directory, built, temporary / "replaced")
     return Artifacts.load(directory)
+
+
+def _replace(directory: Path, built: Path, old: Path) -> None:
+    """Move `built` to `directory`, and what is there to `old`; that comes back if it fails."""
+    if not directory.exists():
+        os.replace(built, directory)
+        return
+    os.replace(directory, old)
+    try:
+        os.replace(built, directory)
+    except OSError:
+        os.replace(old, directory)
+        raise
 
 
 def refuse_foreign(directory: Path) -> None:
     """Raise an ArtifactsError if writing artifacts to `directory` would destroy something else."""
+    check_folder_place(directory, ArtifactsError)
     if not directory.exists() or holds_artifacts(directory):
         return
-    if not directory.is_dir():
-        raise ArtifactsError(f"{directory} is a file; give a directory for the artifacts.")
     if any(directory.iterdir()):
         raise ArtifactsError(
             f"{directory} is not empty and holds no training artifacts, so it is left alone. Give "

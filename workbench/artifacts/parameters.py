@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench.artifacts.forward import Forward, initializer_names
 from workbench.errors import UntrainableError
+from workbench.models.onnx_graph import unfit_sentence, unfit_weights
 from workbench.requires_grad import trainable_names
 from workbench.trainable import leading_to_outputs
 
@@ -58,10 +59,12 @@ def choose_parameters(
     ]
     leading = leading_to_outputs(graph, [name for name in held if name in set(chosen)])
     if not leading:
+        unfit = unfit_weights(graph)
+        why = f" Of the weights, {unfit_sentence(unfit)}" if unfit else ""
         raise UntrainableError(
             "The loss depends on no parameter that may be trained. Parameters: "
-            f"{', '.join(forward.parameters) or 'none'}. Check requires_grad, the loss and the "
-            "order of the outputs."
+            f"{', '.join(forward.parameters) or 'none'}.{why} Check requires_grad, the loss "
+            "and the order of the outputs."
         )
     frozen = [name for name in held if name not in set(leading)]
     graph_values = {*leading, *frozen, *forward.aliases}

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from workbench.loss import Loss, as_losses, losses_to_json
+from workbench.loss import Loss, losses_from_json, losses_to_json
 from workbench.models import TensorSpec
 from workbench.run_folder import write_json
 
@@ -47,7 +47,7 @@ class Request(NamedTuple):
         return cls(
             model=Path(record["model"]),
             directory=Path(record["directory"]),
-            losses=as_losses(record["losses"]),
+            losses=losses_from_json(record["losses"]),
             optimizer=record["optimizer"],
             weight_decay=record["weight_decay"],
             requires_grad=None if patterns is None else tuple(patterns),

@@ -12,10 +12,17 @@ def main() -> None:
     """
     from workbench.cli.app import app
     from workbench.cli.output import say_error
+    from workbench.disk import disk_problem
     from workbench.errors import WorkbenchError
 
     try:
         app()
     except WorkbenchError as error:
         say_error(str(error))
+        sys.exit(1)
+    except OSError as error:
+        problem = disk_problem(error)
+        if problem is None:
+            raise
+        say_error(f"{error.filename} cannot be written. {problem}" if error.filename else problem)
         sys.exit(1)

@@ -9,7 +9,7 @@ from workbench.cli.extensions import build_extensions
 from workbench.cli.machine import doctor, lab
 from workbench.cli.models import artifacts, models
 from workbench.cli.profile import profile
-from workbench.cli.records import export, runs
+from workbench.cli.records import export, runs, stop
 from workbench.cli.training import compare, train
 
 app = typer.Typer(
@@ -29,6 +29,7 @@ for command in (
     compare,
     profile,
     runs,
+    stop,
     export,
     lab,
 ):

@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from workbench.cli import options as opt
-from workbench.cli.output import print_json, print_table, stderr
+from workbench.cli.output import print_json, print_table, stderr, told_by
 
 if TYPE_CHECKING:
     from workbench.check import Check
@@ -145,7 +145,11 @@ def _verify(model: Any, settings: dict[str, Any], requires_grad: list[str] | Non
     source = dataset(settings.pop("data", None), settings.pop("target", None))
     with stderr.status("Verifying the gradients") as status:
         return wb.verify(
-            model, source, requires_grad=requires_grad, report=status.update, **settings
+            model,
+            source,
+            requires_grad=requires_grad,
+            report=told_by(status),
+            **settings,
         )
 
 

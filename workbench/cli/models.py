@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli import options as opt
-from workbench.cli.output import print_facts, print_json, print_rows, stderr
+from workbench.cli.output import print_facts, print_json, print_rows, stderr, told_by
 from workbench.cli.training import dataset
 
 
@@ -84,7 +84,7 @@ def artifacts(
         directory=directory,
     )
     with stderr.status("Loading the model") as status:
-        made = wb.generate_artifacts(wb.load_model(model), **options, report=status.update)
+        made = wb.generate_artifacts(wb.load_model(model), **options, report=told_by(status))
     paths = {
         "directory": made.directory,
         "training_model": made.training_model,

@@ -77,6 +77,14 @@ WarmupStepsOption = Annotated[
     int | None,
     typer.Option(help="First steps, left out of throughput.", rich_help_panel=SETTINGS),
 ]
+QuietOption = Annotated[
+    float | None,
+    typer.Option(
+        "--quiet-s",
+        help="Wait until the machine was quiet for so many seconds before anything starts.",
+        rich_help_panel=SETTINGS,
+    ),
+]
 EvaluateOption = Annotated[
     bool | None,
     typer.Option(

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
@@ -22,6 +23,11 @@ def say_error(message: str) -> None:
     """One message on stderr, as it is."""
     stderr.print("[bold red]Error:[/]", end=" ")
     stderr.print(message, markup=False, soft_wrap=True)
+
+
+def told_by(status: Status) -> Callable[[str], None]:
+    """What shows a text beside a spinner, as it is: names in it may look like markup."""
+    return lambda text: status.update(Text(text))
 
 
 def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
@@ -51,14 +57,18 @@ def frame_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
     return [as_json({str(k): v for k, v in row.items()}) for row in frame.to_dict("records")]
 
 
-def print_rows(rows: Sequence[Mapping[str, Any]], empty: str) -> None:
-    """A table on stdout, one line a row; `empty` when there is none."""
+def print_rows(rows: Sequence[Mapping[str, Any]], empty: str, right: Sequence[str] = ()) -> None:
+    """A table on stdout, one line a row; `empty` when there is none.
+
+    Numbers stand at the right, and the columns `right`.
+    """
     if not rows:
         print(empty)
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name, value in rows[0].items():
         number = isinstance(value, int | float) and not isinstance(value, bool)
+        number |= name in right
         table.add_column(name, justify="right" if number else "left", overflow="fold")
     for row in rows:
         table.add_row(*(Text(_cell(value)) for value in row.values()))
@@ -86,6 +96,6 @@ def _cell(value: Any) -> str:
         return "-"
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
-    if isinstance(value, list | tuple):
-        return ", ".join(map(str, value))
-    return str(value)
+    text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+    # One line a row, and nothing that would steer the terminal.
+    return "".join(mark if mark.isprintable() else " " for mark in text)

@@ -9,7 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from workbench.cli import options as opt
-from workbench.cli.output import print_json, print_table, stderr
+from workbench.cli.output import print_json, print_table, stderr, told_by
+from workbench.cli.plot import check_plot, save_figure
 
 if TYPE_CHECKING:
     from workbench.profiling import EngineProfile, Profile
@@ -45,7 +46,7 @@ def profile(
 ) -> None:
     """Say what each operator of a training step takes, by ORTModule and by PyTorch."""
     import workbench as wb
-    from workbench.cli.training import dataset, save_figure
+    from workbench.cli.training import dataset
 
     settings = opt.given(
         engine=engine,
@@ -59,8 +60,9 @@ def profile(
         ortmodule=opt.chosen_ortmodule(ortmodule, [engine or "ortmodule"]),
         warmup_steps=warmup_steps,
     )
+    check_plot(plot)
     with stderr.status("Loading the model") as status:
-        found = wb.profile(model, dataset(data, target), report=status.update, **settings)
+        found = wb.profile(model, dataset(data, target), report=told_by(status), **settings)
     if plot is not None:
         save_figure(found.plot(), plot)
     if json:

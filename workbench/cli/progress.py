@@ -45,8 +45,11 @@ def watch_comparison(comparison: Comparison) -> bool:
     """Show every run of `comparison` until all have ended. Returns whether it was interrupted."""
     with _progress() as progress:
         bars: dict[str, _Bar] = {}
+        waiting = progress.add_task("comparison", total=None, phase="", loss="")
 
         def refresh() -> None:
+            # Before there are runs, a quiet machine may be waited for.
+            progress.update(waiting, phase=comparison.phase, visible=not comparison.runs)
             for engine, run in comparison.runs.items():
                 if engine not in bars:
                     bars[engine] = _Bar(progress, run)
@@ -88,7 +91,7 @@ def _progress() -> Progress:
         MofNCompleteColumn(),
         TextColumn("{task.fields[loss]}"),
         TimeElapsedColumn(),
-        TextColumn("[dim]{task.fields[phase]}"),
+        TextColumn("{task.fields[phase]}", style="dim", markup=False),
         console=stderr,
     )
 

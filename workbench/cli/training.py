@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from workbench.cli import options as opt
-from workbench.cli.output import frame_rows, print_facts, print_json, print_rows
+from workbench.cli.comparison import print_comparison
+from workbench.cli.output import frame_rows, print_facts, print_json
+from workbench.cli.plot import check_plot, save_figure
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
     from workbench.runs import Run
 
 
@@ -35,12 +35,17 @@ def train(
     evaluate: opt.EvaluateOption = None,
     memory_limit_bytes: opt.MemoryLimitOption = None,
     ortmodule: opt.ORTModuleOption = None,
+    detached: Annotated[
+        bool,
+        typer.Option("--detached", help="Return at once; `workbench stop` ends the training."),
+    ] = False,
     plot: opt.PlotOption = None,
     json: opt.JsonOption = False,
 ) -> None:
     """Train a model with one engine. Ctrl-C stops it and keeps a checkpoint."""
     import workbench as wb
     from workbench.cli.progress import exit_if, watch_run
+    from workbench.errors import ConfigError
 
     settings = opt.given(
         engine=engine,
@@ -59,7 +64,16 @@ def train(
         memory_limit_bytes=memory_limit_bytes,
         ortmodule=opt.chosen_ortmodule(ortmodule, [engine or "ondevice"]),
     )
-    run = wb.train(model, dataset(data, target), **settings)
+    if detached and plot is not None:
+        raise ConfigError([f"--plot {plot}: there is nothing to plot yet where --detached is."])
+    check_plot(plot)
+    run = wb.train(model, dataset(data, target), detached=detached, **settings)
+    if detached:
+        if json:
+            print_json({"id": run.id, "status": run.status, "folder": str(run.folder.path)})
+        else:
+            print(f"{run.id} goes on by itself; `workbench stop {run.id}` ends it.")
+        return
     interrupted = watch_run(run)
     run.wait()
     if plot is not None:
@@ -89,13 +103,14 @@ def compare(
     evaluate: opt.EvaluateOption = None,
     memory_limit_bytes: opt.MemoryLimitOption = None,
     ortmodule: opt.ORTModuleOption = None,
+    quiet_s: opt.QuietOption = None,
     plot: opt.PlotOption = None,
     json: opt.JsonOption = False,
 ) -> None:
     """Train a model with several engines in lock step and compare them."""
     import workbench as wb
     from workbench.cli.progress import exit_if, watch_comparison
-    from workbench.compare import DEFAULT_ENGINES, MARK
+    from workbench.compare import DEFAULT_ENGINES
 
     chosen = [name.strip() for name in (engines or "").split(",") if name.strip()]
     settings = opt.given(
@@ -113,36 +128,15 @@ def compare(
         evaluate=evaluate,
         memory_limit_bytes=memory_limit_bytes,
         ortmodule=opt.chosen_ortmodule(ortmodule, chosen or DEFAULT_ENGINES),
+        quiet_s=quiet_s,
     )
+    check_plot(plot)
     comparison = wb.compare(model, dataset(data, target), **settings)
     interrupted = watch_comparison(comparison)
     comparison.wait()
     if plot is not None:
         save_figure(comparison.plot(), plot)
-    table = frame_rows(comparison.table())
-    in_stead = comparison.in_stead
-    if json:
-        print_json(
-            {
-                "id": comparison.id,
-                "status": comparison.status,
-                "reference": comparison.reference,
-                "caption": comparison.caption,
-                "engines": table,
-                "runs": {engine: run.id for engine, run in comparison.runs.items()},
-                "errors": comparison.errors,
-            }
-        )
-    else:
-        for row in table:
-            row["engine"] += MARK * (row["engine"] in in_stead)
-            del row["in_stead"]
-        print_rows(table, "No engine ran.")
-        print(f"\n{comparison.caption}")
-        for engine, cause in comparison.errors.items():
-            print(f"{engine} failed: {cause}")
-        for engine, sentences in in_stead.items():
-            print(f"{MARK} {engine}: {sentences}")
+    print_comparison(comparison, json)
     exit_if(interrupted)
 
 
@@ -157,20 +151,6 @@ def dataset(data: str | None, target: str | None) -> Any:
     import workbench as wb
 
     return wb.load_dataset(data, target)
-
-
-def save_figure(figure: Figure, path: str) -> None:
-    """Write a figure in the format of its name.
-
-    Raises:
-        WorkbenchError: it cannot be written, or in no such format.
-    """
-    from workbench.errors import WorkbenchError
-
-    try:
-        figure.savefig(path, bbox_inches="tight")
-    except (OSError, ValueError) as error:
-        raise WorkbenchError(f"The figure cannot be written to {path}: {error}") from error
 
 
 def show_run(run: Run, json: bool) -> None:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import functools
-import json
+import math
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from workbench.compare.comparison import COLUMNS, MARK, Comparison
-from workbench.compare.lockstep import Lockstep, Plan, make_plan
+from workbench.compare.lockstep import Lockstep, make_plan
+from workbench.compare.record import ComparisonRecord, SavedComparison, comparisons_folder
 from workbench.config import TrainingConfig
 from workbench.data import Dataset
 from workbench.errors import ConfigError, RunFolderError, nearest
 from workbench.models import Model
-from workbench.run_folder import home, time_stamp, write_json
+from workbench.run_folder import is_id, shortened
 from workbench.runs import Run, load_run, prepare
 from workbench.runs.launch import launch
 
@@ -28,6 +29,7 @@ def compare(
     data: Dataset | str | None = None,
     engines: Sequence[str] = DEFAULT_ENGINES,
     steps: int = 200,
+    quiet_s: float = 0.0,
     **settings: Any,
 ) -> Comparison:
     """Train the same model with several engines in lock step; returns at once.
@@ -39,6 +41,8 @@ def compare(
         data: a `Dataset`, or what `load_dataset` takes; None: the dataset of the sample.
         engines: what to compare; `pytorch` is the reference where it is among them.
         steps: optimizer steps of each engine, warm-up included.
+        quiet_s: wait until the machine has been quiet for so many seconds before anything starts;
+            after two minutes more it starts all the same, and the result says so.
         **settings: fields of `TrainingConfig`.
 
     Raises:
@@ -46,46 +50,83 @@ def compare(
         ModelError: the model cannot be loaded.
         DataError: the dataset cannot be loaded or does not fit the model.
     """
+    if "detached" in settings:
+        raise ConfigError(
+            ["detached: a comparison is driven by the process that started it, and ends with it."]
+        )
     engines = [engines] if isinstance(engines, str) else list(engines)
     problems = [f"engines has {name!r} twice." for name in set(engines) if engines.count(name) > 1]
-    if not engines or problems:
-        raise ConfigError(problems or ["engines=[]: name at least one engine."])
+    if not engines:
+        problems.append("engines=[]: name at least one engine.")
+    if not _is_duration(quiet_s):
+        problems.append(f"quiet_s={quiet_s!r}: a number of seconds, 0 or more.")
+    if problems:
+        raise ConfigError(problems)
     settings = {"evaluate": False, **settings, "steps": steps}
     loaded_model, dataset, first = prepare(model, data, {**settings, "engine": engines[0]})
     configs = {engines[0]: first}
     for engine in engines[1:]:
         configs[engine] = prepare(loaded_model, dataset, {**settings, "engine": engine})[2]
     plan = make_plan(steps, first.warmup_steps)
-    record = home() / "comparisons" / f"{time_stamp()}.json"
-    record.parent.mkdir(parents=True, exist_ok=True)
+    record = ComparisonRecord(plan, engines)
 
     def start(engine: str, config: TrainingConfig) -> Run:
         folder, worker = launch(loaded_model, dataset, config, granted_steps=0)
-        started[engine] = folder.id
-        write_json(record, {"plan": plan._asdict(), "engines": engines, "runs": started})
+        record.add_run(engine, folder.id)
         return Run(folder, worker=worker, model=loaded_model)
 
-    started: dict[str, str] = {}
     lockstep = Lockstep(
         plan,
         {engine: functools.partial(start, engine, config) for engine, config in configs.items()},
+        quiet_s=quiet_s,
+        on_load=record.add_load,
     )
     lockstep.start()
-    return Comparison(record.stem, plan, engines, lockstep=lockstep)
+    return Comparison(record.id, plan, engines, record.loads, lockstep=lockstep)
 
 
 def load_comparison(comparison_id: str) -> Comparison:
     """A comparison of this working directory by its id.
 
+    Nothing that its record or those of its runs name is imported, unpickled or run. A run that
+    cannot be read is a row of the table that says so.
+
     Raises:
-        RunFolderError: there is none.
+        RunFolderError: there is none, or its record is damaged.
     """
-    folder = home() / "comparisons"
+    if not isinstance(comparison_id, str):
+        raise RunFolderError(f"{comparison_id!r} is no comparison: give its id.")
+    folder = comparisons_folder()
     path = folder / f"{comparison_id}.json"
-    if not path.exists():
-        known = [record.stem for record in folder.glob("*.json")]
+    if not is_id(comparison_id) or not _exists(path):
+        known = [found.stem for found in folder.glob("*.json")]
         hint = nearest(comparison_id, known) if known else "There are no comparisons here yet."
-        raise RunFolderError(f"No comparison {comparison_id!r} in {folder}. {hint}")
-    record = json.loads(path.read_text(encoding="utf-8"))
-    runs = {engine: load_run(run_id) for engine, run_id in record["runs"].items()}
-    return Comparison(comparison_id, Plan(**record["plan"]), record["engines"], runs=runs)
+        raise RunFolderError(f"No comparison {shortened(comparison_id)} in {folder}. {hint}")
+    saved = SavedComparison.read(path)
+    runs: dict[str, Run] = {}
+    unreadable: dict[str, str] = {}
+    for engine, run_id in saved.runs.items():
+        try:
+            runs[engine] = load_run(run_id)
+        except RunFolderError as error:
+            unreadable[engine] = str(error)
+    return Comparison(
+        comparison_id,
+        saved.as_plan(),
+        [*saved.engines],
+        saved.as_loads(),
+        runs=runs,
+        unreadable=unreadable,
+    )
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a name too long
+        return False
+
+
+def _is_duration(seconds: object) -> bool:
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
+    return number and math.isfinite(seconds) and seconds >= 0  # type: ignore[arg-type, operator]

@@ -3,35 +3,39 @@
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from workbench.compare.lockstep import Lockstep, Plan
-from workbench.compare.statistics import Ratio, largest_difference, ratio, rounds_of
+from workbench.compare.statistics import Ratio, Speed, largest_difference, rounds_of, speeds
 from workbench.errors import RunError
 from workbench.machine import machine_sentence
+from workbench.machine_load import Load, total_load
 from workbench.progress import ProgressBar
-from workbench.runs import Progress, Run, samples_per_s
+from workbench.runs import Progress, Run, Status
+from workbench.runs.run import ENDED
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-Status = Literal["starting", "running", "paused", "completed", "stopped", "failed"]
-
 WAIT_POLL_S = 0.1
 
 COLUMNS = {
-    "samples_per_s": "samples per second over measured steps, warm-up left out",
+    "samples_per_s": "samples per second: the reference's median over rounds, times the ratio",
     "ratio": "throughput over the reference's: median over rounds",
     "ratio_low": "lower end of its 95 % bootstrap interval",
     "ratio_high": "upper end",
+    "rounds": "rounds after the warm-up that these figures are from",
     "peak_memory_mb": "peak resident set of the worker, 10^6 bytes",
     "memory_growth_mb": "of it, what came after the engine began to be built",
     "startup_s": "seconds from launch to the end of the first step",
+    "steps": "optimizer steps taken",
     "final_loss": "loss of the last step",
     "max_loss_difference": "largest absolute difference from the reference's loss at the same step",
     "status": "how the run ended, or what it is doing",
     "in_stead": "what PyTorch ran in the stead of the engine, and why; empty if nothing",
+    "warning": "why not to trust the ratios; empty if nothing speaks against them",
 }
 """The columns of the table and what they mean."""
 
@@ -47,15 +51,19 @@ class Comparison:
         comparison_id: str,
         plan: Plan,
         engines: list[str],
+        loads: Sequence[Load | None] = (),
         *,
         lockstep: Lockstep | None = None,
         runs: dict[str, Run] | None = None,
+        unreadable: dict[str, str] | None = None,
     ) -> None:
         self.id = comparison_id
         self.engines = engines
         self._plan = plan
+        self._loads = loads
         self._lockstep = lockstep
         self._loaded_runs = runs or {}
+        self._unreadable = unreadable or {}
 
     def __repr__(self) -> str:
         return f"<Comparison {self.id}: {self.status}, {', '.join(self.engines)}>"
@@ -79,20 +87,28 @@ class Comparison:
             return "starting" if len(self.runs) < len(self.engines) else "running"
         if self._lockstep is not None and self._lockstep.error:
             return "failed"
-        states = [run.status for run in self.runs.values()]
-        if any(state == "stopped" for state in states):
-            return "stopped"
-        return "failed" if all(state == "failed" for state in states) else "completed"
+        runs = self.runs
+        if not all(run.ended for run in runs.values()):
+            return "running"
+        states = {run.status for run in runs.values()}
+        if len(runs) + len(self._unreadable) < len(self.engines):
+            states.add("stopped")
+        worst_first: tuple[Status, ...] = ("interrupted", "stopped", "completed")
+        return next((state for state in worst_first if state in states), "failed")
 
     @property
     def ended(self) -> bool:
-        return self.status in ("completed", "stopped", "failed")
+        return self.status in ENDED
 
     @property
     def phase(self) -> str:
         """What is going on, in a few words, for people who wait."""
-        if self.status != "starting":
-            return self.status
+        status = self.status
+        said = self._lockstep.phase if self._lockstep else ""
+        if status not in ("starting", "running"):
+            return status
+        if said or status == "running":
+            return said or status
         runs = self.runs
         if not runs:
             return "starting"
@@ -113,14 +129,33 @@ class Comparison:
 
     @property
     def errors(self) -> dict[str, str]:
-        """For each engine that failed, why."""
-        return {engine: run.error for engine, run in self.runs.items() if run.error}
+        """For each engine that failed, or whose run cannot be read, why."""
+        failed = {engine: run.error for engine, run in self.runs.items() if run.error}
+        return {**self._unreadable, **failed}
 
     @property
     def in_stead(self) -> dict[str, str]:
         """For each engine in whose stead PyTorch ran something, what that was and why."""
         found = {engine: _in_stead(run) for engine, run in self.runs.items()}
         return {engine: sentences for engine, sentences in found.items() if sentences}
+
+    @property
+    def load(self) -> Load | None:
+        """What other programs took from the cores in the measured rounds; None: not known."""
+        return total_load([load for load in self._loads if load is not None])
+
+    @property
+    def round_loads(self) -> list[Load | None]:
+        """What other programs took in each round, as far as it is known."""
+        return list(self._loads)
+
+    @property
+    def warning(self) -> str:
+        """Why not to trust the ratios, in a sentence; empty where nothing speaks against them."""
+        load = self.load
+        if load is None or not load.busy:
+            return ""
+        return f"The machine was busy ({load.sentence}): do not trust these ratios."
 
     def pause(self) -> None:
         """Pause after the burst under way."""
@@ -133,7 +168,7 @@ class Comparison:
             self._lockstep.resume()
 
     def stop(self) -> None:
-        """Stop every run before its next step."""
+        """Stop every run before its next step, first the one that works."""
         if self._lockstep:
             self._lockstep.stop()
 
@@ -166,23 +201,24 @@ class Comparison:
         """One row an engine; the columns and their units are those of `COLUMNS`."""
         import pandas as pd
 
-        rows = [self._row(engine) for engine in self.engines]
+        found = self._speeds()
+        rows = [self._row(engine, found.get(engine)) for engine in self.engines]
         return pd.DataFrame(rows, index=pd.Index(self.engines, name="engine"), columns=[*COLUMNS])
 
     def ratio(self, engine: str) -> Ratio:
         """Throughput of `engine` over the reference's."""
-        runs = self.runs
-        if engine not in runs or self.reference not in runs:
-            return Ratio(float("nan"), float("nan"), float("nan"))
-        mine, reference = (self.rounds(name) for name in (engine, self.reference))
-        return ratio(mine, reference)
+        speed = self._speeds().get(engine)
+        return speed.ratio if speed else Ratio(float("nan"), float("nan"), float("nan"))
 
     def rounds(self, engine: str) -> Any:
         """(rounds,) samples per second of `engine` in each measured round."""
         points = self.runs[engine].follow().poll()
-        return rounds_of(
-            points.seconds, points.samples, max(1, self._plan.warmup), self._plan.burst
-        )
+        return rounds_of(points.seconds, points.samples, self._plan.unmeasured, self._plan.burst)
+
+    @property
+    def unmeasured_steps(self) -> int:
+        """First steps of each engine that throughput and ratio leave out."""
+        return self._plan.unmeasured
 
     @property
     def caption(self) -> str:
@@ -193,8 +229,8 @@ class Comparison:
         config = run.config
         return (
             f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}, "
-            f"{self._plan.total} steps, first {max(1, self._plan.warmup)} not measured, "
-            f"{config.threads} threads; {machine_sentence(run.spec['machine'])}"
+            f"{self._plan.total} steps, first {self._plan.unmeasured} not measured, "
+            f"{config.threads} threads; {machine_sentence(run.spec.get('machine'))}"
         )
 
     def plot(self) -> Figure:
@@ -203,10 +239,16 @@ class Comparison:
 
         return plot_comparison(self)
 
-    def _row(self, engine: str) -> dict[str, Any]:
+    def _speeds(self) -> dict[str, Speed]:
+        rounds = {engine: self.rounds(engine) for engine in self.runs}
+        return speeds(rounds, self.reference)
+
+    def _row(self, engine: str, speed: Speed | None) -> dict[str, Any]:
         run = self.runs.get(engine)
-        if run is None:
-            return {"status": "waiting", "in_stead": ""}
+        if run is None or speed is None:
+            status = "not started" if self.ended else "waiting"
+            status = "unreadable" if engine in self._unreadable else status
+            return {"rounds": 0, "steps": 0, "status": status, "in_stead": "", "warning": ""}
         points = run.follow().poll()
         reference = (
             self.runs[self.reference].follow().poll() if self.reference in self.runs else None
@@ -214,21 +256,23 @@ class Comparison:
         summary = run.summary or {}
         peak = summary.get("peak_rss_bytes")
         before = summary.get("rss_before_bytes")
-        engine_ratio = self.ratio(engine)
         return {
-            "samples_per_s": samples_per_s(points, max(1, self._plan.warmup)),
-            "ratio": engine_ratio.median,
-            "ratio_low": engine_ratio.low,
-            "ratio_high": engine_ratio.high,
+            "samples_per_s": speed.samples_per_s,
+            "ratio": speed.ratio.median,
+            "ratio_low": speed.ratio.low,
+            "ratio_high": speed.ratio.high,
+            "rounds": speed.rounds,
             "peak_memory_mb": peak / 1e6 if peak else float("nan"),
             "memory_growth_mb": (peak - before) / 1e6 if peak and before else float("nan"),
             "startup_s": run.startup_s,
+            "steps": len(points.step),
             "final_loss": points.loss[-1] if len(points.loss) else float("nan"),
             "max_loss_difference": (
                 largest_difference(points.loss, reference.loss) if reference else float("nan")
             ),
             "status": run.status,
             "in_stead": _in_stead(run),
+            "warning": self.warning,
         }
 
 

@@ -1,22 +1,24 @@
-"""Grants steps to several workers in turn, so that only one trains at any moment.
+"""Lets the workers of a comparison work in turn, so that only one does at any moment.
 
 Everything that disturbs a machine then disturbs all engines alike, and a ratio between engines of
-the same round means more than either figure alone.
+the same round means more than either figure alone. A turn lasts until the worker is idle again: the
+evaluation and the checkpoint at the end of an epoch belong to it, and to finish is a turn too.
 """
 
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from workbench.control import grant
+from workbench.control import Poll, grant
+from workbench.machine_load import Load, LoadMeter, wait_for_quiet
 from workbench.runs import Run
 
-POLL_S = 0.004
 ROUNDS = 20
 """Rounds that a comparison aims for: enough for an interval, few enough for long bursts."""
+QUIET_LIMIT_S = 120.0
+"""How long a quiet machine is waited for, at most, beside the quiet itself."""
 
 
 class Plan(NamedTuple):
@@ -28,6 +30,11 @@ class Plan(NamedTuple):
     """Steps of each engine in a round."""
     total: int
 
+    @property
+    def unmeasured(self) -> int:
+        """First steps of each engine that belong to no round: the warm-up, one at least."""
+        return max(1, self.warmup)
+
 
 def make_plan(steps: int, warmup_steps: int) -> Plan:
     """Divide `steps` into a warm-up and about twenty rounds of equal bursts."""
@@ -38,17 +45,31 @@ def make_plan(steps: int, warmup_steps: int) -> Plan:
 class Lockstep:
     """Drives the runs of a comparison from a thread of its own, until all have ended."""
 
-    def __init__(self, plan: Plan, launchers: Mapping[str, Callable[[], Run]]) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        launchers: Mapping[str, Callable[[], Run]],
+        *,
+        quiet_s: float = 0.0,
+        on_load: Callable[[Load | None], None] = lambda _: None,
+    ) -> None:
         """Drive runs.
 
         Args:
             plan: how many steps each run gets at a time.
             launchers: for each engine, what starts its run with no step granted.
+            quiet_s: before anything starts, wait until the machine was quiet for so long.
+            on_load: told after each round what other programs took in it; None where that is not
+                known. Called from the thread that drives, while no run works.
         """
         self._plan = plan
         self._launchers = launchers
+        self._quiet_s = quiet_s
+        self._on_load = on_load
         self._runs: dict[str, Run] = {}
         self._done: dict[str, int] = {}
+        self._meter = LoadMeter(self._worker_pids)
+        self._phase = ""
         self._paused = threading.Event()
         self._stopped = threading.Event()
         self._error: Exception | None = None
@@ -65,6 +86,11 @@ class Lockstep:
         return self._error
 
     @property
+    def phase(self) -> str:
+        """What is going on beside steps, in a few words; empty while there are steps."""
+        return self._phase
+
+    @property
     def paused(self) -> bool:
         return self._paused.is_set()
 
@@ -79,20 +105,22 @@ class Lockstep:
         self._thread.join(timeout)
 
     def pause(self) -> None:
-        """Grant no further burst until `resume`."""
+        """Grant no further turn until `resume`."""
         self._paused.set()
 
     def resume(self) -> None:
         self._paused.clear()
 
     def stop(self) -> None:
-        """Stop every run; each writes checkpoint and summary."""
+        """Stop every run, first the one that works; each writes checkpoint and summary."""
         self._stopped.set()
-        for run in self.runs.values():
-            run.stop()
 
     def _drive(self) -> None:
         try:
+            wait_for_quiet(
+                self._quiet_s, self._quiet_s + QUIET_LIMIT_S, self._stopped.is_set, self._say
+            )
+            self._say("")
             # One engine is built after another, and takes its first step, so that start-up times
             # do not disturb each other.
             for engine, launch in self._launchers.items():
@@ -101,35 +129,71 @@ class Lockstep:
                 self._runs[engine] = launch()
                 self._advance(engine, 1)
             self._all_advance(self._plan.warmup - 1)
-            remaining = self._plan.total - max(1, self._plan.warmup)
+            remaining = self._plan.total - self._plan.unmeasured
             while remaining > 0 and not self._stopped.is_set():
+                self._meter.start()
                 self._all_advance(min(self._plan.burst, remaining))
+                self._meter.stop()
+                self._on_load(self._meter.take())
                 remaining -= self._plan.burst
+            for engine in self._runs:
+                self._finish(engine)
         except Exception as error:  # kept for `Comparison.wait`, which raises it
             self._error = error
         finally:
-            for run in self.runs.values():
-                if self._stopped.is_set() or self._error:
-                    run.stop()
-            for run in self.runs.values():
-                while not run.ended:
-                    time.sleep(POLL_S)
+            for run in self._runs.values():
+                self._end(run)
 
     def _all_advance(self, steps: int) -> None:
         for engine in self._runs:
             self._advance(engine, steps)
 
     def _advance(self, engine: str, steps: int) -> None:
-        """Grant `steps` more to the run of `engine` and wait until it has taken them."""
-        while self._paused.is_set() and not self._stopped.is_set():
-            time.sleep(POLL_S)
-        run = self._runs[engine]
-        if steps < 1 or self._stopped.is_set() or run.ended:
+        """Let `engine` take `steps` more and wait until it is idle again."""
+        if steps > 0:
+            self._done[engine] = self._done.get(engine, 0) + steps
+            self._give_turn(self._runs[engine], self._done[engine])
+
+    def _finish(self, engine: str) -> None:
+        """Let `engine` evaluate, write its checkpoint and end, and wait until it is gone."""
+        self._say(f"{engine}: finishing")
+        self._give_turn(self._runs[engine], self._plan.total + 1)
+
+    def _give_turn(self, run: Run, granted_steps: int) -> None:
+        """Wait until `run` has taken so many steps in all and is idle, or is gone."""
+        self._hold_while_paused()
+        if self._stopped.is_set() or not run.has_worker:
             return
-        granted = self._done.get(engine, 0) + steps
-        self._done[engine] = granted
-        grant(run.folder.control_path, granted)
-        while run.progress.done_steps < granted:
-            if self._stopped.is_set() or run.ended:
+        grant(run.folder.control_path, granted_steps)
+        poll = Poll()
+        while run.has_worker and not run.waits_after(granted_steps):
+            if self._stopped.is_set():
+                self._end(run)
                 return
-            time.sleep(POLL_S)
+            poll.sleep()
+
+    def _hold_while_paused(self) -> None:
+        if not self._paused.is_set():
+            return
+        # What other programs take meanwhile disturbs nobody.
+        measuring = self._meter.running
+        self._meter.stop()
+        poll = Poll()
+        while self._paused.is_set() and not self._stopped.is_set():
+            poll.sleep()
+        if measuring:
+            self._meter.start()
+
+    def _end(self, run: Run) -> None:
+        """Stop `run` unless it has ended, and wait until its worker is gone."""
+        run.stop()
+        poll = Poll()
+        while run.has_worker or not run.ended:
+            poll.sleep()
+
+    def _worker_pids(self) -> list[int]:
+        pids = [run.worker_pid for run in self._runs.values()]
+        return [pid for pid in pids if pid is not None]
+
+    def _say(self, phase: str) -> None:
+        self._phase = phase

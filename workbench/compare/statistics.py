@@ -1,7 +1,8 @@
-"""Ratios between engines that ran in lock step, with their uncertainty."""
+"""Throughputs and ratios of engines that ran in lock step, with their uncertainty."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +17,15 @@ class Ratio(NamedTuple):
     median: float
     low: float
     high: float
+
+
+class Speed(NamedTuple):
+    """How fast an engine was; NaN where nothing was measured."""
+
+    samples_per_s: float
+    ratio: Ratio
+    rounds: int
+    """Rounds that both figures are from."""
 
 
 def rounds_of(seconds: np.ndarray, samples: np.ndarray, warmup: int, burst: int) -> np.ndarray:
@@ -37,6 +47,34 @@ def rounds_of(seconds: np.ndarray, samples: np.ndarray, warmup: int, burst: int)
         samples[warmup:stop].reshape(shape).sum(axis=1)
         / seconds[warmup:stop].reshape(shape).sum(axis=1)
     )
+
+
+def speeds(rounds: Mapping[str, np.ndarray], reference: str) -> dict[str, Speed]:
+    """Throughput and ratio of each engine, from the same rounds.
+
+    The reference's throughput is the median over its rounds. The ratio of another engine is the
+    median over the rounds that both took of its throughput over the reference's, and its throughput
+    is that ratio times the reference's: what it reaches while the reference runs at its median.
+    So the quotient of two throughputs is the ratio, and they never rank engines differently, as two
+    medians (or a median and a mean) would once a machine slows down or hiccups in the middle.
+
+    Without rounds of the reference there is no ratio, and a throughput is the median over an
+    engine's own rounds.
+
+    Args:
+        rounds: (rounds,) throughput of each engine in each of its rounds.
+        reference: the engine that the others are measured against.
+    """
+    found = {}
+    reference_rounds = rounds.get(reference, np.empty(0))
+    for engine, own in rounds.items():
+        if len(reference_rounds) == 0:
+            found[engine] = Speed(_median(own), ratio(own, reference_rounds), len(own))
+            continue
+        its_ratio = ratio(own, reference_rounds)
+        throughput = its_ratio.median * _median(reference_rounds)
+        found[engine] = Speed(throughput, its_ratio, min(len(own), len(reference_rounds)))
+    return found
 
 
 def ratio(engine: np.ndarray, reference: np.ndarray) -> Ratio:
@@ -65,3 +103,7 @@ def largest_difference(losses: np.ndarray, reference: np.ndarray) -> float:
     if steps == 0:
         return float("nan")
     return float(np.max(np.abs(losses[:steps] - reference[:steps])))
+
+
+def _median(rounds: np.ndarray) -> float:
+    return float(np.median(rounds)) if len(rounds) else float("nan")

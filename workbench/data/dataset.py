@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from workbench.data.split import Split
-from workbench.errors import DataError
+from workbench.errors import DataError, RunFolderError
+from workbench.run_records import read_json
+from workbench.temporary_folder import temporary_folder
 
 FORMAT_VERSION = 2
 """Version of the saved layout, written in data.json. A newer one is refused."""
@@ -56,8 +56,7 @@ class Dataset:
         if folder.exists() and any(folder.iterdir()):
             raise DataError(f"{folder} is not empty; save the dataset into a new folder.")
         folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-        try:
+        with temporary_folder(beside=folder) as temporary:
             record: dict[str, Any] = {
                 "format": FORMAT_VERSION,
                 "name": self.name,
@@ -71,9 +70,6 @@ class Dataset:
                 _write_split(temporary, "test", self.test)
             (temporary / "data.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
             os.replace(temporary, folder)
-        except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
-            raise
 
 
 def load_saved_dataset(folder: Path) -> Dataset:
@@ -84,7 +80,7 @@ def load_saved_dataset(folder: Path) -> Dataset:
     """
     path = Path(folder) / "data.json"
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = read_json(path)
         if record["format"] > FORMAT_VERSION:
             raise DataError(
                 f"{folder} was written by a newer workbench (format {record['format']}; this one "
@@ -97,7 +93,7 @@ def load_saved_dataset(folder: Path) -> Dataset:
         return Dataset(record["name"], train, test, classes)
     except FileNotFoundError as error:
         raise DataError(f"{folder} is not a saved dataset: {error.filename} is missing.") from None
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OSError, RunFolderError) as error:
         raise DataError(f"{folder} is not a readable saved dataset: {error}.") from error
 
 

@@ -2,80 +2,145 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from workbench.data.rows import Rows, make_rows
 from workbench.errors import DataError
+from workbench.input_file import check_file, shown
 
 if TYPE_CHECKING:
     from PIL import Image
 
 SUFFIXES = frozenset({".png", ".jpg", ".jpeg", ".bmp", ".gif", ".webp", ".tif", ".tiff"})
 
-GREY_MODES = frozenset({"1", "L", "LA"})
-"""Pillow's modes without colour. If every image has one of them, there is one channel."""
+GREY_MODES = frozenset({"1", "L", "LA", "La"})
+"""Pillow's modes of up to 8 bits without colour. If every image has one, there is one channel."""
+
+DEEP_MODES = frozenset({"I;16", "I;16L", "I;16B", "I;16N"})
+"""Pillow's modes of 16 bits, all without colour."""
+
+REFUSED_MODES = {"F": "floating-point", "I": "32-bit or signed"}
+"""Pillow's modes whose values have no largest one to scale by."""
+
+
+class Picture(NamedTuple):
+    """One image, read."""
+
+    pixels: np.ndarray
+    """(height, width) or (height, width, 3), float32 from 0 to 1."""
+    bits: int
+    """Of a value in the file: 16, or 8 for all others."""
+    path: Path
 
 
 def read_image_folder(folder: Path, image_size: tuple[int, int] | None) -> Rows:
     """Images (rows, channels, height, width), float32 from 0 to 1, and the class of each.
 
     Classes are the subfolders in alphabetical order. There is one channel if every image is grey,
-    else three (red, green, blue); transparency is dropped.
+    else three (red, green, blue); transparency is dropped. Images of 16 bits are scaled by 65,535.
 
     Args:
         folder: holds one subfolder a class; other files in it are left alone.
         image_size: (height, width) in pixels to resize to; None: all must have one size.
 
     Raises:
-        DataError: there are no classes or no images, one cannot be read, or their sizes differ.
+        DataError: there are no classes or no images, one cannot be read or holds floating-point
+            values, or their sizes or depths differ.
     """
-    from PIL import Image, UnidentifiedImageError
-
-    classes = sorted(path for path in folder.iterdir() if path.is_dir() and path.name[0] != ".")
+    try:
+        classes = sorted(path for path in folder.iterdir() if path.is_dir() and path.name[0] != ".")
+        found = [sorted(p for p in each.iterdir() if _is_image(p)) for each in classes]
+    except OSError as error:
+        raise DataError(f"{shown(folder)} cannot be read: {error}.") from None
     if not classes:
         raise DataError(f"{folder} has no subfolders; put the images of each class into one.")
-    images: list[Image.Image] = []
-    paths: list[Path] = []
-    labels: list[int] = []
-    for label, class_folder in enumerate(classes):
-        found = sorted(p for p in class_folder.iterdir() if p.suffix.lower() in SUFFIXES)
-        if not found:
+    pictures: list[Picture] = []
+    for class_folder, paths in zip(classes, found, strict=True):
+        if not paths:
             raise DataError(f"Class folder {class_folder} holds no images; remove it or fill it.")
-        for path in found:
-            try:
-                with Image.open(path) as image:
-                    images.append(_loaded(image, image_size))
-            except (UnidentifiedImageError, OSError, Image.DecompressionBombError) as error:
-                raise DataError(f"{path} is not a readable image: {error}.") from None
-            paths.append(path)
-            labels.append(label)
-    _refuse_other_sizes(images, paths)
-    mode = "L" if all(image.mode == "L" for image in images) else "RGB"
-    pixels = np.stack([np.asarray(image.convert(mode), np.float32) for image in images]) / 255
-    pixels = pixels[:, np.newaxis] if mode == "L" else pixels.transpose(0, 3, 1, 2)
-    rows = make_rows([np.ascontiguousarray(pixels)], np.array(labels))
+        pictures += [_read(check_file(path, DataError), image_size) for path in paths]
+    _refuse_mixture(pictures)
+    pixels = np.stack(_in_channels(pictures))
+    labels = np.repeat(np.arange(len(classes)), [len(paths) for paths in found])
+    rows = make_rows([pixels], labels)
     return rows._replace(classes=tuple(path.name for path in classes))
 
 
-def _loaded(image: Image.Image, image_size: tuple[int, int] | None) -> Image.Image:
-    """The image in memory, grey ("L") or in colour ("RGB"), in the size asked for."""
+def _is_image(path: Path) -> bool:
+    return path.suffix.lower() in SUFFIXES and path.name[0] != "."
+
+
+def _read(path: Path, image_size: tuple[int, int] | None) -> Picture:
+    from PIL import Image
+
+    try:
+        with warnings.catch_warnings(), Image.open(path) as image:
+            # Pillow warns of what is half as large as it refuses.
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            _refuse_depth(path, image.mode)
+            deep = image.mode in DEEP_MODES
+            return Picture(_pixels(image, image_size, deep=deep), 16 if deep else 8, path)
+    except DataError:
+        raise
+    except Exception as error:  # whatever a damaged file brings about in Pillow's readers
+        raise DataError(f"{path} is not a readable image: {error}.") from None
+
+
+def _refuse_depth(path: Path, mode: str) -> None:
+    if mode in REFUSED_MODES:
+        raise DataError(
+            f"{path} holds {REFUSED_MODES[mode]} values, which say nothing of their range; save it "
+            "with 8 or 16 bits, or give the images as arrays."
+        )
+
+
+def _pixels(image: Image.Image, image_size: tuple[int, int] | None, *, deep: bool) -> np.ndarray:
+    """The values from 0 to 1, in the size asked for."""
+    from PIL import Image
     from PIL.Image import Resampling
 
-    plain = image.convert("L" if image.mode in GREY_MODES else "RGB")
-    if image_size is None:
-        return plain
-    height, width = image_size
-    return plain.resize((width, height), Resampling.BILINEAR)
+    if deep:
+        # Resized as floats, since Pillow resizes 16 bits by other means than 8.
+        plain = Image.fromarray(np.asarray(image).astype(np.float32))
+    else:
+        plain = image.convert("L" if image.mode in GREY_MODES else "RGB")
+    if image_size is not None:
+        height, width = image_size
+        plain = plain.resize((width, height), Resampling.BILINEAR)
+    return np.asarray(plain, np.float32) / np.float32(65535 if deep else 255)
 
 
-def _refuse_other_sizes(images: list[Image.Image], paths: list[Path]) -> None:
-    for image, path in zip(images, paths, strict=True):
-        if image.size != images[0].size:
+def _in_channels(pictures: list[Picture]) -> list[np.ndarray]:
+    """Each image as (channels, height, width): grey ones in three if any has colour."""
+    colour = any(picture.pixels.ndim == 3 for picture in pictures)
+    made = []
+    for picture in pictures:
+        pixels = picture.pixels
+        if pixels.ndim == 3:
+            made.append(np.ascontiguousarray(pixels.transpose(2, 0, 1)))
+        else:
+            made.append(np.repeat(pixels[np.newaxis], 3 if colour else 1, axis=0))
+    return made
+
+
+def _refuse_mixture(pictures: list[Picture]) -> None:
+    first = pictures[0]
+    for picture in pictures:
+        if picture.bits != first.bits:
             raise DataError(
-                f"{path} is {image.height}x{image.width} pixels (height x width) but {paths[0]} "
-                f"is {images[0].height}x{images[0].width}; give image_size=(height, width) to "
-                "resize them all."
+                f"{picture.path} has {picture.bits} bits a value but {first.path} has "
+                f"{first.bits}; save them all with one depth."
+            )
+        (height, width), (usual_height, usual_width) = (
+            picture.pixels.shape[:2],
+            first.pixels.shape[:2],
+        )
+        if (height, width) != (usual_height, usual_width):
+            raise DataError(
+                f"{picture.path} is {height}x{width} pixels (height x width) but {first.path} is "
+                f"{usual_height}x{usual_width}; give image_size=(height, width) to resize them all."
             )

@@ -7,9 +7,17 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from workbench.data.arguments import (
+    check_classes,
+    check_fraction,
+    check_image_size,
+    check_seed,
+)
 from workbench.data.dataset import Dataset
 from workbench.data.rows import Rows, make_rows, split_rows
+from workbench.display_name import as_name, check_name
 from workbench.errors import DataError, nearest
+from workbench.input_file import check_file, is_there, shown
 from workbench.models import Model
 
 DEFAULT_TEST_FRACTION = 0.2
@@ -52,6 +60,11 @@ def load_dataset(
         DataError: the source is unknown, missing or damaged; it holds NaN or infinity, objects or
             no rows; inputs and target differ in length.
     """
+    check_fraction(test_fraction)
+    check_seed(seed)
+    check_image_size(image_size)
+    check_classes(classes)
+    check_name(name, DataError)
     sample = _sample_name(source)
     if sample is not None:
         if target is not None:
@@ -75,8 +88,11 @@ def _sample_name(source: Any) -> str | None:
         return source.dataset
     if not isinstance(source, str):
         return None
-    looks_like_path = "/" in source or "\\" in source or Path(source).suffix in (".npz", ".csv")
-    return None if looks_like_path or Path(source).exists() else source
+    if not source.strip():
+        raise DataError(f"source={source!r} names no dataset; give a sample's name or a path.")
+    suffix = Path(source).suffix.lower()
+    looks_like_path = "/" in source or "\\" in source or suffix in (".npz", ".csv")
+    return None if looks_like_path or is_there(Path(source)) else source
 
 
 def _load_sample(name: str, test_fraction: float, seed: int) -> Dataset:
@@ -85,7 +101,7 @@ def _load_sample(name: str, test_fraction: float, seed: int) -> Dataset:
     known = SAMPLES[name].dataset_name if name in SAMPLES else name
     if known not in DATASETS:
         raise DataError(
-            f"No dataset {name!r}: no sample of that name, and no such file or folder. "
+            f"No dataset {shown(name)!r}: no sample of that name, and no such file or folder. "
             f"{nearest(name, DATASETS)}"
         )
     return DATASETS[known](test_fraction, seed)
@@ -97,7 +113,7 @@ def _read(
     """A name and the rows of `source`."""
     if isinstance(source, str | Path):
         path = Path(source)
-        return path.stem, _read_path(path, target, target_dtype, image_size)
+        return as_name(path.stem), _read_path(path, target, target_dtype, image_size)
     if _is_torch_dataset(source):
         from workbench.data.torch_rows import read_torch_dataset
 
@@ -125,25 +141,24 @@ def _read(
 def _read_path(
     path: Path, target: Any, target_dtype: str | None, image_size: tuple[int, int] | None
 ) -> Rows:
-    if not path.exists():
-        raise DataError(f"{path} does not exist; check the path, relative to {Path.cwd()}.")
     if target is not None and not isinstance(target, str):
         raise DataError(
             f"target={type(target).__name__} with a path: give the name of the target in it."
         )
-    if path.is_dir():
+    if is_there(path) and path.is_dir():
         from workbench.data.image_folder import read_image_folder
 
         return read_image_folder(path, image_size)
-    if path.suffix == ".npz":
+    check_file(path, DataError)
+    if path.suffix.lower() == ".npz":
         from workbench.data.npz_file import read_npz
 
         return read_npz(path, target, target_dtype)
-    if path.suffix == ".csv":
+    if path.suffix.lower() == ".csv":
         from workbench.data.csv_file import read_csv
 
         return read_csv(path, target, target_dtype)
-    raise DataError(f"{path} is neither .npz nor .csv nor a folder of images.")
+    raise DataError(f"{shown(path)} is neither .npz nor .csv nor a folder of images.")
 
 
 def _is_torch_dataset(source: Any) -> bool:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import zipfile
 from pathlib import Path
+from typing import IO
 
 import numpy as np
+import psutil
 
 from workbench.data.rows import Rows, make_rows
 from workbench.errors import DataError, nearest
@@ -26,15 +29,11 @@ def read_npz(path: Path, target: str | None, target_dtype: str | None) -> Rows:
     if not zipfile.is_zipfile(path):
         raise DataError(f"{path} is not a .npz file, or is truncated; np.savez writes such files.")
     try:
-        # Opened here, for np.load leaves a file open that it cannot read.
-        with path.open("rb") as content, np.load(content, allow_pickle=False) as file:
-            members = {name: file[name] for name in file.files}
-    except (ValueError, OSError, EOFError, zipfile.BadZipFile) as error:
-        if "allow_pickle" in str(error):
-            raise DataError(
-                f"{path} holds Python objects (dtype object), which are pickles and may run code; "
-                "they are not read. Save numbers, with np.savez(path, x=inputs, y=target)."
-            ) from None
+        with zipfile.ZipFile(path) as archive:
+            members = _members(path, archive)
+    except DataError:
+        raise
+    except Exception as error:  # whatever damage brings about in zipfile, zlib and numpy
         raise DataError(f"{path} is not a readable .npz file: {error}.") from None
     text = target if target is not None else _target_name(path, members)
     names = [text] if text in members else [part.strip() for part in text.split(",")]
@@ -57,3 +56,45 @@ def _target_name(path: Path, members: dict[str, np.ndarray]) -> str:
         f"{path} has the members {', '.join(members) or '(none)'}; the target is one of "
         f"{', '.join(TARGET_NAMES)}, and there is {which}. Say which, with target=."
     )
+
+
+def _members(path: Path, archive: zipfile.ZipFile) -> dict[str, np.ndarray]:
+    """Every array by name, its size looked at before memory is taken for it."""
+    whole = sum(entry.file_size for entry in archive.infolist())
+    free = psutil.virtual_memory().available
+    if whole > free:
+        raise DataError(
+            f"{path} unpacks to {whole / 1e9:,.1f} GB, but {free / 1e9:,.1f} GB of memory are "
+            "free; save fewer rows or smaller numbers, such as float32."
+        )
+    members: dict[str, np.ndarray] = {}
+    for entry in archive.infolist():
+        name = entry.filename.removesuffix(".npy")
+        if name in members:
+            raise DataError(f"{path} holds {name!r} twice; save each array under its own name.")
+        with archive.open(entry) as content:
+            members[name] = _array(path, name, content, entry.file_size)
+    return members
+
+
+def _array(path: Path, name: str, content: IO[bytes], size: int) -> np.ndarray:
+    version = np.lib.format.read_magic(content)
+    read_header = {
+        (1, 0): np.lib.format.read_array_header_1_0,
+        (2, 0): np.lib.format.read_array_header_2_0,
+    }.get(version)
+    if read_header is not None:
+        shape, _, dtype = read_header(content)
+        if dtype.hasobject:
+            raise DataError(
+                f"{path} holds Python objects (dtype object), which are pickles and may run code; "
+                "they are not read. Save numbers, with np.savez(path, x=inputs, y=target)."
+            )
+        if math.prod(shape) * dtype.itemsize != size - content.tell():
+            raise DataError(
+                f"{path} is not a readable .npz file: member {name!r} should hold {dtype} of shape "
+                f"{shape}, which is not what its {size:,} bytes hold."
+            )
+    content.seek(0)
+    array: np.ndarray = np.lib.format.read_array(content, allow_pickle=False)
+    return array

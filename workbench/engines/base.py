@@ -51,6 +51,14 @@ class Evaluation(NamedTuple):
     loss: float
     output: np.ndarray
     """The output that the first loss reads, float32, (batch, ...)."""
+    terms: tuple[float, ...] = ()
+    """Where there are several losses, what each adds to the loss; they weigh batches differently
+    where labels are ignored."""
+
+    @property
+    def losses(self) -> tuple[float, ...]:
+        """What each loss adds, of a single one its all."""
+        return self.terms or (self.loss,)
 
 
 class Gradients(NamedTuple):

@@ -2,17 +2,26 @@
 
 It needs neither torch nor onnxruntime, starts at once and misbehaves on request, so that
 everything above the engines is tested without them. The environment variable WORKBENCH_FAKE holds
-what it should do wrong, as JSON: {"raise_at": 5, "signal_at": [7, "SIGSEGV"], "nan_at": 4}.
+what it should do wrong, as JSON: {"raise_at": 5, "signal_at": [7, "SIGSEGV"], "nan_at": 4}. A test
+that asks what happens when can have it write down when it did what.
 """
 
 from __future__ import annotations
 
+import atexit
+import ctypes
+import json
 import os
 import signal
 import time
+import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
+import psutil
 from pydantic import BaseModel, ConfigDict, ValidationError
 from typing_extensions import override
 
@@ -35,6 +44,14 @@ class Behaviour(BaseModel):
     raise_while_building: bool = False
     step_ms: float = 0.0
     """How long each step takes beside its arithmetic."""
+    evaluate_ms: float = 0.0
+    """How long the evaluation of each batch takes beside its arithmetic."""
+    finish_ms: float = 0.0
+    """How long its statistics take at the end of a run, and as long again its process to exit."""
+    diary: str | None = None
+    """A file to append a JSON line to for all it does: `what`, `began` and `ended` in seconds since
+    the epoch, `began_ns` and `ended_ns` of `time.perf_counter_ns`, the resident set at its begin as
+    `rss_bytes`, and of a batch the CRC-32 as `batch`. Records are held against it."""
     raise_at: int | None = None
     signal_at: tuple[int, str] | None = None
     """Step and name of the signal that the process sends itself, such as "SIGSEGV"."""
@@ -45,6 +62,19 @@ class Behaviour(BaseModel):
     allocate_bytes: int = 0
     """Memory taken and kept in each step from `allocate_from` on."""
     allocate_from: int = 1
+    hold_gil_at: int | None = None
+    """Step that never ends, in native code that keeps the interpreter's lock; 0: while building."""
+    hold_gil_bytes: int = 0
+    """Memory that this native code takes first."""
+    ignore_signals: bool = False
+    """Whether SIGTERM and SIGHUP do nothing."""
+    build_bytes: int = 0
+    """Memory taken while building, and kept."""
+    transient_at: int | None = None
+    """The step that takes `transient_bytes` and gives them back before it ends."""
+    transient_bytes: int = 0
+    first_step_ms: float = 0.0
+    """How much longer the first step takes than the others."""
 
 
 def behaviour() -> Behaviour:
@@ -84,8 +114,16 @@ class FakeEngine(Engine):
         from workbench.models import load_saved
 
         self.behaviour = behaviour()
+        self.report = setup.report
         setup.report("building the fake")
         time.sleep(self.behaviour.build_ms / 1e3)
+        if self.behaviour.ignore_signals:
+            signal.signal(signal.SIGTERM, signal.SIG_IGN)
+            signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        if self.behaviour.hold_gil_at == 0:
+            self._hold_gil()
+        with self._noted("build"):
+            time.sleep(self.behaviour.build_ms / 1e3)
         if self.behaviour.raise_while_building:
             raise EngineError("The fake engine was asked to raise while building.")
         self.config = setup.config
@@ -105,10 +143,16 @@ class FakeEngine(Engine):
         self.trained = trainable_names(self.parameters, own or None)
         self.moments = {name: (np.zeros_like(p), np.zeros_like(p)) for name, p in self._trained()}
         self.step = 0
-        self.kept: list[np.ndarray] = []
+        self.kept = [np.ones(self.behaviour.build_bytes, np.uint8)]
+        if self.behaviour.finish_ms or self.behaviour.diary:
+            atexit.register(self._exit)
 
     @override
     def train_step(self, batch: Batch) -> float:
+        with self._noted("step", batch):
+            return self._train_step(batch)
+
+    def _train_step(self, batch: Batch) -> float:
         self.step += 1
         self._misbehave()
         loss, gradients = self._gradients(batch)
@@ -133,9 +177,11 @@ class FakeEngine(Engine):
 
     @override
     def evaluate(self, batch: Batch) -> Evaluation:
-        _, output = self._forward(batch)
-        loss, _ = loss_and_gradient(self.loss, output, batch.target)
-        return Evaluation(loss, output)
+        with self._noted("evaluate", batch):
+            time.sleep(self.behaviour.evaluate_ms / 1e3)
+            _, output = self._forward(batch)
+            loss, _ = loss_and_gradient(self.loss, output, batch.target)
+            return Evaluation(loss, output)
 
     @override
     def set_learning_rate(self, learning_rate: float) -> None:
@@ -143,7 +189,8 @@ class FakeEngine(Engine):
 
     @override
     def weights(self) -> dict[str, np.ndarray]:
-        return {name: parameter.copy() for name, parameter in self.parameters.items()}
+        with self._noted("weights"):
+            return {name: parameter.copy() for name, parameter in self.parameters.items()}
 
     @override
     def load_weights(self, weights: dict[str, np.ndarray]) -> None:
@@ -151,6 +198,30 @@ class FakeEngine(Engine):
             if name not in self.parameters or self.parameters[name].shape != array.shape:
                 raise EngineError(f"Weight {name!r} of shape {array.shape} is not the fake's.")
             self.parameters[name][...] = array
+
+    @override
+    def statistics(self) -> None:
+        with self._noted("statistics"):
+            time.sleep(self.behaviour.finish_ms / 1e3)
+
+    def _exit(self) -> None:
+        with self._noted("exit"):
+            time.sleep(self.behaviour.finish_ms / 1e3)
+
+    @contextmanager
+    def _noted(self, what: str, batch: Batch | None = None) -> Iterator[None]:
+        """Write down when what is done within began and ended."""
+        began, began_ns = time.time(), time.perf_counter_ns()
+        if self.behaviour.diary is None:
+            yield
+            return
+        line: dict[str, Any] = {"what": what, "began": began, "began_ns": began_ns}
+        line["rss_bytes"] = psutil.Process().memory_info().rss
+        line["batch"] = batch_checksum(batch) if batch else 0
+        yield
+        line["ended_ns"], line["ended"] = time.perf_counter_ns(), time.time()
+        with Path(self.behaviour.diary).open("a", encoding="utf-8") as diary:
+            diary.write(json.dumps(line) + "\n")
 
     def _trained(self) -> list[tuple[str, np.ndarray]]:
         return [(name, self.parameters[name]) for name in self.trained]
@@ -176,15 +247,37 @@ class FakeEngine(Engine):
         parameter *= 1 - self.learning_rate * decay
         parameter -= self.learning_rate * corrected_mean / (np.sqrt(corrected_square) + 1e-8)
 
+    def _hold_gil(self) -> None:
+        """As native code that waits for its own threads: no other thread of Python runs."""
+        self.report("keeping the interpreter's lock")
+        memory = np.empty(self.behaviour.hold_gil_bytes, np.uint8)
+        native = ctypes.PyDLL(None)
+        native.memset(ctypes.c_void_p(memory.ctypes.data), 1, ctypes.c_size_t(memory.nbytes))
+        while True:
+            native.sleep(3600)
+
     def _misbehave(self) -> None:
         wanted = self.behaviour
         time.sleep(wanted.step_ms / 1e3)
+        if self.step == 1:
+            time.sleep(wanted.first_step_ms / 1e3)
+        if self.step == wanted.transient_at:
+            held = np.ones(wanted.transient_bytes, np.uint8)
+            with self._noted("transient"):
+                del held
         if wanted.allocate_bytes and self.step >= wanted.allocate_from:
             self.kept.append(np.ones(wanted.allocate_bytes, np.uint8))
+        if self.step == wanted.hold_gil_at:
+            self._hold_gil()
         if self.step == wanted.raise_at:
             raise EngineError(f"The fake engine was asked to raise at step {self.step}.")
         if wanted.signal_at is not None and self.step == wanted.signal_at[0]:
             os.kill(os.getpid(), signal.Signals[wanted.signal_at[1]])
+
+
+def batch_checksum(batch: Batch) -> int:
+    """CRC-32 of all arrays of `batch`."""
+    return zlib.crc32(b"".join(array.tobytes() for array in (*batch.inputs, *batch.targets)))
 
 
 def _sizes(shape: tuple[Any, ...]) -> tuple[int, ...]:

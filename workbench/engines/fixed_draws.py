@@ -82,10 +82,18 @@ def _completed(given: tuple[Any, ...]) -> tuple[Any, ...]:
     return (given + (0.0, 1.0)[len(given) :])[:2]
 
 
-def _rrelu(result: Any, _: Any, args: Any) -> None:
-    given, noise, low, high = args[:4]
+def _rrelu(result: Any, func: Any, args: Any) -> None:
+    low, high, training = (args[2:5] + _RRELU_DEFAULTS[len(args[2:5]) :])[:3]
+    if not training:
+        return  # it has drawn nothing
+    noise = args[1]
+    given = result / noise if func.overloadpacket.__name__.endswith("_") else args[0]
     noise.copy_((given <= 0) * ((low + high) / 2 - 1) + 1)
     result.copy_(given * noise)
+
+
+_RRELU_DEFAULTS = (1 / 8, 1 / 3, False)
+"""Of the slope's bounds, and of whether it draws."""
 
 
 def _half(result: Any, _: Any, __: Any) -> None:

@@ -62,6 +62,7 @@ class OnDeviceEngine(Engine):
         self._counters: list[str] = artifacts.manifest["counters"]
         self._aliases: dict[str, str] = artifacts.manifest["aliases"]
         self._uncounted_steps = 0
+        self._terms = len(config.losses) if len(config.losses) > 1 else 0
         self._statistics = _statistics(artifacts, load_s, config.threads)
 
     @override
@@ -85,7 +86,10 @@ class OnDeviceEngine(Engine):
 
     @override
     def evaluate(self, batch: Batch) -> Evaluation:
-        return Evaluation(*self._session.eval_step([*batch.inputs, *batch.targets]))
+        results = self._session.eval_results([*batch.inputs, *batch.targets])
+        # With several losses the last results are what each adds.
+        terms = results[len(results) - self._terms :]
+        return Evaluation(float(results[0]), results[1], tuple(float(term) for term in terms))
 
     @override
     def set_learning_rate(self, learning_rate: float) -> None:

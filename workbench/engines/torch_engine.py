@@ -112,8 +112,9 @@ class TorchEngine(Engine):
         with modes_kept(self.module), torch.no_grad():
             self.module.eval()
             outputs = self.module(*inputs)
-            loss = self.loss(outputs, targets).item()
-        return Evaluation(loss, self.loss.read_first(outputs).to(torch.float32).numpy())
+            terms = tuple(term.item() for term in self.loss.terms(outputs, targets))
+        output = self.loss.read_first(outputs).to(torch.float32).numpy()
+        return Evaluation(sum(terms), output, terms)
 
     @override
     def set_learning_rate(self, learning_rate: float) -> None:

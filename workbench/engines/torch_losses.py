@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
-from workbench.loss import CLASS_LOSSES, Loss, as_losses, outputs_read
+from workbench.loss import CLASS_LOSSES, Loss, as_losses
+from workbench.loss_outputs import outputs_read
 from workbench.models.flattened_outputs import flattened_outputs
 from workbench.models.loss_functions import call_arguments, checked_scalar, load_function
 
@@ -72,18 +73,22 @@ class TotalLoss:
             DataError: the outputs do not suit the targets.
             ConfigError: a function returned no scalar.
         """
-        found = all_outputs(outputs)
-        if self._own_alone:
-            ((indices, compare),) = self._terms
-            return compare(*call_arguments([found[index] for index in indices], targets))
-        values = [
-            compare(found[index], target)
-            for ((index,), compare), target in zip(self._terms, targets, strict=True)
-        ]
+        values = self.terms(outputs, targets)
         total = values[0]
         for value in values[1:]:
             total = total + value
         return total
+
+    def terms(self, outputs: Any, targets: Sequence[Tensor]) -> list[Tensor]:
+        """What each loss adds to the whole, a scalar each; raises as the call does."""
+        found = all_outputs(outputs)
+        if self._own_alone:
+            ((indices, compare),) = self._terms
+            return [compare(*call_arguments([found[index] for index in indices], targets))]
+        return [
+            compare(found[index], target)
+            for ((index,), compare), target in zip(self._terms, targets, strict=True)
+        ]
 
     def read_first(self, outputs: Any) -> Tensor:
         """The output that the first loss reads."""

@@ -7,8 +7,9 @@ estimator would become a step whose gradient is zero. While a module is exported
 
 - one node for the whole call, of `DOMAIN` and `OP`, whose attribute is the call's number; what runs
   the graph calls the function itself (ORTModule), or
-- what `forward` computes, with its arguments and results marked, so that it is refused where a
-  gradient would have to pass it.
+- what `forward` computes, with its arguments and results marked, and what `backward` computes where
+  that is plain tensor code, see `traced_backward`; elsewhere the call is refused where a gradient
+  would have to pass it.
 """
 
 from __future__ import annotations
@@ -26,14 +27,16 @@ from torch.autograd import Function
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 
 from workbench.errors import ModelError, UntrainableError
+from workbench.models.computed_call import computed_call
 from workbench.models.function_call import (
     FunctionCall,
     function_applied,
     function_name,
     taken_apart,
 )
-from workbench.models.function_context import IN_PLACE, ShapeContext
+from workbench.models.function_context import ShapeContext
 from workbench.models.node_marks import DETACHED, FUNCTION, FUNCTION_CALL
+from workbench.models.traced_backward import END
 
 if TYPE_CHECKING:
     import onnx_ir as ir
@@ -93,7 +96,8 @@ class AutogradFunctions:
         for node in model.graph:
             if node.metadata_props.get(FUNCTION_CALL) in self._detached:
                 del node.metadata_props[FUNCTION_CALL]
-                if node.metadata_props.pop(FUNCTION, None) is not None:
+                given = node.metadata_props.pop(FUNCTION, None) is not None
+                if given or node.op_type == END:
                     node.metadata_props[DETACHED] = "1"
 
     def _exported(self, export: Callable[[], T]) -> T:
@@ -156,7 +160,7 @@ class AutogradFunctions:
                         inputs = args if separate else args[1:]
                         return self._call(function, original, inputs, separate)
                     self._marked_calls += 1
-                    results = _computed(function, original, args, separate, self._marked_calls)
+                    results = computed_call(function, original, args, separate, self._marked_calls)
                     self._await(self._marked_calls, args, results)
                     return results
             except Exception as error:
@@ -216,38 +220,6 @@ def _values_unseen(tensors: list[Tensor]) -> Iterator[None]:
         return
     with mode.shape_env.ignore_fresh_unbacked_symbols():
         yield
-
-
-def _computed(
-    function: type[Function],
-    original: Callable[..., Any],
-    args: tuple[Any, ...],
-    separate: bool,
-    number: int,
-) -> Any:
-    """What `forward` computes, with its inputs and results marked in the graph."""
-    marks = {FUNCTION_CALL: str(number)}
-    context = () if separate else args[:1]
-    results = original(*context, *(_marked(value, marks) for value in args[len(context) :]))
-    dirty, constant = ((), ()) if separate else (args[0].dirty_tensors, args[0].non_differentiable)
-    if dirty:
-        raise UntrainableError(IN_PLACE)
-    marks[FUNCTION] = function_name(function)
-    several = isinstance(results, tuple)
-    given = [
-        value if any(value is each for each in constant or ()) else _marked(value, marks)
-        for value in (results if several else [results])
-    ]
-    return tuple(given) if several else given[0]
-
-
-def _marked(value: Any, marks: dict[str, str]) -> Any:
-    """`value` as the graph's own node gives it, if it is a tensor that has gradients."""
-    if not isinstance(value, Tensor) or not value.is_floating_point():
-        return value
-    return torch.onnx.ops.symbolic(
-        "Clip", (value,), dtype=value.dtype, shape=value.shape, metadata_props=marks
-    )
 
 
 def _custom_functions() -> set[type[Function]]:

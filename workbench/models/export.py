@@ -93,6 +93,9 @@ def export_onnx(
     """
     import onnx_ir as ir
 
+    from workbench.models.traced_backward import write_backward
+    from workbench.models.value_branches import values_unseen
+
     inputs = tuple(_tensor(value) for value in example_inputs)
     if axes is None:
         _check_batch(inputs, input_names)
@@ -101,10 +104,11 @@ def export_onnx(
         refuse_what_onnx_cannot_say(module)
     named = tuple(dict(each) for each in axes)
     signature = Signature(inputs, tuple(input_names), tuple(output_names), named)
-    with export_modes(module, training=training) as updated, _quiet(), _values_unchecked():
+    with export_modes(module, training=training) as updated, _quiet(), values_unseen():
         export = partial(_exported, module, signature, exporters)
         name, model = _with_functions(export, functions) if training else export()
         finish(model, module, name, updated, source_lines=source_lines)
+        write_backward(model)
     if state_file is not None:
         state_file.take(model, [name for name, _ in module.named_parameters()])
     proto: onnx.ModelProto = ir.to_proto(model)
@@ -182,16 +186,3 @@ def _quiet() -> Iterator[None]:
         registration.disabled = was_disabled
         for logger, level in zip(loggers, levels, strict=True):
             logger.setLevel(level)
-
-
-@contextlib.contextmanager
-def _values_unchecked() -> Iterator[None]:
-    """Have distributions take any parameters: to look at their values is to branch on them."""
-    from torch.distributions import Distribution
-
-    before = Distribution._validate_args
-    Distribution.set_default_validate_args(False)
-    try:
-        yield
-    finally:
-        Distribution.set_default_validate_args(before)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from workbench.models.buffer_updates import mark_updates
 from workbench.models.node_marks import MARKS, mark_statistics
+from workbench.models.ordered_scatter import order_scatters
 from workbench.models.user_line import line_of_trace
 
 if TYPE_CHECKING:
@@ -131,6 +132,7 @@ def _fold_constants(model: ir.Model, kept: set[str]) -> None:
     passes.InlinePass()(model)
     for _ in range(2):
         optimizer.fold_constants(model)
+        order_scatters(model)
         rewriter.rewrite(model, kept_rules)
     passes.RemoveUnusedNodesPass()(model)
     # No elimination of common subexpressions: it would give two Dropouts of one tensor one mask.

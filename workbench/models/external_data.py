@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.errors import ModelError
+from workbench.input_file import is_file
 from workbench.models.tensor_data import is_outside, point_to, tensor_bytes
 
 if TYPE_CHECKING:
@@ -92,12 +93,12 @@ def _inside(location: str, folder: Path, what: str) -> Path:
             "data beside the model and save the model with relative locations."
         )
     file = folder / location
-    if not file.resolve().is_relative_to(folder.resolve()):
+    if is_file(file) and not file.resolve().is_relative_to(folder.resolve()):
         raise ModelError(
             f"{what} is in {location!r}, which a symbolic link leads outside the folder of the "
             "model; it is not read. Put a copy of the data beside the model."
         )
-    if not file.is_file():
+    if not is_file(file):
         raise ModelError(
             f"{what} is in {location!r}, which is missing from {folder}. Copy that file there too."
         )

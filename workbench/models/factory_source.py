@@ -16,9 +16,16 @@ from workbench.models.dynamic_axes import DynamicAxes
 from workbench.models.example_inputs import as_examples, read_arrays, write_arrays
 from workbench.models.module_source import ModuleSource
 from workbench.models.module_specs import ModuleSpecs
-from workbench.models.search_path import add_to_search_path, search_entry
+from workbench.models.search_path import search_entry
 from workbench.models.seeding import seeded
 from workbench.models.specs import TensorSpec
+from workbench.user_code import (
+    UserCode,
+    add_to_search_path,
+    may_run,
+    sha256_of,
+    use_search_path,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -38,13 +45,19 @@ class FactorySource(ModuleSource):
         seed: int,
         specs: ModuleSpecs,
         examples: tuple[np.ndarray, ...],
-        search_path: str | None,
+        *,
+        given: bool,
     ) -> None:
+        """A source.
+
+        Args:
+            given: whether the caller named the factory, and not a record.
+        """
         self._factory = factory
         self._seed = seed
         self._specs = specs
         self._examples = examples
-        self._search_path = search_path
+        self._given = given
 
     @classmethod
     def of(
@@ -65,11 +78,11 @@ class FactorySource(ModuleSource):
         Raises:
             ModelError: it cannot be imported or called, or returns something else.
         """
-        module, own_examples = _call(factory, seed, str(Path.cwd()))
+        add_to_search_path(str(Path.cwd()))
+        module, own_examples = _call(factory, seed)
         examples = as_examples(own_examples if example_inputs is None else example_inputs)
-        entry = search_entry(factory.partition(":")[0])
         specs = ModuleSpecs.of(module, examples, dynamic_axes)
-        return cls(factory, seed, specs, examples.arrays, entry)
+        return cls(factory, seed, specs, examples.arrays, given=True)
 
     @property
     @override
@@ -93,8 +106,21 @@ class FactorySource(ModuleSource):
 
     @override
     def build(self, *, shared: bool) -> torch.nn.Module:
-        module, _ = _call(self._factory, self._seed, self._search_path)
+        if not self.buildable:
+            raise ModelError(
+                f"This model is built by the factory {self._factory!r}, which a record names. A "
+                "record's code is run only by the worker that its writer starts. Give the model: "
+                f"load_model({self._factory!r})."
+            )
+        if not self._given:
+            use_search_path()
+        module, _ = _call(self._factory, self._seed)
         return module.cpu()
+
+    @property
+    @override
+    def buildable(self) -> bool:
+        return self._given or may_run(self._factory.encode())
 
     @override
     def example_inputs(self) -> tuple[np.ndarray, ...]:
@@ -103,11 +129,12 @@ class FactorySource(ModuleSource):
     @override
     def write(self, folder: Path) -> dict[str, Any]:
         write_arrays(folder, self._examples)
+        entry = search_entry(self._factory.partition(":")[0])
+        self.code = UserCode((sha256_of(self._factory.encode()),), (entry,) if entry else ())
         return {
             "factory": self._factory,
             "seed": self._seed,
             "specs": self._specs.to_json(),
-            "search_path": self._search_path,
         }
 
     @classmethod
@@ -115,14 +142,17 @@ class FactorySource(ModuleSource):
     def read(cls, folder: Path, record: Mapping[str, Any]) -> FactorySource:
         specs = ModuleSpecs.from_json(record["specs"])
         examples = read_arrays(folder, len(specs.inputs))
-        return cls(record["factory"], record["seed"], specs, examples, record["search_path"])
+        factory = record["factory"]
+        if not isinstance(factory, str):
+            raise TypeError(f"factory={factory!r}")
+        return cls(factory, record["seed"], specs, examples, given=False)
 
 
-def _call(factory: str, seed: int, search_path: str | None) -> tuple[torch.nn.Module, Any]:
+def _call(factory: str, seed: int) -> tuple[torch.nn.Module, Any]:
     """The module that `factory` builds, and its example inputs or None."""
     import torch
 
-    function = _find(factory, search_path)
+    function = _find(factory)
     try:
         with seeded(seed):
             result = function()
@@ -137,17 +167,14 @@ def _call(factory: str, seed: int, search_path: str | None) -> tuple[torch.nn.Mo
     return module, examples
 
 
-def _find(factory: str, search_path: str | None) -> Any:
+def _find(factory: str) -> Any:
     module_name, _, function_name = factory.partition(":")
-    if search_path is not None:
-        add_to_search_path(search_path)
-        importlib.invalidate_caches()
     try:
         found: Any = importlib.import_module(module_name)
     except Exception as error:
         raise ModelError(
             f"Cannot import {module_name!r} for {factory!r}: {type(error).__name__}: {error}. It "
-            f"is looked for in {search_path} and where Python finds packages."
+            "is looked for in the working directory and where Python finds packages."
         ) from error
     for part in function_name.split("."):
         if not hasattr(found, part):

@@ -39,3 +39,41 @@ class ShapeContext:
 
     def mark_dirty(self, *_: Tensor) -> None:
         raise UntrainableError(IN_PLACE)
+
+
+class TracedContext(ShapeContext):
+    """What the `forward` and `backward` of a function share while both are traced.
+
+    Args:
+        number: of the call.
+        args: its arguments.
+        needs_input_grad: for each argument, whether it needs a gradient.
+    """
+
+    def __init__(
+        self, number: int, args: tuple[Any, ...], needs_input_grad: tuple[bool, ...]
+    ) -> None:
+        super().__init__(args)
+        self.number = number
+        self.needs_input_grad = needs_input_grad
+        self.saved_tensors: tuple[Tensor | None, ...] = ()
+        self.materialize_grads = True
+        self._constant: tuple[Tensor, ...] = ()
+
+    def mark_non_differentiable(self, *tensors: Tensor) -> None:
+        self._constant = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        self.materialize_grads = value
+
+    @property
+    def saved_variables(self) -> tuple[Tensor | None, ...]:
+        """The older name."""
+        return self.saved_tensors
+
+    def has_gradient(self, value: Any) -> bool:
+        """Whether a result of the call is one that gradients come from."""
+        import torch
+
+        smooth = isinstance(value, torch.Tensor) and value.is_floating_point()
+        return smooth and not any(value is each for each in self._constant)

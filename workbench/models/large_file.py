@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from workbench.errors import ModelError
 from workbench.models.tensor_data import is_outside, point_to, tensor_array, tensor_bytes
+from workbench.output_file import written
 
 if TYPE_CHECKING:
     import onnx
@@ -31,27 +33,20 @@ def write_onnx(model: onnx.ModelProto, path: Path) -> Path:
     """Write `model`, which stays as it is; each file is whole or absent.
 
     Above 2 GB its tensors go into `path` with ".data" appended. No tensor is copied as a whole.
-    """
-    import onnx
 
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{os.getpid()}")
-    data = path.with_name(path.name + DATA_SUFFIX)
-    data_temporary = temporary.with_name(temporary.name + DATA_SUFFIX)
-    try:
-        small = without_initializers(model)
+    Raises:
+        ModelError: it cannot be written there; what was there before is kept.
+    """
+    small = without_initializers(model)
+    with written(path, ModelError) as temporary:
         if _needs_data_file(model):
-            with data_temporary.open("wb") as file:
+            data = path.with_name(path.name + DATA_SUFFIX)
+            with written(data, ModelError) as data_temporary, data_temporary.open("wb") as file:
                 _write_tensors(model, small, file, data.name)
-            onnx.save(small, temporary)
-            data_temporary.replace(data)
+            temporary.write_bytes(small.SerializeToString())
         else:
             with temporary.open("wb") as file:
                 _write_whole(model, small, file)
-        temporary.replace(path)
-    finally:
-        temporary.unlink(missing_ok=True)
-        data_temporary.unlink(missing_ok=True)
     return path
 
 

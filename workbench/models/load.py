@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import sys
+from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
+from workbench.display_name import as_name, check_name
 from workbench.errors import ModelError
+from workbench.input_file import is_there
 from workbench.models.dynamic_axes import DynamicAxes
 from workbench.models.example_inputs import as_examples
 from workbench.models.factory_source import FACTORY, FactorySource
@@ -49,6 +52,11 @@ def load_model(
         ModelError: the source is unknown, missing, damaged, too new or otherwise cannot be used;
             or the weights do not fit it.
     """
+    check_name(name, ModelError)
+    if not isinstance(seed, Integral) or isinstance(seed, bool) or not 0 <= seed < 2**63:
+        raise ModelError(f"seed={seed!r}: choose a whole number from 0 to below 2**63.")
+    if not isinstance(weights, str | Path | None):
+        raise ModelError(f"weights={type(weights).__name__}: give the path of a file.")
     model = _load(source, example_inputs, dynamic_axes, name, seed)
     if weights is not None:
         model = model.with_weights(read_weights_file(Path(weights)), str(weights))
@@ -66,6 +74,8 @@ def _load(
             f"Cannot load a model from {type(source).__name__}. Give the name of a sample, the "
             'path of a .onnx file, an nn.Module, or "package.module:factory".'
         )
+    if not str(source).strip() or (isinstance(source, Path) and source == Path()):
+        raise ModelError(f"source={str(source)!r} names no model; give a sample's name or a path.")
     path = Path(source)
     if isinstance(source, str) and FACTORY.fullmatch(source):
         factory = FactorySource.of(source, seed, example_inputs, dynamic_axes)
@@ -77,8 +87,10 @@ def _load(
         )
     if path.suffix in TORCH_SUFFIXES or path.suffix == ".safetensors":
         refuse_as_model(path)
-    if path.suffix == ".onnx" or isinstance(source, Path) or path.is_file():
-        return Model(OnnxSource.of(path), name=name or path.stem)
+    # A folder that is called as a sample is does not stand in its way.
+    file = is_there(path) and not path.is_dir()
+    if path.suffix == ".onnx" or isinstance(source, Path) or file:
+        return Model(OnnxSource.of(path), name=name or as_name(path.stem))
     sample = find_sample(str(source))
     return Model(
         SampleSource(sample, seed),

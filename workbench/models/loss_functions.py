@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import functools
-import hashlib
-import hmac
-import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import ConfigError
 from workbench.loss import Loss
-from workbench.models.search_path import add_to_search_path, search_entry
+from workbench.models.search_path import search_entry
+from workbench.user_code import UserCode, sha256_of, unpickle
 
 if TYPE_CHECKING:
     from torch import Tensor
-
-SHA256_VARIABLE = "WORKBENCH_LOSS_SHA256"
-"""Environment variable in which a parent names the pickles of losses that its worker may read."""
 
 
 def write_functions(losses: Sequence[Loss], model_folder: Path) -> tuple[Loss, ...]:
@@ -36,41 +31,39 @@ def write_functions(losses: Sequence[Loss], model_folder: Path) -> tuple[Loss, .
     )
 
 
-def vouched(losses: Sequence[Loss]) -> dict[str, str]:
-    """The environment variable with which a worker may read the pickles of `losses`."""
-    hashes = [loss.function_sha256 for loss in losses if loss.function_sha256 is not None]
-    return {SHA256_VARIABLE: " ".join(hashes)} if hashes else {}
+def code_of(losses: Sequence[Loss]) -> UserCode:
+    """What a worker must be let run to read what `write_functions` wrote of `losses`."""
+    code = UserCode()
+    for loss in losses:
+        if loss.function_sha256 is not None:
+            code = code.and_that(UserCode((loss.function_sha256,), loss.search_path))
+    return code
 
 
 def load_function(loss: Loss, model_folder: Path | None) -> Callable[..., Any]:
     """The function of a loss: the given one, or the one that `write_functions` wrote.
 
     Raises:
-        ConfigError: nothing vouches for the pickle.
+        ConfigError: the pickle is not one that this process was started to read.
     """
     if loss.function is not None:
         return loss.function
     assert loss.function_sha256 is not None
-    if model_folder is None or loss.function_sha256 not in os.environ.get(
-        SHA256_VARIABLE, ""
-    ).split(" "):
-        raise ConfigError(
-            [
-                f"loss {loss.name} is a function that crossed as a pickle, which may run any code, "
-                "and nothing vouches for it: it is read only by the worker that its writer starts. "
-                "Give the function itself again."
-            ]
-        )
+    problem = (
+        f"loss {loss.name} is a function that crossed as a pickle, which may run any code: it is "
+        "read only by the worker that its writer starts. Give the function itself again."
+    )
+    if model_folder is None:
+        raise ConfigError([problem])
     content = _pickle_path(model_folder, loss.function_sha256).read_bytes()
-    if not hmac.compare_digest(hashlib.sha256(content).hexdigest(), loss.function_sha256):
+    if sha256_of(content) != loss.function_sha256:
         raise ConfigError(
             [f"loss {loss.name} is not the function that was written for this worker."]
         )
-    for entry in loss.search_path:
-        add_to_search_path(entry)
-    import cloudpickle
-
-    function: Callable[..., Any] = cloudpickle.loads(content)
+    try:
+        function: Callable[..., Any] = unpickle(content)
+    except PermissionError:
+        raise ConfigError([problem]) from None
     return function
 
 
@@ -112,7 +105,7 @@ def _write(loss: Loss, function: Callable[..., Any], folder: Path) -> Loss:
                 'and give "package.module:function".'
             ]
         ) from error
-    sha256 = hashlib.sha256(content).hexdigest()
+    sha256 = sha256_of(content)
     _pickle_path(folder, sha256).write_bytes(content)
     # What is defined in an importable file is pickled by name, so a worker must find that file.
     inner = function.func if isinstance(function, functools.partial) else function

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
-import hmac
-import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -19,23 +16,20 @@ from workbench.models.example_inputs import Examples, read_arrays, write_arrays
 from workbench.models.module_pickle import dump_module
 from workbench.models.module_source import ModuleSource
 from workbench.models.module_specs import ModuleSpecs
-from workbench.models.search_path import add_to_search_path, search_entry
+from workbench.models.search_path import search_entry
 from workbench.models.specs import TensorSpec
+from workbench.user_code import UserCode, may_run, unpickle
 
 if TYPE_CHECKING:
     import torch
 
 PICKLE_FILE = "module.pkl"
 
-SHA256_VARIABLE = "WORKBENCH_MODULE_SHA256"
-"""Environment variable in which a parent names the one pickle that its worker may read."""
-
 
 class MemorySource(ModuleSource):
     """A snapshot of a module; it crosses to a worker by cloudpickle.
 
-    Unpickling runs code, so a pickle is read only where the environment holds its SHA-256: the
-    parent that wrote the file puts it there for the worker that it starts at once.
+    Unpickling runs code, so only a worker that the writer of the pickle starts reads it.
     """
 
     kind: ClassVar[str] = "module"
@@ -52,7 +46,6 @@ class MemorySource(ModuleSource):
         self._examples = examples
         self._snapshot = snapshot
         self._pickle_path = pickle_path
-        self._search_path: tuple[str, ...] = ()
 
     @classmethod
     def of(
@@ -112,7 +105,7 @@ class MemorySource(ModuleSource):
         path = folder / PICKLE_FILE
         try:
             with path.open("wb") as file:
-                self.pickle_sha256 = dump_module(module, file)
+                sha256 = dump_module(module, file)
         except Exception as error:
             raise ModelError(
                 f"{type(module).__name__} cannot cross to a worker process: {error}. Give a "
@@ -121,42 +114,33 @@ class MemorySource(ModuleSource):
         write_arrays(folder, self._examples)
         # Classes of an importable file are pickled by name, so a worker must find that file too.
         names = {type(child).__module__ for child in module.modules()}
-        entries = {search_entry(name) for name in names} | set(self._search_path)
-        return {
-            "specs": self._specs.to_json(),
-            "search_path": sorted(entry for entry in entries if entry is not None),
-        }
+        entries = {search_entry(name) for name in names}
+        self.code = UserCode((sha256,), tuple(sorted(entry for entry in entries if entry)))
+        return {"specs": self._specs.to_json()}
 
     @classmethod
     @override
     def read(cls, folder: Path, record: Mapping[str, Any]) -> MemorySource:
         specs = ModuleSpecs.from_json(record["specs"])
         examples = read_arrays(folder, len(specs.inputs))
-        source = cls(specs, examples, pickle_path=folder / PICKLE_FILE)
-        source._search_path = tuple(record["search_path"])
-        return source
+        return cls(specs, examples, pickle_path=folder / PICKLE_FILE)
+
+    @property
+    @override
+    def buildable(self) -> bool:
+        return self._pickle_path is None or may_run(self._pickle_path.read_bytes())
 
     def _unpickle(self) -> torch.nn.Module:
         path = self._pickle_path
         assert path is not None
-        content = path.read_bytes()
-        wanted = os.environ.get(SHA256_VARIABLE)
-        if wanted is None:
+        try:
+            module: torch.nn.Module = unpickle(path.read_bytes())
+        except PermissionError:
             raise ModelError(
-                f"{path} is a pickle, which may run any code, and nothing vouches for it: it is "
-                "read only by the worker that its writer starts. Load the module itself again, "
-                "with load_model(module, example_inputs=..., weights=...)."
-            )
-        if not hmac.compare_digest(wanted, hashlib.sha256(content).hexdigest()):
-            raise ModelError(
-                f"{path} is not the pickle that was written for this worker: its SHA-256 is not "
-                f"the one in {SHA256_VARIABLE}. It is not read."
-            )
-        for entry in self._search_path:
-            add_to_search_path(entry)
-        import cloudpickle
-
-        module: torch.nn.Module = cloudpickle.loads(content)
+                f"{path} is a pickle, which may run any code: it is read only by the worker that "
+                "its writer starts. Load the module itself again, with load_model(module, "
+                "example_inputs=...), and give that."
+            ) from None
         return module
 
 

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +14,9 @@ import numpy as np
 from workbench.errors import ModelError
 from workbench.models.source import Source
 from workbench.models.specs import Layer, ParameterSpec, TensorSpec
+from workbench.output_file import check_place
+from workbench.temporary_folder import temporary_folder
+from workbench.user_code import UserCode
 
 if TYPE_CHECKING:
     import onnx
@@ -80,12 +81,19 @@ class Model:
         return self._source.notices
 
     @property
-    def pickle_sha256(self) -> str | None:
-        """SHA-256 of the pickle that the last `save` wrote, None where it wrote none.
+    def code(self) -> UserCode:
+        """The code of the user's that a process must be let run to build what `save` wrote."""
+        return self._source.code
 
-        `load_saved` unpickles only what the environment variable WORKBENCH_MODULE_SHA256 names.
-        """
-        return self._source.pickle_sha256
+    @property
+    def buildable(self) -> bool:
+        """False for a model read back from a record that only code of the user's can build."""
+        return self._source.buildable
+
+    @property
+    def parameter_names(self) -> tuple[str, ...]:
+        """Names of all parameters, those that its author froze included."""
+        return tuple(self._parameter_specs)
 
     @cached_property
     def _parameter_specs(self) -> dict[str, ParameterSpec]:
@@ -125,8 +133,17 @@ class Model:
             import torch
 
             state = {name: torch.from_numpy(value.copy()) for name, value in self._initial.items()}
-            # A file need not hold buffers; `with_weights` has checked that all parameters are in.
-            module.load_state_dict(state, strict=False)
+            # A file need not hold buffers.
+            self._refuse_missing(dict(module.named_parameters()), state, WEIGHTS_FILE)
+            try:
+                missing = module.load_state_dict(state, strict=False)
+            except RuntimeError as error:
+                raise ModelError(f"{WEIGHTS_FILE} does not fit {self.name!r}: {error}") from None
+            if missing.unexpected_keys:
+                raise ModelError(
+                    f"{WEIGHTS_FILE} of model {self.name!r} holds {missing.unexpected_keys[0]!r}, "
+                    "which the model has not. Load the model again."
+                )
         return module
 
     def example_inputs(self) -> tuple[np.ndarray, ...]:
@@ -145,16 +162,17 @@ class Model:
             origin: where they come from, for messages.
 
         Raises:
-            ModelError: a name is missing or unknown, or a shape differs.
+            ModelError: a name is missing or unknown, a shape or dtype differs, or a parameter is
+                not finite.
         """
-        missing = [name for name in self._parameter_specs if name not in weights]
-        if missing:
-            raise ModelError(
-                f"{origin} lacks {len(missing)} parameters of model {self.name!r}, for instance "
-                f"{missing[0]!r}; it holds {', '.join(list(weights)[:3])}, ... Give weights of "
-                "this very model."
-            )
+        self._refuse_missing(self._parameter_specs, weights, origin)
         self._refuse_unknown(weights)
+        for name in self._parameter_specs:
+            if not np.isfinite(weights[name]).all():
+                raise ModelError(
+                    f"{origin} holds NaN or infinity in parameter {name!r}; training would spread "
+                    "it. Give weights of a run that went well."
+                )
         return Model(
             self._source,
             name=self.name,
@@ -164,18 +182,32 @@ class Model:
             initial=weights,
         )
 
-    def export(self, path: Path | str, weights: Mapping[str, np.ndarray] | None = None) -> Path:
+    def export(
+        self,
+        path: Path | str,
+        weights: Mapping[str, np.ndarray] | None = None,
+        *,
+        complete: bool = False,
+    ) -> Path:
         """Write an ONNX model for inference with a dynamic batch axis.
 
         Args:
             path: of the .onnx file.
             weights: by name, in place of the initial ones.
+            complete: refuse weights that leave any of the model's out, as those of a checkpoint
+                must not; without it, what is left out has its initial value.
 
         Raises:
-            ModelError: it cannot be exported, or a weight has another shape or name.
+            ModelError: it cannot be exported or written, or a weight has another shape, name or
+                dtype.
         """
+        place = Path(path)
+        # To export takes seconds; a place that cannot be written is told at once.
+        check_place(place, ModelError)
         self._refuse_unknown(weights or {})
-        return self._source.export(Path(path), {**self._initial, **(weights or {})})
+        if complete:
+            self._refuse_missing(self.weights(), weights or {}, "The checkpoint")
+        return self._source.export(place, {**self._initial, **(weights or {})})
 
     def graph(self) -> onnx.ModelProto:
         """The graph of a model that came as ONNX, with the initial weights.
@@ -198,6 +230,23 @@ class Model:
                     f"Weight {name!r} of shape {list(np.shape(value))} does not fit model "
                     f"{self.name!r}: {expected}."
                 )
+            dtype = np.asarray(value).dtype
+            if not np.can_cast(dtype, own[name].dtype, "same_kind"):
+                raise ModelError(
+                    f"Weight {name!r} of dtype {dtype} does not fit model {self.name!r}: "
+                    f"{own[name].dtype}."
+                )
+
+    def _refuse_missing(
+        self, wanted: Iterable[str], weights: Mapping[str, Any], origin: str
+    ) -> None:
+        missing = [name for name in wanted if name not in weights]
+        if missing:
+            some = ", ".join(list(weights)[:3]) or "none"
+            raise ModelError(
+                f"{origin} lacks {len(missing)} parameters of model {self.name!r}, for instance "
+                f"{missing[0]!r}; it holds {some}, ... Give weights of this very model."
+            )
 
     def save(self, folder: Path) -> None:
         """Write the model into a new folder for `load_saved`, whole or not at all.
@@ -209,8 +258,7 @@ class Model:
         if folder.exists() and any(folder.iterdir()):
             raise ModelError(f"{folder} is not empty; save the model into a new folder.")
         folder.parent.mkdir(parents=True, exist_ok=True)
-        temporary = Path(tempfile.mkdtemp(dir=folder.parent, prefix=f".{folder.name}."))
-        try:
+        with temporary_folder(beside=folder) as temporary:
             record = {
                 "format": FORMAT_VERSION,
                 "kind": self._source.kind,
@@ -226,6 +274,3 @@ class Model:
                 save_file(self._initial, temporary / WEIGHTS_FILE)
             (temporary / "model.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
             os.replace(temporary, folder)
-        except BaseException:
-            shutil.rmtree(temporary, ignore_errors=True)
-            raise

@@ -40,8 +40,43 @@ FUNCTION_CALL = "function_call"
 """Of a Clip without bounds: a number. Those of one number are the arguments and results of one call
 of a custom autograd function."""
 
+ARGUMENT = "argument"
+"""Of a Clip without bounds: it gives an argument of a custom autograd function, by this number."""
+
+BACKWARD = "backward"
+"""Of a Clip with `FUNCTION`: the function's own backward is in the graph. It begins at nodes with
+`RESULT_GRADIENT` and ends at nodes with `ARGUMENT_GRADIENT`, and nothing else reads it."""
+
+RESULT_GRADIENT = "result_gradient"
+"""Of a Clip without bounds: it stands for the gradient of the result of this number, "call.result",
+which it is computed from."""
+
+ARGUMENT_GRADIENT = "argument_gradient"
+"""Of a Clip without bounds: it gives the gradient of an argument, "call.argument"."""
+
+RESULT = "result"
+"""Of a Clip with `BACKWARD`: the number of the result."""
+
+FOUND_ROWS = "found_rows"
+"""Of a Gemm: values decide how many rows it has, which may be none."""
+
 MARKS = frozenset(
-    {DETACHED, DRAWN, FUNCTION, FUNCTION_CALL, OPEN_BOUNDS, PADDING_INDEX, STATISTICS, UPDATES}
+    {
+        ARGUMENT,
+        ARGUMENT_GRADIENT,
+        BACKWARD,
+        DETACHED,
+        DRAWN,
+        FOUND_ROWS,
+        FUNCTION,
+        FUNCTION_CALL,
+        OPEN_BOUNDS,
+        PADDING_INDEX,
+        RESULT,
+        RESULT_GRADIENT,
+        STATISTICS,
+        UPDATES,
+    }
 )
 
 

@@ -5,16 +5,18 @@ Nothing here runs a model or reads outside the file's folder.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.errors import ModelError
+from workbench.input_file import check_file
 from workbench.models.external_data import LARGE_BYTES, every_tensor, read_external_data
 from workbench.models.half_precision import make_float32
 from workbench.models.large_file import MAX_BYTES, without_initializers
 from workbench.models.onnx_constants import lift_constants
 from workbench.models.onnx_graph import graph_inputs
-from workbench.models.onnx_nodes import check_operators, sort_nodes
+from workbench.models.onnx_nodes import check_operators, every_node, sort_nodes
 from workbench.models.onnx_opset import converted, opset_of, refuse_unknown_opset
 from workbench.models.tensor_data import is_outside, tensor_bytes
 
@@ -55,9 +57,7 @@ def read_onnx(path: Path) -> OnnxFile:
         ModelError: the file is missing, not ONNX, truncated, too old or too new, invalid, or
             refers to external data that is missing or lies outside its folder.
     """
-    if not path.is_file():
-        what = "is a folder, not a file" if path.is_dir() else "does not exist"
-        raise ModelError(f"{path} {what}; check the path, relative to {Path.cwd()}.")
+    check_file(path, ModelError)
     if path.stat().st_size > MAX_BYTES:
         raise ModelError(
             f"{path} is larger than 2 GB, which no ONNX file can be: save the model with its "
@@ -74,7 +74,8 @@ def read_onnx(path: Path) -> OnnxFile:
     sort_nodes(model.graph, name)
     model = _checked(model, path)
     lift_constants(model)
-    return OnnxFile(model, notices)
+    model, ordered = _in_order(model)
+    return OnnxFile(model, (*notices, *ordered))
 
 
 def _plain(model: onnx.ModelProto) -> onnx.ModelProto:
@@ -100,6 +101,25 @@ def _plain(model: onnx.ModelProto) -> onnx.ModelProto:
             named.domain = ""
     model.ir_version = min(max(model.ir_version, MIN_IR_VERSION), MAX_IR_VERSION)
     return model
+
+
+def _in_order(model: onnx.ModelProto) -> tuple[onnx.ModelProto, tuple[str, ...]]:
+    """`model` with every ScatterND that may lose updates written anew, and what to say of it."""
+    if not any(node.op_type == "ScatterND" for node in every_node(model.graph.node)):
+        return model, ()
+    from onnx_ir import serde
+
+    from workbench.models.ordered_scatter import order_scatters
+
+    graph = serde.deserialize_model(model)
+    count = order_scatters(graph)
+    if not count:
+        return model, ()
+    notice = (
+        f"{count} ScatterND with a reduction, written as ScatterElements: ONNX Runtime's ScatterND "
+        "loses updates with several threads."
+    )
+    return serde.serialize_model(graph), (notice,)
 
 
 def _checked(model: onnx.ModelProto, path: Path) -> onnx.ModelProto:
@@ -174,9 +194,32 @@ def _parse(path: Path) -> onnx.ModelProto:
                 f"end ({len(content):,} bytes). Copy or export it again."
             ) from None
         raise ModelError(f"{path} is not an ONNX file.") from None
+    for text in _texts(model):
+        if isinstance(text, bytes):  # what protobuf gives where it should be UTF-8 and is not
+            raise ModelError(
+                f"{path} is damaged: the name {text[:40]!r} in it is not text. Copy or export it "
+                "again."
+            )
     if not model.HasField("graph") or not model.ir_version:
         raise ModelError(f"{path} is not an ONNX file: it holds no graph.")
     return model
+
+
+def _texts(message: Any) -> Iterator[str | bytes]:
+    """Every text in a message and those in it."""
+    import onnx
+
+    if isinstance(message, onnx.TensorProto):
+        # Of a tensor not every field: to look at its numbers would copy them.
+        yield from (message.name, message.doc_string)
+        yield from (text for entry in message.external_data for text in (entry.key, entry.value))
+        return
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_STRING:
+            yield from [value] if isinstance(value, str | bytes) else value
+        elif field.type == field.TYPE_MESSAGE:
+            for part in [value] if hasattr(value, "ListFields") else value:
+                yield from _texts(part)
 
 
 def _first_lines(error: Exception) -> str:

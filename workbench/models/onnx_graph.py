@@ -106,6 +106,32 @@ def parameter_specs(model: onnx.ModelProto) -> dict[str, ParameterSpec]:
     return specs
 
 
+def unfit_weights(model: onnx.ModelProto) -> dict[str, str]:
+    """What looks like a weight and cannot train, with what it is; half precision is float32 by now.
+
+    Masks are none of these: they are finite or minus infinity.
+    """
+    import onnx
+
+    operands = set(_operands(model.graph))
+    found = {}
+    for tensor in model.graph.initializer:
+        if tensor.name not in operands or not tensor.dims:
+            continue
+        if tensor.data_type == onnx.TensorProto.DOUBLE:
+            found[tensor.name] = "is double (float64), and only float32 trains"
+        elif tensor.data_type == onnx.TensorProto.FLOAT and np.isnan(tensor_array(tensor)).any():
+            found[tensor.name] = "holds NaN"
+    return found
+
+
+def unfit_sentence(found: Mapping[str, str]) -> str:
+    """Those weights in a sentence, the first three by name."""
+    shown = "; ".join(f"{name!r} {what}" for name, what in list(found.items())[:3])
+    more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
+    return f"{shown}{more}."
+
+
 def statistics(model: onnx.ModelProto) -> set[str]:
     """Names of the running statistics of BatchNormalization: what a module calls buffers."""
     return {

@@ -61,6 +61,9 @@ class OnnxSource(Source):
             missing = "outputs" if inputs else "inputs"
             raise ModelError(f"The graph in {path} has no {missing}; there is nothing to train.")
         parameters = onnx_graph.parameter_specs(model)
+        unfit = onnx_graph.unfit_weights(model)
+        if unfit:
+            notices = (*notices, f"Not trained: {onnx_graph.unfit_sentence(unfit)}")
         return cls(path, inputs, outputs, parameters, notices, model)
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import onnx_ir as ir
@@ -84,25 +84,48 @@ def _means(
     A window that reaches beyond the padding counts up to its end in PyTorch, and the whole in ONNX
     Runtime; ONNX has no divisor of one's own.
     """
-    outputs, ends, counts = [], [], []
-    windows = zip(sizes, kernel, strides, pads, strict=True)
-    for size, width, step, pad in windows:
-        rest = size + 2 * pad - width
-        output = (-(-rest // step) if ceil_mode else rest // step) + 1
-        if (output - 1) * step >= size + pad:
-            output -= 1  # no window begins behind the padding
-        starts = np.arange(output) * step - pad
-        if count_include_pad:
-            counts.append(np.minimum(starts + width, size + pad) - starts)
-        else:
-            counts.append(np.minimum(starts + width, size) - np.maximum(starts, 0))
-        outputs.append(output)
-        ends.append(max(0, (output - 1) * step + width - size - pad))
-    divisors = np.full(outputs, divisor) if divisor else math.prod(np.ix_(*counts))
+    found = [
+        _windows_along(*each, ceil_mode, count_include_pad)
+        for each in zip(sizes, kernel, strides, pads, strict=True)
+    ]
+    outputs = [len(each.counts) for each in found]
+    divisors = (
+        np.full(outputs, divisor) if divisor else math.prod(np.ix_(*(w.counts for w in found)))
+    )
+    kernel = [each.width for each in found]
     ratios = math.prod(kernel) / np.asarray(divisors)
-    padded = op.Pad(value, [0, 0, *pads, 0, 0, *ends])
-    means = op.AveragePool(padded, kernel_shape=kernel, strides=strides)
+    padded = op.Pad(value, [0, 0, *pads, 0, 0, *(each.end for each in found)])
+    means = op.AveragePool(padded, kernel_shape=kernel, strides=[each.step for each in found])
     return means, ratios
+
+
+class _Windows(NamedTuple):
+    """The windows of a pooling along one axis."""
+
+    width: int
+    step: int
+    end: int
+    """Zeros to write out after the axis."""
+    counts: np.ndarray
+    """Of how many entries each window is the mean."""
+
+
+def _windows_along(
+    size: int, width: int, step: int, pad: int, ceil_mode: bool, count_include_pad: bool
+) -> _Windows:
+    rest = size + 2 * pad - width
+    outputs = (-(-rest // step) if ceil_mode else rest // step) + 1
+    if (outputs - 1) * step >= size + pad:
+        outputs -= 1  # no window begins behind the padding
+    if width > size + 2 * pad:
+        # People pool to one pixel so, by a window far wider than the image.
+        width = step = size + 2 * pad
+    starts = np.arange(outputs) * step - pad
+    if count_include_pad:
+        counts = np.minimum(starts + width, size + pad) - starts
+    else:
+        counts = np.minimum(starts + width, size) - np.maximum(starts, 0)
+    return _Windows(width, step, max(0, (outputs - 1) * step + width - size - pad), counts)
 
 
 def _adaptive_max_pool(self: Value, output_size: Sequence[int]) -> tuple[Value, Value]:

@@ -46,6 +46,20 @@ def _rrelu(
     return _result(input, torch.where(input > 0, input, input * slope), inplace)
 
 
+def _torch_rrelu(
+    input: Tensor,  # noqa: A002
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    generator: torch.Generator | None = None,  # noqa: ARG001
+) -> Tensor:
+    return _rrelu(input, lower, upper, training)
+
+
+def _torch_rrelu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:  # noqa: A002
+    return input.copy_(_torch_rrelu(input, *args, **kwargs))
+
+
 def _alpha_dropout(
     input: Tensor,  # noqa: A002
     p: float = 0.5,
@@ -88,6 +102,8 @@ def _result(given: Tensor, made: Tensor, inplace: bool) -> Tensor:
 RANDOM_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     functional.gumbel_softmax: _gumbel_softmax,
     functional.rrelu: _rrelu,
+    torch.rrelu: _torch_rrelu,
+    torch.rrelu_: _torch_rrelu_,
     functional.alpha_dropout: _alpha_dropout,
     functional.feature_alpha_dropout: _feature_alpha_dropout,
 }

@@ -10,6 +10,7 @@ import numpy as np
 from typing_extensions import override
 
 from workbench.errors import ModelError, nearest
+from workbench.input_file import shown
 from workbench.models.example_inputs import example_arrays
 from workbench.models.module_source import ModuleSource
 from workbench.models.seeding import seeded
@@ -31,7 +32,7 @@ def find_sample(name: str) -> Sample:
 
     if name not in SAMPLES:
         raise ModelError(
-            f"No model {name!r}: no sample of that name, and no such .onnx file. "
+            f"No model {shown(name)!r}: no sample of that name, and no such .onnx file. "
             f"{nearest(name, SAMPLES)}"
         )
     return SAMPLES[name]

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import ModelError
+from workbench.config import read_config
+from workbench.errors import ConfigError, ModelError, RunFolderError
 from workbench.models.factory_source import FactorySource
 from workbench.models.memory_source import MemorySource
 from workbench.models.model import FORMAT_VERSION, WEIGHTS_FILE, Model
 from workbench.models.onnx_source import OnnxSource
 from workbench.models.sample_source import SampleSource
 from workbench.models.source import Source
+from workbench.run_records import read_json
 
 SOURCES: dict[str, type[Source]] = {
     source.kind: source for source in (SampleSource, MemorySource, FactorySource, OnnxSource)
@@ -20,7 +21,10 @@ SOURCES: dict[str, type[Source]] = {
 
 
 def load_saved(folder: Path) -> Model:
-    """The model saved in `folder`. Loads neither torch nor onnx, nor a pickle, before it must.
+    """The model saved in `folder`. Loads neither torch nor onnx before it must.
+
+    Nothing that the record names is imported or unpickled, now or when the model is built, but in a
+    worker for which the process that saved the model named that very code.
 
     Raises:
         ModelError: `folder` is no saved model, is damaged, or is from a newer version.
@@ -29,10 +33,14 @@ def load_saved(folder: Path) -> Model:
     record = _read_record(folder)
     initial = None
     if (folder / WEIGHTS_FILE).exists():
-        from safetensors.numpy import load_file
+        from workbench.checkpoint import read_weights
 
-        initial = load_file(folder / WEIGHTS_FILE)
+        try:
+            initial = read_weights(folder)
+        except RunFolderError as error:
+            raise ModelError(str(error)) from None
     try:
+        read_config(record["defaults"])
         return Model(
             SOURCES[record["kind"]].read(folder, record["source"]),
             name=record["name"],
@@ -41,19 +49,19 @@ def load_saved(folder: Path) -> Model:
             dataset=record["dataset"],
             initial=initial,
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, OSError, ConfigError) as error:
         raise ModelError(f"{folder} is not a readable saved model: {error!r}.") from error
 
 
 def _read_record(folder: Path) -> dict[str, Any]:
     path = folder / "model.json"
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = read_json(path)
     except FileNotFoundError:
         raise ModelError(f"{folder} is not a saved model: it has no model.json.") from None
-    except ValueError as error:
-        raise ModelError(f"{path} is not valid JSON: {error}.") from None
-    version = record.get("format") if isinstance(record, dict) else None
+    except RunFolderError as error:
+        raise ModelError(str(error)) from None
+    version = record.get("format")
     if not isinstance(version, int):
         raise ModelError(f"{path} says no format version; it is not a saved model's.")
     if version > FORMAT_VERSION:
@@ -61,4 +69,4 @@ def _read_record(folder: Path) -> dict[str, Any]:
             f"{folder} was written by a newer workbench (format {version}; this one reads up to "
             f"{FORMAT_VERSION}). Upgrade the workbench to open it."
         )
-    return dict(record)
+    return record

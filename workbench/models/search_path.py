@@ -23,9 +23,3 @@ def search_entry(module_name: str) -> str | None:
     folder = Path(places[0]).absolute().parent
     installed = {Path(path) for path in sysconfig.get_paths().values()}
     return None if folder in installed else str(folder)
-
-
-def add_to_search_path(entry: str) -> None:
-    """Let `entry` be searched, after everything else so that it shadows nothing installed."""
-    if entry not in sys.path:
-        sys.path.append(entry)

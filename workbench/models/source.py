@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from workbench.models.specs import Layer, ParameterSpec, TensorSpec
+from workbench.user_code import UserCode
 
 if TYPE_CHECKING:
     import onnx
@@ -27,8 +28,8 @@ class Source(ABC):
     """Names the subclass in model.json."""
     has_module: ClassVar[bool]
 
-    pickle_sha256: str | None = None
-    """SHA-256 of the pickle that `write` wrote, None if it wrote none."""
+    code: UserCode = UserCode()
+    """What a process must be let run to build what `write` wrote."""
 
     @property
     @abstractmethod
@@ -39,6 +40,11 @@ class Source(ABC):
     @abstractmethod
     def outputs(self) -> tuple[TensorSpec, ...]:
         """Outputs; the loss reads the first."""
+
+    @property
+    def buildable(self) -> bool:
+        """False where code of the user's that a record names builds it, and may not run here."""
+        return True
 
     @property
     def notices(self) -> tuple[str, ...]:
@@ -84,4 +90,4 @@ class Source(ABC):
     @classmethod
     @abstractmethod
     def read(cls, folder: Path, record: Mapping[str, Any]) -> Source:
-        """The source that `write` wrote, without loading torch, onnx or any pickle yet."""
+        """The source that `write` wrote, without loading torch or onnx or running anything."""

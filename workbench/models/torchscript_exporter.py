@@ -12,7 +12,6 @@ import sys
 from collections.abc import Iterator, Sequence, Set
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from workbench.errors import ModelError
 from workbench.models.exported_graph import SCOPES
 from workbench.models.exported_module import Signature
 from workbench.models.node_marks import refuse_padding
+from workbench.temporary_folder import temporary_folder
 
 if TYPE_CHECKING:
     import onnx
@@ -45,8 +45,8 @@ def export_by_tracing(module: torch.nn.Module, signature: Signature, opset: int)
     from onnx_ir import serde
 
     refuse_padding(module)
-    with TemporaryDirectory() as folder:
-        path = Path(folder) / "traced.onnx"
+    with temporary_folder() as folder:
+        path = folder / "traced.onnx"
         with _buffers_unwritten(module), _nothing_printed():
             torch.onnx.export(
                 module,

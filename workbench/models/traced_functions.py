@@ -20,6 +20,7 @@ from workbench.models.matrix_functions import MATRIX_FUNCTIONS
 from workbench.models.random_functions import RANDOM_FUNCTIONS
 from workbench.models.recurrent_layers import RECURRENT_LAYERS
 from workbench.models.stop_gradient import stop_gradient
+from workbench.models.value_branches import VALUE_BRANCHES
 
 _DATA = Tensor.data.__get__  # type: ignore[attr-defined]
 _DETACHING = {Tensor.detach, torch.detach, _DATA}
@@ -155,6 +156,7 @@ _MADE_OF: dict[Callable[..., Any], Callable[..., Any]] = {
     **MATRIX_FUNCTIONS,
     **RANDOM_FUNCTIONS,
     **RECURRENT_LAYERS,
+    **VALUE_BRANCHES,
     torch.kron: _kron,
     Tensor.kron: _kron,
     _DATA: torch.detach,

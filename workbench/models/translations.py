@@ -14,6 +14,7 @@ from onnxscript import opset20
 
 from workbench.models.attention_translation import attention_translations
 from workbench.models.elementwise_translations import elementwise_translations
+from workbench.models.grouped_translations import grouped_translations
 from workbench.models.node_marks import DETACHED, DRAWN
 from workbench.models.pooling_translations import pooling_translations
 from workbench.models.recurrent_translations import recurrent_translations
@@ -51,6 +52,7 @@ def translations() -> dict[Any, Callable[..., Any]]:
         prims.prod.default: _prod,
         **attention_translations(),
         **elementwise_translations(),
+        **grouped_translations(),
         **pooling_translations(),
         **recurrent_translations(),
         STOP_GRADIENT: _stop_gradient,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from workbench.errors import ModelError
+from workbench.input_file import check_file
 
 TORCH_SUFFIXES = frozenset({".pt", ".pth", ".bin", ".ckpt"})
 """What PyTorch's files are called."""
@@ -25,8 +26,7 @@ def read_weights_file(path: Path) -> dict[str, np.ndarray]:
         ModelError: the file is missing, damaged, of another kind, or holds objects besides
             tensors, which only unpickling could read.
     """
-    if not path.is_file():
-        raise ModelError(f"{path} does not exist; check the path, relative to {Path.cwd()}.")
+    check_file(path, ModelError)
     if path.suffix == ".safetensors":
         return _read_safetensors(path)
     if path.suffix in TORCH_SUFFIXES:

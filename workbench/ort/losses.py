@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.data.target_specs import target_names, target_spec
 from workbench.errors import ConfigError
-from workbench.loss import Loss, as_losses, outputs_read
+from workbench.loss import Loss, as_losses
+from workbench.loss_outputs import outputs_read
 from workbench.models import TensorSpec
 from workbench.models.loss_functions import load_function
 from workbench.ort.class_losses import cross_entropy, nll
@@ -49,6 +50,7 @@ def append_losses(
     targets: Sequence[TensorSpec] | None = None,
     names: Sequence[str] | None = None,
     model_folder: Path | None = None,
+    terms_too: bool = False,
 ) -> onnx.ModelProto:
     """A copy of `model` with the sum of `losses`, each of one output against one new last input.
 
@@ -69,6 +71,7 @@ def append_losses(
         names: of the new inputs where `targets` says nothing.
         model_folder: of the saved model beside which functions of the user's own lie, where they
             are not in `losses` themselves.
+        terms_too: where there are several losses, give what each adds as the last outputs.
 
     Raises:
         ConfigError: there is no such output, the numbers of losses and targets differ, or a
@@ -88,7 +91,7 @@ def append_losses(
     made = with_opset(model, max((opset_of(graph) for graph in own.values()), default=0))
     graph = LossGraph(made.graph)
     outputs = list(made.graph.output)
-    total = ""
+    total, values, added = "", list[str](), list[str]()
     for place, term in enumerate(terms):
         loss, given = term.loss, [outputs[index] for index in term.outputs]
         if place in own:
@@ -98,11 +101,14 @@ def append_losses(
             value = _append(graph, loss, given[0], term.names[0], term.targets[0])
         if loss.factor != 1:
             value = graph.node("Mul", value, graph.constant(loss.factor))
+        values.append(value)
         total = graph.node("Add", total, value) if total else value
     name = graph.call(total, PREFIX)
+    if terms_too and len(values) > 1:
+        added = [graph.call(value, f"{PREFIX}.term") for value in values]
     del made.graph.output[:]
-    made.graph.output.append(helper.make_tensor_value_info(name, TensorProto.FLOAT, []))
-    made.graph.output.extend(outputs)
+    scalars = [helper.make_tensor_value_info(one, TensorProto.FLOAT, []) for one in (name, *added)]
+    made.graph.output.extend([scalars[0], *outputs, *scalars[1:]])
     return made
 
 

@@ -103,9 +103,14 @@ class TrainingSession:
 
     def eval_step(self, inputs: Sequence[np.ndarray]) -> tuple[float, np.ndarray]:
         """The loss and the first output, (batch, ...), in evaluation mode."""
+        loss, output, *_ = self.eval_results(inputs)
+        return float(loss), output
+
+    def eval_results(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Every output of the eval model: the loss, a scalar, the first output, and the others."""
         results = self._values()
         self._module.eval_step(inputs, results)
-        return float(results[0].numpy()), results[1].numpy()
+        return [value.numpy() for value in results]
 
     def parameter_names(self) -> list[str]:
         """Names of trainable and frozen parameters."""

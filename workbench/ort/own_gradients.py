@@ -29,7 +29,7 @@ class HiddenNodes:
 
     def __init__(self, gradients: Sequence[NodeGradient]) -> None:
         self._gradients = {gradient.node: gradient for gradient in gradients}
-        self._nodes: dict[str, onnx.NodeProto] = {}
+        self._nodes: dict[str, list[onnx.NodeProto]] = {}
         self._backward: dict[str, NodeGradient] = {}
 
     def hide(self, model: onnx.ModelProto) -> onnx.ModelProto:
@@ -42,10 +42,12 @@ class HiddenNodes:
         made = onnx.shape_inference.infer_shapes(model, data_prop=True)
         if not any(entry.domain == _DOMAIN for entry in made.opset_import):
             made.opset_import.append(onnx.helper.make_opsetid(_DOMAIN, 1))
-        for node in made.graph.node:
-            gradient = self._gradients.get(node.name)
-            if gradient is not None:
-                self._hide_node(node, gradient)
+        named = {node.name: node for node in made.graph.node}
+        for gradient in self._gradients.values():
+            joined = [named[name] for name in (*gradient.joined, gradient.node)]
+            self._hide_nodes(joined, gradient)
+            for node in joined[:-1]:
+                made.graph.node.remove(node)
         return made
 
     def reveal(self, model: onnx.ModelProto) -> None:
@@ -57,7 +59,7 @@ class HiddenNodes:
         for node in graph.node:
             kernel = _kernel(node)
             if kernel in self._nodes:
-                nodes.append(_restored(self._nodes[kernel], node))
+                nodes += _restored(self._nodes[kernel], node)
             elif kernel in self._backward:
                 nodes += _expanded(self._backward[kernel], node)
             else:
@@ -65,13 +67,20 @@ class HiddenNodes:
         del graph.node[:]
         graph.node.extend(nodes)
 
-    def _hide_node(self, node: onnx.NodeProto, gradient: NodeGradient) -> None:
+    def _hide_nodes(self, nodes: Sequence[onnx.NodeProto], gradient: NodeGradient) -> None:
+        """Have the last of `nodes` stand for all of them."""
         import onnx
 
         name = f"workbench.{next(_numbers)}"
-        kept = onnx.NodeProto()
-        kept.CopyFrom(node)
+        kept = [onnx.NodeProto() for _ in nodes]
+        for copied, node in zip(kept, nodes, strict=True):
+            copied.CopyFrom(node)
         self._nodes[name] = kept
+        node = nodes[-1]
+        if gradient.inputs:
+            del node.input[:], node.output[:]
+            node.input.extend(gradient.inputs)
+            node.output.extend(output for each in kept for output in each.output)
         self._backward[f"{name}.backward"] = gradient
         _define(name, gradient)
         del node.attribute[:]
@@ -86,10 +95,14 @@ def _define(name: str, gradient: NodeGradient) -> None:
     ort = native()
     key = f"{_DOMAIN}::ATen::{name}::"
     if not gradient.results:
-        ort.register_custom_stop_gradient_edges(key, {0})
+        read = set(range(max(1, len(gradient.inputs))))
+        ort.register_custom_stop_gradient_edges(key, read)
         # A node that reads a parameter itself is asked for its gradient all the same.
         ort.register_gradient_definition(key, [])
         return
+    if gradient.inputs:
+        read = set(range(len(gradient.inputs))) - set(gradient.results)
+        ort.register_custom_stop_gradient_edges(key, read)
     attribute = ort.GradientNodeAttributeDefinition()
     attribute.name, attribute.dtype, attribute.is_tensor = "operator", "string", False
     attribute.value_json = json.dumps(f"{name}.backward")
@@ -109,17 +122,21 @@ def _kernel(node: onnx.NodeProto) -> str:
     return next((a.s.decode() for a in node.attribute if a.name == "operator"), "")
 
 
-def _restored(kept: onnx.NodeProto, node: onnx.NodeProto) -> onnx.NodeProto:
-    """The node as it was, with the names that its values have by now."""
+def _restored(kept: Sequence[onnx.NodeProto], node: onnx.NodeProto) -> list[onnx.NodeProto]:
+    """The nodes as they were, with the names that their values have by now."""
     import onnx
 
-    made = onnx.NodeProto()
-    made.CopyFrom(kept)
-    made.name = node.name
-    del made.input[:], made.output[:]
-    made.input.extend(node.input)
-    made.output.extend(node.output)
-    return made
+    restored = []
+    inputs, outputs = iter(node.input), iter(node.output)
+    for one in kept:
+        made = onnx.NodeProto()
+        made.CopyFrom(one)
+        made.name = f"{node.name}/{one.name}" if len(kept) > 1 else node.name
+        del made.input[:], made.output[:]
+        made.input.extend(next(inputs) for _ in one.input)
+        made.output.extend(next(outputs) for _ in one.output)
+        restored.append(made)
+    return restored
 
 
 def _expanded(gradient: NodeGradient, node: onnx.NodeProto) -> list[onnx.NodeProto]:

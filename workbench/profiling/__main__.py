@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from statistics import median
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from workbench.child import serve
@@ -22,6 +21,7 @@ from workbench.engines.base import EngineSetup
 from workbench.operator_timing import Timing, median_times
 from workbench.profiling.request import Answer, Request
 from workbench.profiling.torch_steps import profiled_step
+from workbench.temporary_folder import temporary_folder
 
 Report = Callable[[str], None]
 
@@ -89,8 +89,8 @@ def of_ortmodule(request: Request, report: Report) -> Answer:
     from workbench.ort.ortmodule.profile import Window, step_timings
     from workbench.ort.profiles import profiled
 
-    with TemporaryDirectory(prefix="workbench-profile-") as folder:
-        with profiled(Path(folder)):
+    with temporary_folder() as folder:
+        with profiled(folder):
             steps = Steps(request, report)
         windows, profiled_walls = [], []
         for _ in range(request.steps):
@@ -111,14 +111,14 @@ def of_ondevice(request: Request, report: Report) -> Answer:
     from workbench.ort.ondevice_profile import step_timings
     from workbench.ort.profiles import profiled
 
-    with TemporaryDirectory(prefix="workbench-profile-") as folder:
-        with profiled(Path(folder)):
+    with temporary_folder() as folder:
+        with profiled(folder):
             steps = Steps(request, report)
         profiled_walls = [steps.wall_ms() for _ in range(request.steps)]
         engine: Any = steps.engine
         engine.close()
         model = Artifacts.load(request.artifacts_path).training_model
-        native = step_timings(Path(folder), model, request.steps)
+        native = step_timings(folder, model, request.steps)
     again = Steps(request, report)
     return made_of([again.wall_ms() for _ in range(request.steps)], profiled_walls, native)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from workbench.child import run_child
 from workbench.config import TrainingConfig
 from workbench.data import Dataset
+from workbench.disk import writing
 from workbench.errors import ConfigError, EngineError, nearest
 from workbench.machine import describe_machine, machine_sentence
 from workbench.models import Model
@@ -19,6 +19,7 @@ from workbench.profiling.result import EngineProfile, Profile
 from workbench.progress import ProgressBar
 from workbench.runs import prepare
 from workbench.runs.launch import worker_environment
+from workbench.temporary_folder import temporary_folder
 
 Report = Callable[[str], None]
 
@@ -68,8 +69,8 @@ def profile(
     configs = [first]
     if engine != "pytorch" and loaded.has_module:
         configs.append(prepare(loaded, dataset, {**settings, "engine": "pytorch"})[2])
-    with TemporaryDirectory(prefix="workbench-profile-") as folder, ProgressBar() as bar:
-        work = _Work(loaded, dataset, steps, Path(folder), report or bar.say)
+    with temporary_folder() as folder, writing(folder, EngineError), ProgressBar() as bar:
+        work = _Work(loaded, dataset, steps, folder, report or bar.say)
         profiles = tuple(work.run(config) for config in configs)
     return Profile(
         model=loaded.name,
@@ -108,7 +109,7 @@ class _Work:
             "workbench.profiling",
             work / "request.json",
             lambda text: self.report(f"{name}: {text}"),
-            worker_environment(config, self.model.pickle_sha256),
+            worker_environment(config, self.model.code),
             work=f"profiles {name}",
             failure=EngineError,
         )

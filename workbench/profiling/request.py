@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from workbench.config import TrainingConfig, make_config
+from workbench.config import TrainingConfig, read_config
 from workbench.operator_timing import OperatorTime
 from workbench.run_folder import write_json
 
@@ -41,7 +41,7 @@ class Request(NamedTuple):
         return cls(
             model=Path(record["model"]),
             data=Path(record["data"]),
-            config=make_config(record["config"]),
+            config=read_config(record["config"]),
             steps=record["steps"],
             work=Path(record["work"]),
         )

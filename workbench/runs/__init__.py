@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.config import TrainingConfig, make_config
 from workbench.data import Dataset, check_fit, load_dataset
-from workbench.errors import DataError, EngineError, RunFolderError, nearest
+from workbench.errors import ConfigError, DataError, EngineError, RunFolderError, nearest
 from workbench.models import Model, load_model
-from workbench.run_folder import RunFolder, home
+from workbench.requires_grad import trainable_names
+from workbench.run_folder import RunFolder, home, is_id, shortened
+from workbench.runs.active import active_folders
+from workbench.runs.activity import Status
 from workbench.runs.launch import launch
-from workbench.runs.run import Progress, Run, Status
+from workbench.runs.run import Progress, Run
 from workbench.runs.throughput import samples_per_s
 
 if TYPE_CHECKING:
@@ -24,12 +28,20 @@ MODULE_ENGINES = frozenset({"pytorch", "pytorch-compile", "ortmodule"})
 """The engines that need the model's `nn.Module`."""
 
 
-def train(model: Model | str | Path, data: Dataset | str | None = None, **settings: Any) -> Run:
+def train(
+    model: Model | str | Path,
+    data: Dataset | str | None = None,
+    *,
+    detached: bool = False,
+    **settings: Any,
+) -> Run:
     """Start training in a worker process and return at once.
 
     Args:
         model: a `Model`, or what `load_model` takes.
         data: a `Dataset`, or what `load_dataset` takes; None: the dataset of the sample.
+        detached: the run goes on when this process ends, within its own limits, and `load_run`
+            finds it again. Otherwise it then saves a checkpoint and ends as `interrupted`.
         **settings: fields of `TrainingConfig`; what is not given is the model's default.
 
     Raises:
@@ -37,9 +49,12 @@ def train(model: Model | str | Path, data: Dataset | str | None = None, **settin
         ModelError: the model cannot be loaded.
         DataError: the dataset cannot be loaded or does not fit the model.
         EngineError: the engine needs an `nn.Module` and the model came as ONNX alone.
+        RunFolderError: the run folder cannot be written.
     """
+    if not isinstance(detached, bool):
+        raise ConfigError([f"detached={detached!r}: give True or False."])
     loaded_model, dataset, config = prepare(model, data, settings)
-    folder, worker = launch(loaded_model, dataset, config)
+    folder, worker = launch(loaded_model, dataset, config, detached=detached)
     return Run(folder, worker=worker, model=loaded_model)
 
 
@@ -61,6 +76,8 @@ def prepare(
             )
         data = loaded.dataset
     dataset = data if isinstance(data, Dataset) else load_dataset(data)
+    if config.requires_grad is not None:
+        trainable_names(loaded.parameter_names, config.requires_grad)
     check_fit(loaded, dataset, config.loss)
     if config.batch_size > len(dataset.train):
         raise DataError(
@@ -73,40 +90,74 @@ def prepare(
 def load_run(run_id: str | Path) -> Run:
     """A run by its id, or by the path of its folder.
 
+    Nothing that its folder names is imported, unpickled or run.
+
     Raises:
-        RunFolderError: there is none, or it is from a newer version.
+        RunFolderError: there is none, it is damaged, or it is from a newer version.
     """
-    path = Path(run_id)
-    if not path.is_dir():
-        path = home() / "runs" / str(run_id)
-    if not path.is_dir():
+    if not isinstance(run_id, str | Path):
+        raise RunFolderError(
+            f"{run_id!r} is no run: give its id or the path of its folder. "
+            "wb.runs() lists the runs of this directory."
+        )
+    text = str(run_id)
+    # An id is the name of a folder; what else there is can only be a path.
+    inside = home() / "runs" / text if is_id(text) else None
+    path = next((each for each in (inside, run_id) if each and _is_folder(Path(each))), None)
+    if path is None:
         known = [folder.name for folder in _run_paths()]
-        hint = nearest(str(run_id), known) if known else "There are no runs here yet."
-        raise RunFolderError(f"No run {str(run_id)!r} in {home() / 'runs'}. {hint}")
-    return Run(RunFolder(path))
+        hint = nearest(text, known) if known else "There are no runs here yet."
+        raise RunFolderError(f"No run {shortened(text)} in {home() / 'runs'}. {hint}")
+    return Run(RunFolder(Path(path)))
 
 
-def runs() -> pd.DataFrame:
+def runs(*, active: bool = False) -> pd.DataFrame:
     """The runs in this working directory, newest first.
 
-    Columns: id, model, engine, status, steps, loss (last recorded), samples_per_s.
+    Columns: id, model, engine, status, steps, loss (last recorded), samples_per_s, error (why it
+    failed, or why its record is unreadable). Nothing that a record names is imported or run.
+
+    Args:
+        active: only runs whose worker lives, but of every directory; one more column, folder,
+            says where. `load_run` takes it as well as an id.
+
+    Raises:
+        RunFolderError: the folder of the runs itself cannot be read.
     """
     import pandas as pd
 
-    columns = ["id", "model", "engine", "status", "steps", "loss", "samples_per_s"]
-    return pd.DataFrame([_row(path) for path in reversed(_run_paths())], columns=columns)
+    columns = ["id", "model", "engine", "status", "steps", "loss", "samples_per_s", "error"]
+    if not active:
+        return pd.DataFrame([_row(path) for path in reversed(_run_paths())], columns=columns)
+    rows = [{**_row(path), "folder": str(path)} for path in active_folders()]
+    return pd.DataFrame(rows, columns=[*columns, "folder"])
 
 
 def _run_paths() -> list[Path]:
     folder = home() / "runs"
-    return sorted(path for path in folder.glob("*") if (path / "spec.json").exists())
+    try:
+        entries = list(folder.iterdir())
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise RunFolderError(
+            f"{folder} cannot be read: {error.strerror}. Set WORKBENCH_HOME to a folder."
+        ) from None
+    return sorted(path for path in entries if os.path.lexists(path / "spec.json"))
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return str(path) not in ("", ".") and path.is_dir()
+    except (OSError, ValueError):  # a name too long, or with a NUL in it
+        return False
 
 
 def _row(path: Path) -> dict[str, Any]:
     try:
         run = Run(RunFolder(path))
-    except RunFolderError:
-        return {"id": path.name, "status": "unreadable"}
+    except RunFolderError as error:
+        return {"id": path.name, "status": "unreadable", "error": str(error)}
     points = run.follow().poll()
     return {
         "id": run.id,
@@ -116,4 +167,5 @@ def _row(path: Path) -> dict[str, Any]:
         "steps": len(points.step),
         "loss": points.loss[-1] if len(points.loss) else float("nan"),
         "samples_per_s": samples_per_s(points, run.config.warmup_steps),
+        "error": run.error,
     }

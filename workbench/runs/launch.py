@@ -2,33 +2,46 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
+import shutil
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
 
 from workbench.config import TrainingConfig
 from workbench.control import create_control
 from workbench.data import Dataset
+from workbench.disk import writing
+from workbench.errors import RunError
+from workbench.folder_lock import hold
 from workbench.machine import describe_machine, package_versions
 from workbench.models import Model
-from workbench.models.loss_functions import SHA256_VARIABLE, vouched, write_functions
+from workbench.models.loss_functions import code_of, write_functions
 from workbench.native_extension import native_extension
-from workbench.run_folder import RunFolder
+from workbench.run_folder import RunFolder, folder_name, home
+from workbench.runs.leftovers import remove_leftovers
+from workbench.user_code import UserCode
+from workbench.watchdog import STOP_GRACE_S, Watch
 
-LOG_TAIL_LINES = 12
+GRACE_VARIABLE = "WORKBENCH_STOP_GRACE_S"
+"""Seconds that a worker has to act on a stop before it is killed; `STOP_GRACE_S` if not set."""
+
+SUMMARY_BYTES = 16384
+"""More than a summary of a failure takes."""
 
 Worker = subprocess.Popen[bytes]
+"""The watchdog of a worker, which ends as the worker did."""
 
 
 def launch(
-    model: Model, dataset: Dataset, config: TrainingConfig, *, granted_steps: int | None = None
+    model: Model,
+    dataset: Dataset,
+    config: TrainingConfig,
+    *,
+    granted_steps: int | None = None,
+    detached: bool = False,
 ) -> tuple[RunFolder, Worker]:
     """Write a run folder and start its worker.
 
@@ -37,24 +50,50 @@ def launch(
         dataset: what to train it on.
         config: how.
         granted_steps: how many steps the worker may take before it waits for more; None: all.
+        detached: the worker goes on when this process ends.
+
+    Raises:
+        RunFolderError: the run folder cannot be written; nothing of it is left.
+        RunError: no process can be started.
     """
-    folder, config = write_run_folder(model, dataset, config, granted_steps=granted_steps)
-    worker = _start(folder, config, model.pickle_sha256)
-    threading.Thread(
-        target=_see_to_the_end, args=(folder, worker), name=f"watch-{folder.id}", daemon=True
-    ).start()
+    with writing(home() / "runs"):
+        folder = RunFolder.create(f"{folder_name(model.name)}-{config.engine}")
+        lock = hold(folder.watchdog_lock_path)
+    try:
+        with writing(folder.path):
+            # Room for the summary on a disk that becomes full; the watchdog gives it back.
+            folder.watchdog_lock_path.write_bytes(bytes(SUMMARY_BYTES))
+        remove_leftovers(folder.path.parent)
+        with writing(folder.path):
+            config = write_run_folder(
+                folder, model, dataset, config, granted_steps=granted_steps, detached=detached
+            )
+        worker = _start(folder, config, model.code, lock, detached)
+    except BaseException:
+        shutil.rmtree(folder.path, ignore_errors=True)
+        raise
+    finally:
+        if lock is not None:
+            os.close(lock)
+    # Takes note of its end, so that it does not stay in the list of processes.
+    threading.Thread(target=worker.wait, name=f"watch-{folder.id}", daemon=True).start()
     return folder, worker
 
 
 def write_run_folder(
-    model: Model, dataset: Dataset, config: TrainingConfig, *, granted_steps: int | None = None
-) -> tuple[RunFolder, TrainingConfig]:
-    """A new run folder with all that a worker needs; the arguments are those of `launch`.
+    folder: RunFolder,
+    model: Model,
+    dataset: Dataset,
+    config: TrainingConfig,
+    *,
+    granted_steps: int | None = None,
+    detached: bool = False,
+) -> TrainingConfig:
+    """Write all that a worker needs into a new run folder; the arguments are those of `launch`.
 
     Returns:
-        The folder, and the config as it is written there.
+        The config as it is written there.
     """
-    folder = RunFolder.create(f"{model.name}-{config.engine}")
     model.save(folder.model_path)
     losses = write_functions(config.losses, folder.model_path)
     config = config.model_copy(update={"loss": losses})
@@ -66,32 +105,57 @@ def write_run_folder(
             "model": model.name,
             "dataset": dataset.name,
             "samples": len(dataset.train),
+            "detached": detached,
             "machine": describe_machine(),
             "versions": package_versions(),
             "launched": time.time(),
         }
     )
-    return folder, config
+    return config
 
 
-def _start(folder: RunFolder, config: TrainingConfig, module_sha256: str | None) -> Worker:
-    with folder.log_path.open("wb") as log:
-        return subprocess.Popen(
-            [sys.executable, "-m", "workbench.worker", str(folder.path)],
-            stdin=subprocess.DEVNULL,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-            env=worker_environment(config, module_sha256),
-            # An interrupt in the terminal or kernel is the watcher's to handle, not the worker's.
-            start_new_session=True,
-        )
+def _start(
+    folder: RunFolder,
+    config: TrainingConfig,
+    model_code: UserCode,
+    lock: int | None,
+    detached: bool,
+) -> Worker:
+    watch = Watch(
+        [sys.executable, "-m", "workbench.worker", str(folder.path)],
+        parent=None if detached else os.getpid(),
+        folder=str(folder.path),
+        engine=config.engine,
+        memory_limit_bytes=config.memory_limit_bytes,
+        grace_s=float(os.environ.get(GRACE_VARIABLE) or STOP_GRACE_S),
+    )
+    with writing(folder.log_path):
+        log = folder.log_path.open("wb")
+    with log:
+        try:
+            return subprocess.Popen(
+                watch.arguments(),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                env=worker_environment(config, model_code),
+                pass_fds=() if lock is None else (lock,),
+                # An interrupt in the terminal or kernel is the watcher's to handle.
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise RunError(f"The worker process cannot be started: {error}.") from error
 
 
-def worker_environment(config: TrainingConfig, module_sha256: str | None) -> Mapping[str, str]:
-    """The environment variables that a worker starts with."""
+def worker_environment(config: TrainingConfig, model_code: UserCode) -> Mapping[str, str]:
+    """The environment variables that a worker starts with.
+
+    Args:
+        config: its losses as `write_functions` returned them.
+        model_code: what the worker runs to build the model.
+    """
     environment = {
-        **os.environ,
-        "WORKBENCH_PARENT_PID": str(os.getpid()),
+        **model_code.and_that(code_of(config.losses)).environment(),
         "OMP_NUM_THREADS": str(config.threads),
         "PYTHONUNBUFFERED": "1",
     }
@@ -99,58 +163,9 @@ def worker_environment(config: TrainingConfig, module_sha256: str | None) -> Map
         # PyTorch's threads wait busily for their next part, on the cores that ONNX Runtime's need:
         # a step of a BERT took 1.2 times as long.
         environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-    environment.pop("WORKBENCH_MODULE_SHA256", None)
-    environment.pop(SHA256_VARIABLE, None)
-    environment |= vouched(config.losses)
-    if module_sha256 is not None:
-        environment["WORKBENCH_MODULE_SHA256"] = module_sha256
     return environment
 
 
 def _uses_pytorch_kernels(config: TrainingConfig) -> bool:
     """Whether the long operators of ORTModule's graphs are PyTorch's: one pool works at a time."""
     return config.ortmodule.pytorch_kernels and not native_extension().problem
-
-
-def _see_to_the_end(folder: RunFolder, worker: Worker) -> None:
-    """Wait for the worker; when it died without a summary, write one that says how."""
-    status = worker.wait()
-    if folder.summary_path.exists():
-        return
-    # A full disk leaves no room for the summary either; then the exit status tells `Run.error`.
-    with contextlib.suppress(OSError):
-        folder.write_summary(
-            {"status": "failed", "error": describe_death(folder, status), "ended": time.time()}
-        )
-
-
-def describe_death(folder: RunFolder, exit_status: int) -> dict[str, str]:
-    """Why a worker that left no summary ended, from its exit status and the end of its log."""
-    if exit_status < 0:
-        name = signal.Signals(-exit_status).name
-        hint = {
-            "SIGKILL": " Something ended it from outside; often the system, out of memory.",
-            "SIGSEGV": " Native code crashed.",
-            "SIGFPE": " Native code crashed: ONNX Runtime does so on some graphs.",
-            "SIGABRT": " Native code gave up.",
-        }.get(name, "")
-        message = f"The worker was ended by {name}.{hint}"
-        kind = name
-    else:
-        message = f"The worker ended with exit status {exit_status} and no summary."
-        kind = "Exit"
-    return {"type": kind, "message": message, "traceback": log_tail(folder.log_path)}
-
-
-def log_tail(path: Path) -> str:
-    """The last lines of a worker's log."""
-    try:
-        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
-    except OSError:
-        return ""
-    return "\n".join(lines[-LOG_TAIL_LINES:])
-
-
-def spec_config(spec: Mapping[str, Any]) -> TrainingConfig:
-    """The settings that a run was started with."""
-    return TrainingConfig(**spec["config"])

@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from filelock import FileLock, Timeout
-
-from workbench.checkpoint import read_weights
-from workbench.config import TrainingConfig
+from workbench.checkpoint import is_whole, read_weights
+from workbench.config import TrainingConfig, read_config
 from workbench.control import Wish, want
-from workbench.errors import RunError
-from workbench.events import Event, EventReader
-from workbench.models import Model, load_saved
+from workbench.errors import RunError, RunFolderError
+from workbench.folder_lock import is_held
+from workbench.models import Model, load_model
 from workbench.progress import ProgressBar
 from workbench.run_folder import RunFolder
+from workbench.runs.activity import Activity, Status
+from workbench.runs.export import export_saved
 from workbench.runs.history import evaluations_frame, history_frame
-from workbench.runs.launch import Worker, describe_death, spec_config
+from workbench.runs.launch import Worker
 from workbench.runs.reader import RunReader
 from workbench.statistics import Statistics, read_statistics
+from workbench.watchdog import describe_death
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-Status = Literal["starting", "running", "paused", "completed", "stopped", "failed"]
+ENDED: frozenset[Status] = frozenset(
+    {"completed", "stopped", "interrupted", "failed", "unreadable"}
+)
 
 WAIT_POLL_S = 0.05
 
@@ -49,14 +51,10 @@ class Run:
     ) -> None:
         self.folder = folder
         self.spec: dict[str, Any] = folder.read_spec()
+        self.config: TrainingConfig = read_config(self.spec["config"])
         self._worker = worker
         self._model = model
-        self._events = EventReader(folder.events_path)
-        self._reading = threading.Lock()
-        self._state: Status = "starting"
-        self._phase = "starting the worker"
-        self._done_steps = 0
-        self._first_step_time: float | None = None
+        self._activity = Activity(folder.events_path)
 
     def __repr__(self) -> str:
         done, total = self.progress
@@ -71,54 +69,60 @@ class Run:
         return self.config.engine
 
     @property
-    def config(self) -> TrainingConfig:
-        return spec_config(self.spec)
-
-    @property
     def summary(self) -> dict[str, Any] | None:
-        """What the run came to: status, steps, evaluation, memory; None until it has ended."""
-        return self.folder.read_summary()
+        """What the run came to: status, steps, evaluation, memory.
+
+        None until it has ended, and where it cannot be read: `error` says why.
+        """
+        try:
+            return self.folder.read_summary()
+        except RunFolderError:
+            return None
 
     @property
     def status(self) -> Status:
         """Where the run is in its life."""
-        summary = self.summary
+        try:
+            summary = self.folder.read_summary()
+        except RunFolderError:
+            return "unreadable"
         if summary is not None:
             status: Status = summary["status"]
             return status
         if self._is_lost():
             return "failed"
-        self._catch_up()
-        return self._state
+        return self._activity.now().state
 
     @property
     def ended(self) -> bool:
-        return self.status in ("completed", "stopped", "failed")
+        return self.status in ENDED
 
     @property
     def phase(self) -> str:
         """What the run is doing, in a few words, for people who wait."""
         status = self.status
-        return self._phase if status == "starting" else status
+        return self._activity.phase if status == "starting" else status
 
     @property
     def progress(self) -> Progress:
-        self._catch_up()
         config = self.config
         steps = config.steps or config.epochs * (self.spec["samples"] // config.batch_size)
-        return Progress(self._done_steps, steps)
+        return Progress(self._activity.now().done_steps, steps)
 
     @property
     def startup_s(self) -> float:
         """Seconds from launch to the end of the first step; NaN before it."""
-        self._catch_up()
-        if self._first_step_time is None:
-            return float("nan")
-        return self._first_step_time - float(self.spec["launched"])
+        ended = self._activity.now().first_step_time
+        return float("nan") if ended is None else ended - float(self.spec.get("launched") or "nan")
+
+    @property
+    def reason(self) -> str:
+        """Why the run was interrupted or had to be killed when it was stopped; else empty."""
+        return str((self.summary or {}).get("reason") or "")
 
     @property
     def error(self) -> str | None:
-        """Why the run failed, in a sentence or two; None unless it did."""
+        """Why the run failed or cannot be read, in a sentence or two; None unless that is so."""
         cause = self._cause()
         return str(cause["message"]) if cause else None
 
@@ -138,10 +142,28 @@ class Run:
         return read_statistics((self.summary or {}).get("statistics"))
 
     @property
+    def skipped_events(self) -> int:
+        """Lines of the record so far that hold no event as the workbench writes it."""
+        return self._activity.now().skipped_events
+
+    @property
     def checkpoint(self) -> Path | None:
         """Folder of the newest good checkpoint, or None when there is none yet."""
-        checkpoints = self.folder.checkpoints()
-        return checkpoints[-1] if checkpoints else None
+        return next(filter(is_whole, reversed(self.folder.checkpoints())), None)
+
+    @property
+    def has_worker(self) -> bool:
+        """Whether the worker that this object started still exists, if only to end."""
+        return self._worker is not None and self._worker.poll() is None
+
+    @property
+    def worker_pid(self) -> int | None:
+        """Process id of the worker while it exists."""
+        return self._worker.pid if self._worker is not None and self.has_worker else None
+
+    def waits_after(self, step: int) -> bool:
+        """Whether the worker has taken `step` steps and does nothing until it is granted more."""
+        return self._activity.now().waits_after_step >= step
 
     def follow(self) -> RunReader:
         """A reader of its own that gives only what is new at each poll, for live views."""
@@ -166,7 +188,7 @@ class Run:
             timeout: seconds to wait at most; None: as long as it takes.
 
         Raises:
-            RunError: the run failed.
+            RunError: the run failed, or its summary is damaged.
             TimeoutError: it has not ended in time; it goes on.
         """
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -191,19 +213,33 @@ class Run:
         Raises:
             RunError: the run has written no checkpoint.
         """
-        if self.checkpoint is None:
+        checkpoint = self.checkpoint
+        if checkpoint is None:
             raise RunError(f"Run {self.id} has written no checkpoint yet.")
-        return read_weights(self.checkpoint)
+        return read_weights(checkpoint)
 
-    def export(self, path: str | Path) -> Path:
+    def export(self, path: str | Path, model: Model | str | Path | None = None) -> Path:
         """Write the trained model as ONNX for inference, weights of the newest good checkpoint.
+
+        What the run folder names is never run. A model of your own, an `nn.Module` or a factory, is
+        exported from where `train` returned the run, from what on-device training has exported
+        already, or as the `model` that is given.
 
         Args:
             path: the file to write; its folder is made when it is missing.
+            model: what was trained: a `Model`, or what `load_model` takes.
+
+        Raises:
+            RunError: the run has written no checkpoint, or the file cannot be written.
+            ModelError: only code of your own builds the model, and no `model` is given; or the
+                weights do not fit it.
         """
         weights = self.weights()
-        model = self._model or load_saved(self.folder.model_path)
-        return model.export(Path(path), weights=weights)
+        given = model if isinstance(model, Model | None) else load_model(model)
+        known = given or self._model
+        if known is not None:
+            return known.export(Path(path), weights=weights, complete=True)
+        return export_saved(self.folder, Path(path), weights)
 
     def plot(self) -> Figure:
         """Loss, throughput and memory of the run as a static figure."""
@@ -215,54 +251,29 @@ class Run:
         if not self.ended:
             want(self.folder.control_path, state)
 
-    def _catch_up(self) -> None:
-        # Several threads may look at one run: that of a cell that waits, of a lock step, of a page.
-        with self._reading:
-            for event in self._events.poll():
-                self._take_in(event)
-
-    def _take_in(self, event: Event) -> None:
-        match event["event"]:
-            case "phase":
-                self._phase = event["text"]
-            case "built" | "resumed":
-                self._state = "running"
-            case "paused":
-                self._state = "paused"
-            case "steps":
-                self._done_steps = event["first_step"] + len(event["losses"]) - 1
-                # The first step is written as soon as it is done.
-                self._first_step_time = self._first_step_time or event["time"]
-
     def _cause(self) -> dict[str, str] | None:
-        summary = self.summary
+        try:
+            summary = self.folder.read_summary()
+        except RunFolderError as error:
+            return {"type": type(error).__name__, "message": str(error), "traceback": ""}
         if summary is not None:
             cause: dict[str, str] | None = summary.get("error")
             return cause
         if self._is_lost():
             status = self._worker.poll() if self._worker else None
+            if not self.folder.spec_path.exists():
+                message = f"Its folder {self.folder.path} was removed while it trained."
+                return {"type": "Removed", "message": message, "traceback": ""}
             if status is not None:
-                return describe_death(self.folder, status)
+                return describe_death(self.folder.log_path, status)
             return {"type": "Lost", "message": "Its worker is gone.", "traceback": ""}
         return None
 
     def _is_lost(self) -> bool:
         """Whether the worker is gone and no summary tells how."""
         if self._worker is not None:
-            return self._worker.poll() is not None and not self._summary_appears()
-        if not self.folder.lock_path.exists():
-            return False
-        try:
-            FileLock(self.folder.lock_path, timeout=0).acquire().lock.release()
-        except Timeout:
-            return False
-        return self.summary is None
-
-    def _summary_appears(self) -> bool:
-        # The thread that waits for the worker may be about to write the summary of its death.
-        deadline = time.monotonic() + 1.0
-        while time.monotonic() < deadline:
-            if self.folder.summary_path.exists():
-                return True
-            time.sleep(0.01)
-        return False
+            gone = self._worker.poll() is not None
+        else:
+            gone = not is_held(self.folder.watchdog_lock_path)
+        # The summary is written before the watchdog ends.
+        return gone and self.summary is None

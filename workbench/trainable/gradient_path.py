@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import onnx_ir as ir
 
-from workbench.models.node_marks import DETACHED, FUNCTION, FUNCTION_CALL
+from workbench.models.node_marks import ARGUMENT_GRADIENT, DETACHED, FUNCTION, FUNCTION_CALL
 from workbench.trainable.differentiable import CONSTANT_RESULT, STEPS
 
 _SMOOTH = frozenset(
@@ -48,6 +48,7 @@ class GradientPath:
             wanted.update(value for value in read if value in varying)
         self._varying_values = varying
         self._wanted = wanted
+        self._aside = nodes_aside(graph)
 
     @staticmethod
     def _varying(graph: ir.Graph, requires_grad: Collection[str]) -> set[ir.Value | None]:
@@ -77,11 +78,23 @@ class GradientPath:
     def stops_at(self, node: ir.Node) -> bool:
         """Whether no gradient passes `node` on its way to a trainable parameter."""
         stops = _is_detached(node) or (not node.domain and node.op_type in STEPS)
-        return stops and node.inputs[0] in self._varying_values
+        return stops and node not in self._aside and node.inputs[0] in self._varying_values
 
     def needs_gradient(self, value: ir.Value) -> bool:
         """Whether the gradient reaches `value`."""
         return value in self._wanted
+
+
+def nodes_aside(graph: ir.Graph) -> set[ir.Node]:
+    """The nodes of the backward passes of custom autograd functions, which nothing else reads."""
+    aside: set[ir.Node] = set()
+    for node in reversed(graph):
+        ends = ARGUMENT_GRADIENT in node.metadata_props
+        users = {user for output in node.outputs for user in output.consumers()}
+        left = any(output.is_graph_output() for output in node.outputs)
+        if ends or (users and not left and users <= aside):
+            aside.add(node)
+    return aside
 
 
 def values_read(node: ir.Node) -> list[ir.Value | None]:

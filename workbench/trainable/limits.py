@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 import onnx_ir as ir
 
+from workbench.models.ordered_scatter import is_unordered
 from workbench.trainable.rewrites.recurrence import is_plain
 
 
@@ -165,6 +166,16 @@ def _plain_recurrence(node: ir.Node, _: Collection[int]) -> Obstacle | None:
     )
 
 
+def _no_lost_updates(node: ir.Node, _: Collection[int]) -> Obstacle | None:
+    if not is_unordered(node):
+        return None
+    return Obstacle(
+        "ONNX Runtime's ScatterND with a reduction loses updates, and no other can be written "
+        "without the ranks of what it reads.",
+        "Give the inputs of the graph shapes, with names for the sizes that vary.",
+    )
+
+
 LIMITS: dict[str, tuple[Limit, ...]] = {
     "AveragePool": (_static_shape,),
     "BatchNormalization": (_batch_statistics,),
@@ -178,6 +189,7 @@ LIMITS: dict[str, tuple[Limit, ...]] = {
     "Pad": (_constant_padding, _only({0}, "fill value")),
     "Pow": (_only({0}, "exponent"),),
     "SoftmaxCrossEntropyLoss": (_log_probabilities, _only({0}, "weights")),
+    "ScatterND": (_no_lost_updates,),
     "Split": (_every_output,),
     "Transpose": (_written_permutation,),
     "Where": (_one_shape,),

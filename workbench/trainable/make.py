@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING
 from workbench.errors import UntrainableError
 from workbench.models.export import LAYER
 from workbench.models.exported_graph import LINE
-from workbench.models.node_marks import FUNCTION
-from workbench.trainable.gradient_path import GradientPath
+from workbench.models.node_marks import BACKWARD, FUNCTION
+from workbench.trainable.function_gradient import NOTE as FUNCTION_NOTE
+from workbench.trainable.function_gradient import function_gradients
+from workbench.trainable.gradient_path import GradientPath, nodes_aside
 from workbench.trainable.obstacle import obstacle
 from workbench.trainable.own_gradient import BackwardGraph, NodeGradient
 from workbench.trainable.registry import REWRITES, own_gradient
@@ -59,7 +61,8 @@ def find(onnx_model: onnx.ModelProto, requires_grad: Collection[str]) -> list[Fi
     A node that was rewritten stands as what it was before.
     """
     before = _read(onnx_model).graph
-    listed = [(_kind(node), _label(node)) for node in before]
+    aside = nodes_aside(before)
+    listed = [(_kind(node), _label(node)) for node in before if node not in aside]
     model = _read(onnx_model)
     _, rewritten = _rewrite(model, requires_grad)
     path = GradientPath(model.graph, requires_grad)
@@ -99,6 +102,8 @@ def _rewrite(
         own = own_gradient(node, edit.path.carried(node))
         if own is not None and _label(node) not in known:
             findings.append(Finding(node.op_type, _label(node), "rewritten", own.note))
+        if BACKWARD in node.metadata_props and edit.path.carried(node):
+            findings.append(Finding(_kind(node), _label(node), "rewritten", FUNCTION_NOTE))
         if edit.path.stops_at(node):
             findings.append(Finding(node.op_type, _label(node), "rewritten", _STOPPED))
     findings.sort(key=lambda finding: order.get(finding.node, len(order)))
@@ -150,7 +155,7 @@ def node_gradients(graph: ir.Graph, path: GradientPath) -> tuple[NodeGradient, .
             gradients.append(backward.finish(str(node.name), results))
         elif path.stops_at(node):
             gradients.append(NodeGradient(str(node.name), (), (), {}))
-    return tuple(gradients)
+    return (*gradients, *function_gradients(graph, path))
 
 
 def _append_state(edit: GraphEdit) -> tuple[StateUpdate, ...]:

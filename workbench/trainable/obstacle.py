@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import onnx_ir as ir
 
-from workbench.models.node_marks import FUNCTION
+from workbench.models.node_marks import BACKWARD, FUNCTION
 from workbench.trainable.differentiable import (
     DIFFERENTIABLE,
     DIFFERENTIABLE_MICROSOFT,
@@ -42,10 +42,10 @@ def obstacle(node: ir.Node, carried: Collection[int]) -> Obstacle | None:
 
 
 def _without_a_backward_graph(node: ir.Node) -> Obstacle | None:
-    if FUNCTION in node.metadata_props:
+    if FUNCTION in node.metadata_props and BACKWARD not in node.metadata_props:
         return Obstacle(
             f"The backward of the custom autograd function {node.metadata_props[FUNCTION]} is "
-            "Python code, which no graph holds.",
+            "Python code, which no graph holds: it is more than operations on tensors.",
             'Train with engine="ortmodule", which calls the function between the parts of its '
             "graph, or freeze every parameter before the function with requires_grad.",
         )

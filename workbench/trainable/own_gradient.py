@@ -6,6 +6,7 @@ in the place of the one that ONNX Runtime lacks.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, ClassVar, NamedTuple
@@ -29,6 +30,12 @@ class NodeGradient(NamedTuple):
     results: Mapping[int, str]
     """For each input that needs a gradient, by index: the value that holds it. Without any the
     gradient stops at the node."""
+    joined: tuple[str, ...] = ()
+    """Names of nodes before it, of one input and one output each, whose gradient this is too. Their
+    outputs, then its own, are those that `reads` counts."""
+    inputs: tuple[str, ...] = ()
+    """The values that `reads` and `results` count, if they are others than the node's inputs; to
+    those without a result no gradient goes."""
 
 
 class BackwardGraph:
@@ -69,6 +76,16 @@ class BackwardGraph:
         names = [f"{op}_{len(self._nodes)}_{index}" for index in range(outputs)]
         self._nodes.append(helper.make_node(op, inputs, names, domain=domain, **attributes))
         return names
+
+    def append(self, node: onnx.NodeProto) -> None:
+        """Add a node whose values are named already."""
+        for value in node.input:
+            self.value(value)
+        self._nodes.append(node)
+
+    def value(self, name: str) -> str:
+        """A value by its name, such as "GO(0)" or one of a node."""
+        return self._read(name) if re.fullmatch(r"(?:GO|I|O)\(\d+\)", name) else name
 
     def constant(self, value: Any, dtype: Any = np.float32) -> str:
         """A constant tensor."""

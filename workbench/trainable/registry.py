@@ -6,6 +6,7 @@ from collections.abc import Collection
 
 import onnx_ir as ir
 
+from workbench.models.node_marks import BACKWARD
 from workbench.trainable.own_gradient import OwnGradient
 from workbench.trainable.own_gradients.atan import AtanGradient
 from workbench.trainable.own_gradients.average_pool import AveragePoolGradient
@@ -68,7 +69,7 @@ from workbench.trainable.own_gradients.scalar import (
     ScalarSqrtGradient,
     ScalarWhereGradient,
 )
-from workbench.trainable.own_gradients.scatter import ScatterElementsGradient, ScatterNDGradient
+from workbench.trainable.own_gradients.scatter import ScatterElementsGradient
 from workbench.trainable.own_gradients.slice import SliceGradient
 from workbench.trainable.own_gradients.soft_unit import SoftplusGradient, SoftsignGradient
 from workbench.trainable.own_gradients.trigonometry import AcosGradient, AsinGradient, TanGradient
@@ -90,6 +91,7 @@ from workbench.trainable.rewrites.recurrence import (
     OneDirectionRNN,
 )
 from workbench.trainable.rewrites.resize import ResizeToMatMul
+from workbench.trainable.rewrites.scatter import ScatterSlicesInOrder
 from workbench.trainable.rewrites.split_to_sequence import SequenceToSplit
 from workbench.trainable.rewrites.split_unused import UnusedSplitToSlices
 from workbench.trainable.rewrites.unsqueeze import UnsqueezeAlongList
@@ -97,6 +99,7 @@ from workbench.trainable.rewrites.unsqueeze import UnsqueezeAlongList
 REWRITES: tuple[Rewrite, ...] = (
     SequenceToSplit(),
     CastLikeToCast(),
+    ScatterSlicesInOrder(),
     InstanceToLayerNormalization(),
     CompleteLayerNormalization(),
     OneDirectionLSTM(),
@@ -168,7 +171,6 @@ OWN_GRADIENTS: tuple[OwnGradient, ...] = (
     ScalarSqrtGradient(),
     ScalarWhereGradient(),
     ScatterElementsGradient(),
-    ScatterNDGradient(),
     SliceGradient(),
     SumGradient(),
     WhereGradient(),
@@ -178,7 +180,7 @@ OWN_GRADIENTS: tuple[OwnGradient, ...] = (
 
 def own_gradient(node: ir.Node, carried: Collection[int]) -> OwnGradient | None:
     """The gradient of our own for `node`, whose inputs in `carried` need one; None if none."""
-    if node.domain or not carried:
+    if node.domain or not carried or BACKWARD in node.metadata_props:
         return None
     candidates = (own for own in OWN_GRADIENTS if own.op == node.op_type)
     return next((own for own in candidates if own.applies(node, carried)), None)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
+
+from workbench.temporary_folder import temporary_folder
 
 if TYPE_CHECKING:
     from workbench.models import Model
@@ -17,9 +17,9 @@ def index_ranges(model: Model) -> dict[str, int]:
     """For each input that is an index into initializers, the rows of the shortest of them."""
     import onnx
 
-    with TemporaryDirectory() as folder:
+    with temporary_folder() as folder:
         # Shapes are all that is read; values in files of their own stay there.
-        path = model.export(Path(folder) / "model.onnx")
+        path = model.export(folder / "model.onnx")
         graph = onnx.load(path, load_external_data=False).graph
     tables = {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}
     inputs = {value.name: value.name for value in graph.input}

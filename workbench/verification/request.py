@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.config import TrainingConfig, make_config
+from workbench.config import TrainingConfig, read_config
 from workbench.run_folder import write_json
 
 FINITE_DIFFERENCES = "finite-differences"
@@ -45,7 +45,7 @@ class Request(NamedTuple):
             model=Path(record["model"]),
             data=Path(record["data"]),
             engine=record["engine"],
-            config=make_config(record["config"]),
+            config=read_config(record["config"]),
             work=Path(record["work"]),
         )
 

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
@@ -14,10 +12,13 @@ import numpy as np
 from workbench.child import run_child
 from workbench.config import TrainingConfig, make_config
 from workbench.data import Dataset, Split, check_fit, load_dataset
+from workbench.disk import writing
 from workbench.errors import ConfigError, EngineError, WorkbenchError
 from workbench.models import Model, load_model
-from workbench.models.loss_functions import SHA256_VARIABLE, vouched, write_functions
+from workbench.models.loss_functions import code_of, write_functions
 from workbench.progress import ProgressBar
+from workbench.requires_grad import trainable_names
+from workbench.temporary_folder import temporary_folder
 from workbench.verification.agreement import gradient_rows, loss_error
 from workbench.verification.entries import choose_entries
 from workbench.verification.random_rows import random_rows
@@ -29,8 +30,6 @@ Report = Callable[[str], None]
 ENGINES = ("ondevice", "ortmodule")
 BATCH_SIZE = 8
 TOLERANCE = 1e-4
-
-_HASHES = ("WORKBENCH_MODULE_SHA256", SHA256_VARIABLE)
 
 
 def verify(
@@ -94,9 +93,11 @@ def verify(
         name: make_config({**given, "seed": seed, "optimizer": "sgd", "engine": name})
         for name in ("pytorch", *names)
     }
+    if requires_grad is not None:
+        trainable_names(loaded.parameter_names, requires_grad)
     batch = _batch(loaded, data, configs["pytorch"], batch_size)
-    with TemporaryDirectory(prefix="workbench-verify-") as folder, ProgressBar() as bar:
-        work = _Work(loaded, batch, configs, Path(folder), report or bar.say)
+    with temporary_folder() as folder, writing(folder, EngineError), ProgressBar() as bar:
+        work = _Work(loaded, batch, configs, folder, report or bar.say)
         return work.compare(names, tolerance)
 
 
@@ -118,11 +119,7 @@ class _Work:
         self.configs = {
             name: config.model_copy(update={"loss": losses}) for name, config in configs.items()
         }
-        # Nothing that another parent vouched for.
-        kept = {name: value for name, value in os.environ.items() if name not in _HASHES}
-        self.environment = {**kept, **vouched(losses)}
-        if model.pickle_sha256 is not None:
-            self.environment["WORKBENCH_MODULE_SHA256"] = model.pickle_sha256
+        self.environment = model.code.and_that(code_of(losses)).environment()
 
     def compare(self, names: Sequence[str], tolerance: float) -> Verification:
         """Run the reference and each engine."""

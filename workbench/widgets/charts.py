@@ -122,4 +122,5 @@ def columns(points: NewPoints) -> np.ndarray:
     else:
         rss_bytes = points.rss_bytes
     rate = points.samples / points.seconds
-    return np.stack([points.step, points.loss, rate, rss_bytes / 1e6]).astype(np.float32)
+    with np.errstate(over="ignore"):  # a loss beyond float32 is drawn as infinite
+        return np.stack([points.step, points.loss, rate, rss_bytes / 1e6]).astype(np.float32)

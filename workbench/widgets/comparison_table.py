@@ -19,11 +19,14 @@ SHOWN = {
     "peak_memory_mb": ("Peak memory", "MB"),
     "memory_growth_mb": ("Growth", "MB"),
     "startup_s": ("Start-up", "s"),
+    "steps": ("Steps", ""),
     "final_loss": ("Final loss", ""),
     "max_loss_difference": ("Loss difference", "largest"),
     "status": ("Status", ""),
 }
 """Column of `Comparison.table` -> its heading and unit; the interval stands within the ratio."""
+
+INTERVAL = ("ratio_low", "ratio_high")
 
 
 class ComparisonTable(anywidget.AnyWidget):
@@ -41,6 +44,8 @@ class ComparisonTable(anywidget.AnyWidget):
     """The engine that the others are measured against."""
     caption = traitlets.Unicode().tag(sync=True)
     """What the figures came from."""
+    warning = traitlets.Unicode().tag(sync=True)
+    """Why not to trust the ratios; empty where nothing speaks against them."""
     hint = traitlets.Unicode(HINT).tag(sync=True)
     """What to say while there are no figures."""
 
@@ -53,6 +58,7 @@ class ComparisonTable(anywidget.AnyWidget):
 
     def clear(self, hint: str = HINT) -> None:
         self.rows = []
+        self.warning = ""
         self.hint = hint
 
     def show(self, comparison: Comparison) -> None:
@@ -60,11 +66,12 @@ class ComparisonTable(anywidget.AnyWidget):
         frame = comparison.table()
         self.reference = comparison.reference
         self.caption = comparison.caption
+        self.warning = comparison.warning
         self.rows = [
             {
                 "engine": engine,
                 "note": row["in_stead"],
-                "cells": {key: _cell(row[key]) for key in COLUMNS if key != "in_stead"},
+                "cells": {key: _cell(row[key]) for key in (*SHOWN, *INTERVAL)},
             }
             for engine, row in zip(frame.index, frame.to_dict("records"), strict=True)
         ]

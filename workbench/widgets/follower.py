@@ -5,24 +5,37 @@ from __future__ import annotations
 import time
 
 from workbench.runs.reader import RunReader
+from workbench.runs.run import ENDED
 from workbench.widgets.charts import Charts
 from workbench.widgets.job import Job
 from workbench.widgets.status import Level, Status
 
-ENDED = ("completed", "stopped", "failed")
 LEVELS: dict[str, Level] = {
     "paused": "paused",
     "completed": "done",
     "stopped": "done",
+    "interrupted": "done",
     "failed": "error",
+    "unreadable": "error",
 }
 
 
 class Follower:
     """Reads what is new in the runs of one job, a few times a second, and shows it."""
 
-    def __init__(self, job: Job, charts: Charts, status: Status) -> None:
+    def __init__(self, job: Job, charts: Charts, status: Status, show_s: float = 0.0) -> None:
+        """Follow a job.
+
+        Args:
+            job: what to follow.
+            charts: shows its points.
+            status: says what it is doing.
+            show_s: seconds between two updates of what is shown, at least.
+        """
         self.job = job
+        self._show_s = show_s
+        self._show_after = 0.0
+        self._shown_status = ""
         self._charts = charts
         self._status = status
         self._readers: dict[str, RunReader] = {}
@@ -47,6 +60,14 @@ class Follower:
                 self._done_steps[engine] = int(points.step[-1])
                 self._epoch = int(points.epoch[-1])
             self._charts.add(engine, points)
+        # A change of status is shown at once, whatever came last.
+        if status != self._shown_status or time.monotonic() >= self._show_after:
+            self._shown_status = status
+            self._show_after = time.monotonic() + self._show_s
+            self._show(status)
+        return status
+
+    def _show(self, status: str) -> None:
         self._charts.flush()
         if status in ENDED:
             self._charts.total_steps = max(self._done_steps.values(), default=0)
@@ -55,11 +76,10 @@ class Follower:
         else:
             where = self._elapsed if status == "starting" else self._where
             self._status.show(LEVELS.get(status, "busy"), self.job.doing, where, self._share)
-        return status
 
     @property
     def _failed(self) -> bool:
-        return any(run.status == "failed" for run in self.job.runs.values())
+        return any(run.error is not None for run in self.job.runs.values())
 
     @property
     def _share(self) -> float:

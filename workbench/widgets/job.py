@@ -138,10 +138,7 @@ class ComparisonJob:
 
     @property
     def status(self) -> str:
-        status = self.comparison.status
-        # A comparison without runs counts as failed; without an error it was only stopped early.
-        early = status == "failed" and not self.runs and not self.comparison.error
-        return "stopped" if early else status
+        return self.comparison.status
 
     @property
     def doing(self) -> str:
@@ -149,8 +146,8 @@ class ComparisonJob:
         status = self.status
         if status == "paused":
             return f"Paused the comparison of {engines}."
-        phase = f": {self.comparison.phase}" if status == "starting" else ""
-        return f"Comparing {engines}{phase}."
+        phase = self.comparison.phase
+        return f"Comparing {engines}{'' if phase == 'running' else f': {phase}'}."
 
     @property
     def outcome(self) -> str:
@@ -159,9 +156,10 @@ class ComparisonJob:
             return self.comparison.error
         if not runs:
             return "Stopped before any engine had started."
-        failed = [engine for engine, run in runs.items() if run.status == "failed"]
+        failed = [engine for engine, run in runs.items() if run.error is not None]
         ended = [engine for engine in runs if engine not in failed]
-        verb = "Stopped the comparison of" if self.status == "stopped" else "Compared"
+        early = self.status in ("stopped", "interrupted")
+        verb = f"{self.status.capitalize()} the comparison of" if early else "Compared"
         lines = [f"{verb} {', '.join(ended)}."] if ended else []
         return "\n".join([*lines, *(outcome_of(runs[engine]) for engine in failed)])
 
@@ -173,10 +171,15 @@ def outcome_of(run: Run) -> str:
     """What `run` came to, in sentences."""
     done, total = run.progress
     name = f"{run.spec['model']} on {run.engine}"
+    if run.status == "unreadable":
+        return f"{name} cannot be read: {run.error}"
     if run.status == "failed":
         return f"{name} failed after step {done}: {run.error}\nLog: {run.folder.log_path}"
     if run.status == "stopped":
-        return f"Stopped {name} at step {done} of {total}; its checkpoint is kept."
+        kept = run.reason or "Its checkpoint is kept."
+        return f"Stopped {name} at step {done} of {total}. {kept}"
+    if run.status == "interrupted":
+        return f"Interrupted {name} at step {done} of {total}. {run.reason}".rstrip()
     evaluation = (run.summary or {}).get("evaluation")
     reached = ""
     if evaluation:

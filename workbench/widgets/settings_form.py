@@ -33,7 +33,12 @@ class SettingsForm(ipywidgets.Box):  # type: ignore[misc]
         self.comparison_steps = ipywidgets.IntText(
             description="Steps to compare", value=DEFAULT_STEPS
         )
-        super().__init__(children=[*self.fields.values(), self.comparison_steps])
+        self.quiet_s = ipywidgets.FloatText(description="Wait for quiet (s)", value=0.0, step=None)
+        self.quiet_s.tooltip = (
+            "Before a comparison, wait until the machine was quiet for so many seconds"
+        )
+        compared = [self.comparison_steps, self.quiet_s]
+        super().__init__(children=[*self.fields.values(), *compared])
         self.add_class("wb-fields")
         self.fill({})
 

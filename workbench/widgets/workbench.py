@@ -13,12 +13,13 @@ from workbench.data import load_dataset
 from workbench.errors import ConfigError, ModelError
 from workbench.models import Model
 from workbench.runs import Run, train
+from workbench.runs.run import ENDED
 from workbench.widgets.charts import Charts
 from workbench.widgets.choice_field import ChoiceField
 from workbench.widgets.comparison_table import ComparisonTable
 from workbench.widgets.controls import Controls
 from workbench.widgets.engine_choice import OFFERED_ENGINES, EngineChoice
-from workbench.widgets.follower import ENDED, Follower
+from workbench.widgets.follower import Follower
 from workbench.widgets.job import ComparisonJob, Job, Training
 from workbench.widgets.model_choice import ModelChoice
 from workbench.widgets.ortmodule_form import ORTModuleForm
@@ -31,6 +32,9 @@ from workbench.widgets.subshell import answer_while_busy
 
 PERIOD_S = 0.25
 """Time between two looks at the runs: four updates a second are live, and cost the least."""
+
+COMPARISON_PERIOD_S = 1.0
+"""The same during a comparison, where to draw takes from the cores that it measures."""
 
 READY = "Choose a model to begin."
 PLAIN_TEXT = "The workbench: run this cell in JupyterLab to use it."
@@ -151,9 +155,11 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.status.show("busy", "Preparing the model and its data …", progress=0.0)
         self.statistics.clear()
         job: Job = make()
-        if isinstance(job, ComparisonJob):
+        measures = isinstance(job, ComparisonJob)
+        if measures:
             self.table.clear("The figures appear when every engine has finished.")
-        self._follower = Follower(job, self.charts, self.status)
+        show_s = COMPARISON_PERIOD_S if measures else 0.0
+        self._follower = Follower(job, self.charts, self.status, show_s)
         self._poll()
 
     def _poll(self) -> bool:
@@ -198,10 +204,10 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
     def _make_comparison(self) -> Job:
         model, dataset = self._chosen()
-        steps = self.form.comparison_steps.value
+        steps, quiet_s = self.form.comparison_steps.value, self.form.quiet_s.value
         settings = {**self.form.settings(), **self.ortmodule.settings()}
         del settings["epochs"]
-        return ComparisonJob(compare(model, dataset, self._engines(), steps, **settings))
+        return ComparisonJob(compare(model, dataset, self._engines(), steps, quiet_s, **settings))
 
     def _chosen(self) -> tuple[Model, Any]:
         model = self.models.load()

@@ -1,16 +1,15 @@
 """Train one run: `python -m workbench.worker RUN_FOLDER`.
 
-Exit status: 0 completed or stopped; 1 failed, the summary says why; 73 another worker has the run
-folder; 74 the run folder cannot be read or written.
+Exit status: 0 completed, stopped or interrupted; 1 failed, the summary says why; 73 another worker
+has the run folder; 74 the run folder cannot be read or written.
 """
 
 from __future__ import annotations
 
-import errno
+import contextlib
 import faulthandler
 import os
 import sys
-import threading
 import time
 import traceback
 from pathlib import Path
@@ -18,9 +17,10 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from workbench.config import make_config
+from workbench.config import read_config
 from workbench.data import load_saved_dataset
 from workbench.data.target_specs import target_specs
+from workbench.disk import disk_problem
 from workbench.engines import engine_class
 from workbench.engines.base import Engine, EngineSetup
 from workbench.errors import RunFolderError, WorkbenchError
@@ -33,9 +33,6 @@ from workbench.worker.loop import train
 EXIT_FAILED = 1
 EXIT_BUSY = 73
 EXIT_UNWRITABLE = 74
-PARENT_ENV = "WORKBENCH_PARENT_PID"
-ORPHAN_POLL_S = 0.5
-ORPHAN_GRACE_S = 10.0
 
 
 def main() -> int:
@@ -45,10 +42,10 @@ def main() -> int:
         with FileLock(folder.lock_path, timeout=0):
             return run(folder)
     except Timeout:
-        print(f"Run {folder.id} already has a worker; two cannot share a folder.", file=sys.stderr)
+        say(f"Run {folder.id} already has a worker; two cannot share a folder.")
         return EXIT_BUSY
     except (RunFolderError, OSError) as error:
-        print(error, file=sys.stderr)
+        say(disk_problem(error) or str(error))
         return EXIT_UNWRITABLE
 
 
@@ -58,13 +55,13 @@ def run(folder: RunFolder) -> int:
     if folder.read_summary() is not None:
         raise RunFolderError(f"Run {folder.id} has ended; start a new one instead.")
     control = Control(folder.control_path)
-    stop_without_parent(control)
-    control.end_if_stopped_early(lambda: write_early_stop(folder, spec["config"]["engine"]))
-    summary: dict[str, Any] = {"engine": spec["config"]["engine"], "error": None}
+    engine = spec["config"]["engine"]
+    control.end_if_stopped_early(lambda: write_early_stop(folder, engine, control))
+    summary: dict[str, Any] = {"engine": engine, "error": None}
     try:
         train_run(folder, spec, control, summary)
     except Exception as error:
-        traceback.print_exc()
+        say(traceback.format_exc())
         summary.update(status="failed", error=describe(error))
     summary.setdefault("peak_rss_bytes", memory.peak_rss_bytes())
     summary["ended"] = time.time()
@@ -76,9 +73,7 @@ def train_run(
     folder: RunFolder, spec: dict[str, Any], control: Control, summary: dict[str, Any]
 ) -> None:
     """Build the engine and train; how it went goes into `summary`, as far as it went."""
-    config = make_config(spec["config"])
-    if config.memory_limit_bytes is not None:
-        hold_memory_limit(folder, config.engine, config.memory_limit_bytes)
+    config = read_config(spec["config"])
     events = EventWriter(folder.events_path)
     events.write("started", pid=os.getpid(), engine=config.engine)
     dataset = load_saved_dataset(folder.data_path)
@@ -105,8 +100,9 @@ def train_run(
     evaluation = result.evaluation
     summary.update(
         status=result.status,
+        reason=control.interruption if result.status == "interrupted" else "",
         steps=result.steps,
-        evaluation=evaluation._asdict() if evaluation else None,
+        evaluation=evaluation.record() if evaluation else None,
     )
 
 
@@ -115,7 +111,7 @@ def told_by(engine: Engine) -> dict[str, Any] | None:
     try:
         statistics = engine.statistics()
     except Exception:
-        traceback.print_exc()
+        say(traceback.format_exc())
         return None
     return statistics.model_dump(mode="json") if statistics else None
 
@@ -123,8 +119,9 @@ def told_by(engine: Engine) -> dict[str, Any] | None:
 def describe(error: Exception) -> dict[str, str]:
     """What a watcher needs to explain a failure."""
     message = str(error) or type(error).__name__
-    if isinstance(error, OSError) and error.errno == errno.ENOSPC:
-        message = "The disk is full. What was written before is kept; free some space and retrain."
+    problem = disk_problem(error)
+    if problem is not None:
+        message = f"{problem} What was written before is kept."
     elif not isinstance(error, WorkbenchError):
         message = f"{type(error).__name__}: {message}"
     return {
@@ -134,55 +131,25 @@ def describe(error: Exception) -> dict[str, str]:
     }
 
 
-def write_early_stop(folder: RunFolder, engine: str) -> None:
+def say(message: str) -> None:
+    """Write to the log, which may be on a disk that is full."""
+    with contextlib.suppress(OSError):
+        print(message, file=sys.stderr)
+
+
+def write_early_stop(folder: RunFolder, engine: str, control: Control) -> None:
     folder.write_summary(
         {
             "engine": engine,
             "error": None,
-            "status": "stopped",
+            "status": control.end_status,
+            "reason": control.interruption if control.end_status == "interrupted" else "",
             "steps": 0,
             "evaluation": None,
             "peak_rss_bytes": memory.peak_rss_bytes(),
             "ended": time.time(),
         }
     )
-
-
-def hold_memory_limit(folder: RunFolder, engine: str, limit_bytes: int) -> None:
-    def report(resident_bytes: int) -> None:
-        message = (
-            f"The worker's resident memory reached {resident_bytes / 1e6:.0f} MB, over its limit "
-            f"of {limit_bytes / 1e6:.0f} MB. Raise memory_limit_bytes or lower the batch size."
-        )
-        print(message, file=sys.stderr)
-        folder.write_summary(
-            {
-                "engine": engine,
-                "status": "failed",
-                "error": {"type": "MemoryLimit", "message": message, "traceback": ""},
-                "peak_rss_bytes": memory.peak_rss_bytes(),
-                "ended": time.time(),
-            }
-        )
-
-    memory.hold_limit(limit_bytes, report)
-
-
-def stop_without_parent(control: Control) -> None:
-    """End this process when the one that started it is gone."""
-    parent = os.environ.get(PARENT_ENV)
-    if parent is None:
-        return
-
-    def watch() -> None:
-        while os.getppid() == int(parent):
-            time.sleep(ORPHAN_POLL_S)
-        print("The process that started this worker is gone; stopping.", file=sys.stderr)
-        control.request_stop()
-        time.sleep(ORPHAN_GRACE_S)
-        os._exit(1)
-
-    threading.Thread(target=watch, name="parent-watch", daemon=True).start()
 
 
 if __name__ == "__main__":

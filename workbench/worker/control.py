@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
-from workbench.control import ControlReader
+from workbench.control import ControlReader, Poll
 
-POLL_S = 0.002
-"""How often a waiting worker looks for a new wish."""
 EARLY_POLL_S = 0.1
 EARLY_GRACE_S = 0.5
 """How long the loop has to act on a stop itself before an unready worker just ends."""
+REASONS = {
+    signal.SIGHUP: "The process that started it is gone.",
+    signal.SIGTERM: "It was told to end by SIGTERM.",
+}
+"""The signals that interrupt a run, and what its summary says of them."""
 
 
 class Control:
@@ -24,17 +28,38 @@ class Control:
 
     def __init__(self, path: Path) -> None:
         self._reader = ControlReader(path)
-        self._stop_requested = False
         self._stop_seen = False
         self._done_steps = 0
-        signal.signal(signal.SIGTERM, self._on_signal)
+        self._poll = Poll()
+        self._polled_after = -1
+        self.interruption = ""
+        """Why the run is to end though nobody asked for a stop; empty as long as it is not."""
+        for number in REASONS:
+            signal.signal(number, lambda received, _: self._interrupt(received))
+        self._listen()
 
-    def _on_signal(self, *_: Any) -> None:
-        self.request_stop()
+    @property
+    def end_status(self) -> Literal["stopped", "interrupted"]:
+        """What a run that ends before its last step has come to."""
+        asked = self._reader.read().state == "stop" or not self.interruption
+        return "stopped" if asked else "interrupted"
 
-    def request_stop(self) -> None:
-        """Stop before the next step; callable from any thread."""
-        self._stop_requested = True
+    def _interrupt(self, received: int) -> None:
+        self.interruption = self.interruption or REASONS[signal.Signals(received)]
+
+    def _listen(self) -> None:
+        """Hear of signals while the main thread, which runs the handlers, is in native code."""
+        receiver, sender = os.pipe()
+        os.set_blocking(sender, False)
+        signal.set_wakeup_fd(sender, warn_on_full_buffer=False)
+
+        def hear() -> None:
+            while True:
+                for number in os.read(receiver, 64):
+                    with contextlib.suppress(KeyError, ValueError):
+                        self._interrupt(number)
+
+        threading.Thread(target=hear, name="signals", daemon=True).start()
 
     def stop_wanted(self) -> bool:
         if self._is_stop():
@@ -47,11 +72,17 @@ class Control:
     def may_step(self, done_steps: int) -> bool:
         """Whether the worker may take the step after `done_steps`."""
         self._done_steps = done_steps
-        return not self._stop_requested and self._reader.may_step(done_steps)
+        return not self.interruption and self._reader.may_step(done_steps)
+
+    def granted(self) -> bool:
+        """Whether the next step is granted, be it that something else stands against it."""
+        return self._reader.granted(self._done_steps)
 
     def wait(self) -> None:
         """Give the watchers a moment to change their wish."""
-        time.sleep(POLL_S)
+        if self._polled_after != self._done_steps:
+            self._poll, self._polled_after = Poll(), self._done_steps
+        self._poll.sleep()
 
     def end_if_stopped_early(self, before_the_end: Callable[[], None]) -> None:
         """Until the first step is done, act on a stop by ending the process.
@@ -75,4 +106,4 @@ class Control:
         threading.Thread(target=watch, name="early-stop", daemon=True).start()
 
     def _is_stop(self) -> bool:
-        return self._stop_requested or self._reader.read().state == "stop"
+        return bool(self.interruption) or self._reader.read().state == "stop"

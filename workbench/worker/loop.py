@@ -22,7 +22,7 @@ class LoopResult(NamedTuple):
     """How the loop ended."""
 
     status: str
-    """`completed` or `stopped`."""
+    """`completed`, `stopped` or `interrupted`."""
     steps: int
     evaluation: EvaluationResult | None
 
@@ -42,6 +42,8 @@ def train(
     """Train until the steps are done, a watcher wants a stop, or the loss is no number.
 
     A step is: feed the batch, forward, backward, optimizer step, gradient reset, loss read back.
+    What comes after the last step, evaluation and checkpoint, waits until one step more is granted:
+    in a comparison it would disturb the engines that still train.
 
     Raises:
         NonFiniteLossError: names the step; the last good checkpoint stays.
@@ -63,7 +65,7 @@ def train(
                 recorder.flush()
                 if not wait_for_grant(recorder.done_steps, control, events):
                     checkpointer.save(recorder.done_steps)
-                    return LoopResult("stopped", recorder.done_steps, evaluation)
+                    return LoopResult(control.end_status, recorder.done_steps, evaluation)
 
             started_ns = time.perf_counter_ns()
             batch = next(batches, None)
@@ -79,6 +81,10 @@ def train(
                     f"(now {config.learning_rate:g}) or look for extreme values in the data."
                 )
 
+        if recorder.done_steps == total_steps and not control.may_step(total_steps):
+            recorder.flush()
+            # A stop comes too late here: every step is done, and only the evaluation is left out.
+            wait_for_grant(total_steps, control, events)
         checkpointer.save_if_due(recorder.done_steps)
         if config.evaluate and dataset.test is not None:
             recorder.flush()
@@ -89,8 +95,7 @@ def train(
                 "evaluation",
                 step=recorder.done_steps,
                 epoch=epoch,
-                loss=evaluation.loss if math.isfinite(evaluation.loss) else None,
-                accuracy=evaluation.accuracy,
+                **evaluation.record(),
             )
     recorder.flush()
     checkpointer.save(recorder.done_steps)
@@ -99,6 +104,8 @@ def train(
 
 def wait_for_grant(done_steps: int, control: Control, events: EventWriter) -> bool:
     """Wait until the next step may be taken; False when a stop is wanted instead."""
+    if not control.granted():
+        events.write("waiting", step=done_steps)
     paused = False
     while not control.may_step(done_steps):
         if control.stop_wanted():

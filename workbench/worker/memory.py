@@ -1,17 +1,11 @@
-"""The resident set of this process: now, at its peak, and held under a limit."""
+"""The resident set of this process: now and at its peak."""
 
 from __future__ import annotations
 
-import os
 import sys
-import threading
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import psutil
-
-LIMIT_POLL_S = 0.01
 
 _process = psutil.Process()
 
@@ -35,23 +29,3 @@ def peak_rss_bytes() -> int:
 
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     return peak if sys.platform == "darwin" else peak * 1024
-
-
-def hold_limit(limit_bytes: int, on_exceeded: Callable[[int], None]) -> None:
-    """Watch the resident set from a thread; past `limit_bytes`, report it and end the process.
-
-    The limit is on resident memory: a limit on address space would count what PyTorch and
-    ONNX Runtime map and never touch.
-
-    Args:
-        limit_bytes: the largest resident set allowed.
-        on_exceeded: called with the resident set found, in bytes, just before the process ends.
-    """
-
-    def watch() -> None:
-        while (resident := rss_bytes()) <= limit_bytes:
-            time.sleep(LIMIT_POLL_S)
-        on_exceeded(resident)
-        os._exit(1)
-
-    threading.Thread(target=watch, name="memory-limit", daemon=True).start()

@@ -3,7 +3,13 @@
 import type { RenderProps } from "@anywidget/types";
 import "./comparison_table.css";
 import { element } from "./element";
-import { formatDifference, formatLoss, formatMegabytes, formatWhole } from "./number_format";
+import {
+  formatDifference,
+  formatLoss,
+  formatMegabytes,
+  formatSignificant,
+  formatWhole,
+} from "./number_format";
 import { lineSample } from "./theme";
 
 type Cell = number | string | null;
@@ -31,6 +37,8 @@ interface Traits {
   reference: string;
   /** What the numbers came from. */
   caption: string;
+  /** Why not to trust the ratios; empty where nothing speaks against them. */
+  warning: string;
   hint: string;
 }
 
@@ -38,8 +46,9 @@ interface Traits {
 const MARK = "*";
 
 const FORMATS: Record<string, (value: number) => string> = {
-  samples_per_s: formatWhole,
-  ratio: (value) => `${value.toFixed(2)}×`,
+  samples_per_s: formatSignificant,
+  ratio: (value) => `${formatSignificant(value)}×`,
+  steps: formatWhole,
   startup_s: (value) => value.toFixed(1),
   final_loss: formatLoss,
   max_loss_difference: formatDifference,
@@ -55,7 +64,7 @@ function cellOf(row: Row, column: Column, reference: string): HTMLTableCellEleme
   if (column.key === "ratio" && row.engine === reference) {
     cell.append(element("small", {}, "reference"));
   } else if (column.key === "ratio" && typeof low === "number" && typeof high === "number") {
-    cell.append(element("small", {}, `${low.toFixed(2)} to ${high.toFixed(2)}`));
+    cell.append(element("small", {}, `${formatSignificant(low)} to ${formatSignificant(high)}`));
   }
   if (column.key === "status") cell.classList.add(`wb-status-${String(value)}`);
   return cell;
@@ -108,8 +117,10 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     const table = (turned: boolean) =>
       tableOf(model.get("columns"), rows, model.get("reference"), turned);
     const wide = table(false);
+    const warning = model.get("warning");
     el.replaceChildren(
       heading,
+      ...(warning ? [element("p", { class: "wb-warning", role: "note" }, warning)] : []),
       wide,
       element("p", { class: "wb-note" }, model.get("caption")),
       ...rows

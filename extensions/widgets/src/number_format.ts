@@ -8,6 +8,17 @@ export function formatWhole(value: number): string {
   return whole.format(value);
 }
 
+/**
+ * A ratio or a throughput with three significant digits or more: 0.00283 · 1.07 · 364 · 12,345.
+ * The same as `significant` in number_format.py.
+ */
+export function formatSignificant(value: number): string {
+  if (value === 0) return "0";
+  if (Math.abs(value) < 1e-4) return value.toExponential(2).replace(/e([+-])(\d)$/, "e$10$2");
+  if (Math.abs(value) >= 99.95) return whole.format(value);
+  return value.toPrecision(3);
+}
+
 /** Megabytes: 331 · 51.7. */
 export function formatMegabytes(value: number): string {
   return value >= 100 ? whole.format(value) : value.toFixed(1);

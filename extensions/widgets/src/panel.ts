@@ -4,7 +4,7 @@ import type uPlot from "uplot";
 import { curves, valueAt } from "./curve";
 import { element, freshId } from "./element";
 import { Legend } from "./legend";
-import { formatLoss, formatMegabytes, formatWhole } from "./number_format";
+import { formatLoss, formatMegabytes, formatSignificant } from "./number_format";
 import { makePlot, setCursorStep } from "./plot";
 import { fillPointTable } from "./point_table";
 import { type Metric, type SeriesStore } from "./series_store";
@@ -28,7 +28,7 @@ const LOOKS: Record<Metric, Look> = {
     unit: "samples/s",
     note: "running mean",
     fromZero: true,
-    format: formatWhole,
+    format: formatSignificant,
   },
   memory: {
     title: "Memory",
@@ -143,8 +143,9 @@ export class Panel {
   }
 
   private fillTable(): void {
-    const { spoken, format } = this.look;
-    fillPointTable(this.table, this.store, { title: spoken, metric: this.metric, format });
+    const { spoken, note, format } = this.look;
+    const title = note ? `${spoken}, ${note}` : spoken;
+    fillPointTable(this.table, this.store, { title, metric: this.metric, format });
   }
 
   private fillLegend(): void {

@@ -7,10 +7,10 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from workbench.ort.profiles import Event, profile_where_wanted
+from workbench.temporary_folder import temporary_folder
 
 
 class Observation:
@@ -34,9 +34,9 @@ def observed(options: Any) -> Iterator[Observation]:
     """
     observation = Observation()
     profile_where_wanted(options, "ortmodule")
-    with TemporaryDirectory(prefix="workbench-optimized-") as folder:
+    with temporary_folder() as folder:
         named = options.optimized_model_filepath
-        path = Path(named or Path(folder) / "optimized.onnx")
+        path = Path(named or folder / "optimized.onnx")
         options.optimized_model_filepath = str(path)
         started = time.perf_counter()
         yield observation

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 from workbench.ortmodule_options import OptionReport, ORTModuleOptions
+from workbench.temporary_folder import temporary_folder
 
 _WITHIN_LAYERS = "1:1"
 _ANYWHERE = "1:0"
@@ -58,8 +57,8 @@ def recomputing(session_options: Any, plan: RecomputePlan) -> Iterator[None]:
     if not plan.subgraphs:
         yield
         return
-    with TemporaryDirectory(prefix="workbench-recompute-") as folder:
-        path = Path(folder) / "recompute.json"
+    with temporary_folder() as folder:
+        path = folder / "recompute.json"
         path.write_text(json.dumps(plan.subgraphs), encoding="utf-8")
         session_options.add_session_config_entry("optimization.memory_optimizer_config", str(path))
         session_options.add_session_config_entry(

@@ -9,6 +9,7 @@ from typing import ClassVar
 import onnx_ir as ir
 from typing_extensions import override
 
+from workbench.models.node_marks import FOUND_ROWS
 from workbench.trainable.own_gradient import BackwardGraph, OwnGradient
 
 _FOUND = re.compile(r"u\d+")
@@ -21,8 +22,8 @@ class FoundRowsGemmGradient(OwnGradient):
     ONNX Runtime's product over no rows at all is an error, not zero, and rows that are chosen by
     their values, such as those that a router sends to an expert, may be none.
 
-    Precondition: the number of rows is one that torch.export knows from values alone; X is not
-    transposed, nothing is scaled, the sizes of W are known.
+    Precondition: the number of rows is one that torch.export knows from values alone, or the node
+    is marked `FOUND_ROWS`; X is not transposed, nothing is scaled, the sizes of W are known.
     """
 
     op: ClassVar[str] = "Gemm"
@@ -30,15 +31,13 @@ class FoundRowsGemmGradient(OwnGradient):
 
     @override
     def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
-        rows, weight = node.inputs[:2]
-        shapes = [None if x is None or x.shape is None else x.shape for x in (rows, weight)]
+        weight = node.inputs[1]
         bias = node.inputs[2] if len(node.inputs) > 2 else None
         return (
-            shapes[0] is not None
-            and not isinstance(shapes[0][0], int)
-            and bool(_FOUND.fullmatch(str(shapes[0][0].value)))
-            and shapes[1] is not None
-            and shapes[1].is_static()
+            _finds_rows(node)
+            and weight is not None
+            and weight.shape is not None
+            and weight.shape.is_static()
             and (2 not in carried or (bias is not None and len(bias.shape or ()) == 1))
             and node.attributes.get_int("transA", 0) == 0
             and all(node.attributes.get_float(name, 1.0) == 1.0 for name in ("alpha", "beta"))
@@ -66,6 +65,15 @@ class FoundRowsGemmGradient(OwnGradient):
         if 2 in carried:
             results[2] = graph.node("ReduceSum", gradient, graph.indices([0]), keepdims=0)
         return results
+
+
+def _finds_rows(node: ir.Node) -> bool:
+    if FOUND_ROWS in node.metadata_props:
+        return True
+    rows = node.inputs[0]
+    if rows is None or rows.shape is None or isinstance(rows.shape[0], int):
+        return False
+    return bool(_FOUND.fullmatch(str(rows.shape[0].value)))
 
 
 def _one_more(rows: str, width: int, graph: BackwardGraph) -> str:

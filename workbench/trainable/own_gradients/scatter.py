@@ -1,4 +1,4 @@
-"""The gradients of scattering with a reduction, which ONNX Runtime's ignore."""
+"""The gradient of scattering with a reduction, which ONNX Runtime's ignores."""
 
 from __future__ import annotations
 
@@ -24,8 +24,6 @@ class ScatterElementsGradient(OwnGradient):
 
     op: ClassVar[str] = "ScatterElements"
     note: ClassVar[str] = "given a gradient of our own, where ONNX Runtime's is wrong"
-    gather: ClassVar[str] = "GatherElements"
-    """Reads from each place that the node writes to."""
 
     @override
     def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
@@ -37,7 +35,7 @@ class ScatterElementsGradient(OwnGradient):
     ) -> Mapping[int, str]:
         reduction = _reduction(node)
         places = {"axis": node.attributes["axis"].as_int()} if "axis" in node.attributes else {}
-        scatter = _Scatter(graph, self.op, self.gather, places)
+        scatter = _Scatter(graph, places)
         if reduction == "add":
             results = {0: graph.gradient()}
             if 2 in carried:
@@ -49,29 +47,19 @@ class ScatterElementsGradient(OwnGradient):
         return {index: results[index] for index in carried}
 
 
-class ScatterNDGradient(ScatterElementsGradient):
-    """The same of slices."""
-
-    op: ClassVar[str] = "ScatterND"
-    gather: ClassVar[str] = "GatherND"
-
-
 class _Scatter:
     """Writes to and reads from the places of a node."""
 
-    def __init__(
-        self, graph: BackwardGraph, write: str, read: str, attributes: Mapping[str, Any]
-    ) -> None:
+    def __init__(self, graph: BackwardGraph, attributes: Mapping[str, Any]) -> None:
         self.graph = graph
-        self._write, self._read, self._attributes = write, read, attributes
+        self._attributes = attributes
 
     def read(self, value: str) -> str:
-        return self.graph.node(self._read, value, self.graph.input(1), **self._attributes)
+        return self.graph.node("GatherElements", value, self.graph.input(1), **self._attributes)
 
     def write(self, data: str, updates: str, reduction: str) -> str:
-        return self.graph.node(
-            self._write, data, self.graph.input(1), updates, reduction=reduction, **self._attributes
-        )
+        inputs = (data, self.graph.input(1), updates)
+        return self.graph.node("ScatterElements", *inputs, reduction=reduction, **self._attributes)
 
 
 def _product(scatter: _Scatter, carried: Collection[int]) -> dict[int, str]:

@@ -1,0 +1,50 @@
+"""What the command says of damaged records, odd names and settings that cannot be."""
+
+from __future__ import annotations
+
+import workbench as wb
+from tests.cli.command import Invoke
+from tests.runs.recorded import changed, recorded
+from workbench.data import Dataset
+
+
+def test_the_command_lists_and_shows_them(digits: Dataset, workbench: Invoke) -> None:
+    good, spec, summary = recorded(digits), recorded(digits), recorded(digits)
+    spec.spec_path.write_text("{}")
+    summary.summary_path.write_text("{}")
+    rows = {row["id"]: row for row in workbench("runs", "--json").json}
+    assert rows[good.id]["status"] == "completed"
+    assert rows[good.id]["error"] is None
+    assert "says no format version" in rows[spec.id]["error"]
+    assert "status" in rows[summary.id]["error"]
+    text = workbench("runs").stdout
+    assert all(folder.id in text for folder in (good, spec, summary))
+    shown = workbench("runs", summary.id, "--json")
+    assert (shown.status, shown.json["status"]) == (0, "unreadable")
+    refusal = workbench("runs", spec.id)
+    assert refusal.status == 1
+    assert len(refusal.stderr.splitlines()) == 1
+
+
+def test_names_are_printed_as_they_are(digits: Dataset, workbench: Invoke) -> None:
+    folder = recorded(digits)
+    name = "[red]b[/red] [/x] $\\frac{"
+    changed(folder.spec_path, lambda spec: {**spec, "model": f"{name}\n\x1b[31mnext"})
+    shown = workbench("runs")
+    assert f"{name}  [31mnext" in shown.stdout, shown.stderr
+    assert name in workbench("runs", folder.id).stdout
+    assert wb.load_run(folder.id).plot()._repr_png_()  # type: ignore[attr-defined]
+
+
+def test_settings_are_refused_before_anything_starts(workbench: Invoke) -> None:
+    for option, value, said in (
+        ("--requires-grad", "nope", "pattern 'nope' matches no parameter"),
+        ("--loss", "os:system", "loss=os:system: it is part of Python, or native code"),
+        ("--loss", "shutil:rmtree", "loss=shutil:rmtree: it is part of Python"),
+        ("--loss", "torch.nn:MSELoss", "loss=torch.nn:MSELoss: it is a class"),
+    ):
+        refusal = workbench("train", "digits-mlp", "--engine=pytorch", option, value)
+        assert refusal.status == 1
+        assert said in refusal.stderr
+        assert len(refusal.stderr.splitlines()) == 2, refusal.stderr
+    assert workbench("runs", "--json").json == []

@@ -1,0 +1,170 @@
+"""Only one worker works at any moment, from its first step until its process is gone."""
+
+from __future__ import annotations
+
+import functools
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from tests.runs.test_run import until
+from workbench.compare.lockstep import Lockstep, make_plan
+from workbench.control import grant
+from workbench.data import Dataset
+from workbench.machine_load import Load
+from workbench.models import load_model
+from workbench.runs import Run, prepare
+from workbench.runs.launch import launch
+
+STEPS = 30
+BATCH_SIZE = 128
+"""Eleven steps an epoch: two epochs end within a comparison, one of them within a round."""
+SLOW = {"step_ms": 3, "evaluate_ms": 15, "finish_ms": 120}
+
+
+class Entry(NamedTuple):
+    """What a worker did and when, in seconds since the epoch."""
+
+    began: float
+    ended: float
+    worker: str
+    what: str
+
+
+class Workers:
+    """Starts fake workers in lock step, each of which keeps a diary of all it does."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, digits: Dataset, folder: Path) -> None:
+        self._monkeypatch = monkeypatch
+        self._folder = folder
+        self._model = load_model("digits-mlp")
+        self._data = digits
+        self.loads: list[Load | None] = []
+
+    def lockstep(self, steps: int, **behaviours: dict[str, Any]) -> Lockstep:
+        """Workers by name, each with what it does wrong, that have begun."""
+        launchers = {
+            name: functools.partial(self.launch, name, steps, behaviour)
+            for name, behaviour in behaviours.items()
+        }
+        lockstep = Lockstep(make_plan(steps, 5), launchers, on_load=self.loads.append)
+        lockstep.start()
+        return lockstep
+
+    def diary(self) -> list[Entry]:
+        """What all workers did, in order."""
+        entries = []
+        for path in self._folder.glob("*.jsonl"):
+            for line in path.read_text("utf-8").splitlines():
+                entry = json.loads(line)
+                entries.append(Entry(entry["began"], entry["ended"], path.stem, entry["what"]))
+        return sorted(entries)
+
+    def launch(self, name: str, steps: int, behaviour: dict[str, Any]) -> Run:
+        kept = {**behaviour, "diary": str(self._folder / f"{name}.jsonl")}
+        self._monkeypatch.setenv("WORKBENCH_FAKE", json.dumps(kept))
+        settings = {"engine": "fake", "steps": steps, "batch_size": BATCH_SIZE}
+        _, _, config = prepare(self._model, self._data, settings)
+        folder, worker = launch(self._model, self._data, config, granted_steps=0)
+        return Run(folder, worker=worker)
+
+
+@pytest.fixture
+def workers(monkeypatch: pytest.MonkeyPatch, digits: Dataset, tmp_path: Path) -> Workers:
+    return Workers(monkeypatch, digits, tmp_path)
+
+
+def overlaps(diary: list[Entry]) -> list[tuple[Entry, Entry]]:
+    """Neighbours in time of different workers, of which the second began before the first ended."""
+    return [
+        (first, second)
+        for first, second in pairwise(diary)
+        if first.worker != second.worker and second.began < first.ended
+    ]
+
+
+def test_nothing_a_worker_does_overlaps_what_another_does(workers: Workers) -> None:
+    lockstep = workers.lockstep(STEPS, one=SLOW, two=SLOW)
+    lockstep.join(120)
+    assert {run.status for run in lockstep.runs.values()} == {"completed"}
+    diary = workers.diary()
+    assert not overlaps(diary)
+    for name in ("one", "two"):
+        done = [entry.what for entry in diary if entry.worker == name]
+        assert done.count("step") == STEPS
+        # Three batches of the test split at the ends of two epochs and of the run.
+        assert done.count("evaluate") == 9
+        assert done[-3:] == ["weights", "statistics", "exit"]
+        assert lockstep.runs[name].waits_after(STEPS)
+    last_steps = {entry.worker: entry.ended for entry in diary if entry.what == "step"}
+    finishing = [entry for entry in diary if entry.what in ("statistics", "exit")]
+    assert len(finishing) == 4
+    assert all(entry.began > max(last_steps.values()) for entry in finishing)
+
+
+def test_a_worker_that_fails_has_its_turn_until_it_is_gone(workers: Workers) -> None:
+    lockstep = workers.lockstep(STEPS, one={**SLOW, "raise_at": 12}, two=SLOW)
+    lockstep.join(120)
+    statuses = {name: run.status for name, run in lockstep.runs.items()}
+    assert statuses == {"one": "failed", "two": "completed"}
+    diary = workers.diary()
+    assert not overlaps(diary)
+    assert [entry.what for entry in diary if entry.worker == "one"][-1] == "exit"
+
+
+def test_a_worker_killed_in_its_turn_holds_nobody_up(workers: Workers) -> None:
+    lockstep = workers.lockstep(STEPS, one={"signal_at": [12, "SIGKILL"]}, two={})
+    lockstep.join(120)
+    statuses = {name: run.status for name, run in lockstep.runs.items()}
+    assert statuses == {"one": "failed", "two": "completed"}
+
+
+def test_stopped_workers_end_one_after_another(workers: Workers) -> None:
+    lockstep = workers.lockstep(100_000, one=SLOW, two=SLOW)
+    until(lambda: len(workers.loads) > 0 or len(workers.diary()) > 2 * STEPS)
+    lockstep.stop()
+    lockstep.join(60)
+    assert {run.status for run in lockstep.runs.values()} == {"stopped"}
+    assert not overlaps(workers.diary())
+    assert all(run.checkpoint is not None for run in lockstep.runs.values())
+
+
+def test_a_pause_holds_the_finish_too(workers: Workers) -> None:
+    lockstep = workers.lockstep(STEPS, one={"step_ms": 10}, two={"step_ms": 10})
+    until(lambda: "two" in lockstep.runs and lockstep.runs["two"].progress.done_steps > 20)
+    lockstep.pause()
+    runs = lockstep.runs
+    until(lambda: all(run.waits_after(run.progress.done_steps) for run in runs.values()))
+    assert lockstep.alive
+    lockstep.resume()
+    lockstep.join(60)
+    assert {run.status for run in runs.values()} == {"completed"}
+
+
+def test_a_worker_that_waits_to_finish_can_be_stopped(workers: Workers) -> None:
+    """It has taken every step: it completes, without an evaluation."""
+    run = workers.launch("one", STEPS, {})
+    grant(run.folder.control_path, STEPS)
+    until(lambda: run.waits_after(STEPS))
+    assert run.summary is None
+    run.stop()
+    assert run.wait(60).status == "completed"
+    assert run.checkpoint is not None
+    assert run.checkpoint.name == f"step-{STEPS:08d}"
+
+
+def test_every_round_has_its_load(workers: Workers) -> None:
+    lockstep = workers.lockstep(45, one={"step_ms": 5}, two={"step_ms": 5})
+    lockstep.join(120)
+    known = [load for load in workers.loads if load is not None]
+    assert len(workers.loads) == 20
+    assert len(known) == 20
+    wall_s = sum(load.wall_s for load in known)
+    diary = [entry for entry in workers.diary() if entry.what == "step"]
+    # Each took 45 steps, 5 of them before the first round.
+    assert wall_s > 80 * 0.005
+    assert wall_s < diary[-1].ended - diary[0].began + 1
+    assert all(0 <= load.other_s <= (load.wall_s + 0.05) * load.cores for load in known)

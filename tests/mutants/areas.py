@@ -1,0 +1,66 @@
+"""What is mutated, and the tests that are to notice."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Area(NamedTuple):
+    """A part of the package that measures or records."""
+
+    sources: tuple[str, ...]
+    """Files and folders."""
+    tests: tuple[str, ...]
+    """Files and folders, those that are done soonest first: the first failure ends a trial."""
+
+    def files(self, root: Path = ROOT) -> list[Path]:
+        """The source files below `root`, relative to it."""
+        found: list[Path] = []
+        for source in self.sources:
+            path = root / source
+            found += sorted(path.rglob("*.py")) if path.is_dir() else [path]
+        return [path.relative_to(root) for path in found]
+
+
+RECORDS = ("tests/runs/test_record.py", "tests/runs/test_measured.py")
+RUNS = (*RECORDS, "tests/runs/test_run.py", "tests/runs/test_faults.py")
+
+AREAS = {
+    "worker": Area(
+        ("workbench/worker",), ("tests/worker", "tests/runs/test_last_weights.py", *RUNS[1:])
+    ),
+    "runs": Area(("workbench/runs",), (RUNS[0], "tests/runs/test_launch.py", *RUNS[1:])),
+    "compare": Area(
+        ("workbench/compare",),
+        ("tests/compare/test_statistics.py", "tests/compare/test_recorded.py", "tests/compare"),
+    ),
+    "events": Area(
+        ("workbench/events.py",), ("tests/test_events.py", "tests/test_record_files.py", *RECORDS)
+    ),
+    "control": Area(
+        ("workbench/control.py",),
+        ("tests/test_control.py", "tests/test_record_files.py", "tests/runs/test_run.py"),
+    ),
+    "run_folder": Area(
+        ("workbench/run_folder.py",),
+        ("tests/test_run_folder.py", "tests/test_record_files.py", *RECORDS),
+    ),
+    "split": Area(
+        ("workbench/data/split.py",), ("tests/data/test_split.py", "tests/data/test_batches.py")
+    ),
+    "manifest": Area(
+        ("workbench/artifacts/manifest.py",),
+        ("tests/artifacts/test_manifest.py", "tests/artifacts/test_generate.py"),
+    ),
+    "verification": Area(
+        ("workbench/verification",),
+        (
+            "tests/verification/test_agreement.py",
+            "tests/verification/test_result.py",
+            "tests/verification",
+        ),
+    ),
+}

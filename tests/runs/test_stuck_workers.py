@@ -1,0 +1,109 @@
+"""A worker stuck in native code that keeps the interpreter's lock is ended from outside."""
+
+from __future__ import annotations
+
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from tests.processes import gone, until
+from tests.runs.fake_runs import Misbehave, launched_elsewhere, watchdog_of, worker_of
+from workbench.errors import RunError
+from workbench.runs import Run, load_run
+
+pytestmark = pytest.mark.fault
+
+LONG = 1_000_000
+
+
+@pytest.fixture
+def short_grace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("WORKBENCH_STOP_GRACE_S", "0.5")
+
+
+def stuck(run: Run) -> int:
+    """The worker of `run`, once it keeps the interpreter's lock."""
+    reader = run.follow()
+    until(lambda: any("lock" in event.get("text", "") for event in reader.poll().events))
+    return worker_of(run)
+
+
+def test_a_memory_limit_holds_for_a_worker_that_is_stuck(misbehave: Misbehave) -> None:
+    run = misbehave(
+        {"memory_limit_bytes": 400_000_000}, hold_gil_at=3, hold_gil_bytes=1_000_000_000
+    )
+    with pytest.raises(RunError, match="over its limit of 400 MB"):
+        run.wait(60)
+    summary = run.summary
+    assert summary is not None
+    assert summary["peak_rss_bytes"] > 400_000_000
+    assert summary["engine"] == "fake"
+
+
+@pytest.mark.usefixtures("short_grace")
+def test_a_stuck_worker_that_is_stopped_is_killed_and_its_checkpoint_stays(
+    misbehave: Misbehave,
+) -> None:
+    run = misbehave(hold_gil_at=1)
+    worker = stuck(run)
+    run.stop()
+    assert run.wait(60).status == "stopped"
+    assert "did not stop within 0.5 s and was killed" in run.reason
+    assert run.weights()
+    assert gone(worker)()
+
+
+@pytest.mark.usefixtures("short_grace")
+def test_a_worker_stuck_while_it_builds_is_killed_too(misbehave: Misbehave) -> None:
+    run = misbehave(hold_gil_at=0)
+    stuck(run)
+    run.stop()
+    assert run.wait(60).status == "stopped"
+
+
+@pytest.mark.usefixtures("short_grace")
+@pytest.mark.parametrize("behaviour", [{"hold_gil_at": 1}, {"ignore_signals": True, "step_ms": 5}])
+def test_a_worker_that_does_not_heed_the_end_of_its_kernel_is_killed(
+    saved_digits: Path, behaviour: dict[str, object]
+) -> None:
+    parent, run, worker = launched_elsewhere(saved_digits, steps=LONG, detached=False, **behaviour)
+    if "hold_gil_at" in behaviour:
+        stuck(run)
+    parent.kill()
+    parent.wait()
+    assert run.wait(60).status == "interrupted"
+    assert "The process that started it is gone." in run.reason
+    assert "was killed" in run.reason
+    until(gone(worker))
+
+
+@pytest.mark.parametrize("asked", ["worker", "watchdog"])
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_signal_from_elsewhere_interrupts_a_run(
+    misbehave: Misbehave, asked: str, name: str
+) -> None:
+    run = misbehave({"steps": LONG}, step_ms=5)
+    until(lambda: run.progress.done_steps > 0)
+    pid = worker_of(run) if asked == "worker" else watchdog_of(run)
+    os.kill(pid, signal.Signals[name])
+    assert run.wait(60).status == "interrupted"
+    assert run.reason
+    summary = run.summary
+    assert summary is not None
+    assert run.checkpoint is not None
+    assert run.checkpoint.name == f"step-{summary['steps']:08d}"
+
+
+def test_a_worker_dies_with_its_watchdog(misbehave: Misbehave) -> None:
+    run = misbehave({"steps": LONG}, step_ms=5)
+    until(lambda: run.progress.done_steps > 0)
+    worker = worker_of(run)
+    os.kill(watchdog_of(run), signal.SIGKILL)
+    until(gone(worker))
+    with pytest.raises(RunError, match="SIGKILL"):
+        run.wait(60)
+    again = load_run(run.id)
+    assert again.status == "failed"
+    assert again.error == "Its worker is gone."

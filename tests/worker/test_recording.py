@@ -1,0 +1,262 @@
+"""The parts of a worker that record and keep, each alone, on the fake engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from workbench.checkpoint import read_weights, write_checkpoint
+from workbench.config import make_config
+from workbench.data import Split
+from workbench.engines.base import Engine, Evaluation
+from workbench.events import EventReader, EventWriter
+from workbench.loss import Loss
+from workbench.run_folder import RunFolder
+from workbench.worker import memory
+from workbench.worker.checkpointer import Checkpointer
+from workbench.worker.evaluation import evaluate
+from workbench.worker.recorder import FLUSH_NS, StepRecorder
+
+MILLISECOND = 1_000_000
+
+
+@pytest.fixture
+def folder() -> RunFolder:
+    return RunFolder.create("recording")
+
+
+@pytest.fixture
+def events(folder: RunFolder) -> Iterator[EventWriter]:
+    writer = EventWriter(folder.events_path)
+    yield writer
+    writer.close()
+
+
+def written(folder: RunFolder) -> list[dict[str, Any]]:
+    return EventReader(folder.events_path).poll()
+
+
+def test_steps_are_gathered_and_none_is_written_twice(
+    folder: RunFolder, events: EventWriter
+) -> None:
+    recorder = StepRecorder(events, batch_size=8, steps_per_epoch=5)
+    recorder.flush()
+    assert written(folder) == []
+    now = time.perf_counter_ns()
+    # flush() began a new interval: steps that end within it wait for its end.
+    recorder.add(3.0, now, now + 1)
+    recorder.add(float("inf"), now, now + 3 * MILLISECOND)
+    assert written(folder) == []
+    recorder.add(1.0, now, now + 2 * FLUSH_NS)
+    (event,) = written(folder)
+    assert event["first_step"] == 1
+    assert event["losses"] == [3.0, None, 1.0]
+    assert event["nanoseconds"] == [1, 3 * MILLISECOND, 2 * FLUSH_NS]
+    assert (event["batch_size"], event["steps_per_epoch"]) == (8, 5)
+    assert 0 < event["rss_bytes"] <= memory.peak_rss_bytes() + (4 << 20)
+    recorder.flush()
+    recorder.add(0.5, now, now + 7)
+    recorder.flush()
+    recorder.flush()
+    later = written(folder)[1:]
+    assert [(e["first_step"], e["losses"], e["nanoseconds"]) for e in later] == [(4, [0.5], [7])]
+    assert recorder.done_steps == 4
+
+
+def test_the_first_step_is_written_at_once(folder: RunFolder, events: EventWriter) -> None:
+    recorder = StepRecorder(events, batch_size=8, steps_per_epoch=5)
+    now = time.perf_counter_ns()
+    recorder.add(3.0, now, now + 1)
+    assert len(written(folder)) == 1
+
+
+def test_events_are_written_five_times_a_second() -> None:
+    assert FLUSH_NS == 200 * MILLISECOND
+
+
+class Weights(Engine):
+    """Has weights, which are its step, and a state beside them."""
+
+    name = "weights"
+    description = "only weights"
+
+    def __init__(self) -> None:
+        self.value = 0.0
+
+    @classmethod
+    def availability(cls) -> Any:
+        return None
+
+    def train_step(self, batch: Any) -> float:
+        return 0.0
+
+    def gradients(self, batch: Any) -> Any:
+        return None
+
+    def evaluate(self, batch: Any) -> Evaluation:
+        raise NotImplementedError
+
+    def set_learning_rate(self, learning_rate: float) -> None: ...
+
+    def weights(self) -> dict[str, np.ndarray]:
+        return {"w": np.full(3, self.value)}
+
+    def load_weights(self, weights: Any) -> None: ...
+
+    def save_state(self, folder: Path) -> None:
+        (folder / "state").write_text(str(self.value))
+
+
+def test_the_newest_finite_weights_are_kept_alone(folder: RunFolder, events: EventWriter) -> None:
+    engine = Weights()
+    checkpointer = Checkpointer(folder, engine, events)
+    for step, value in [(0, 0.5), (4, 1.5), (4, 2.5), (9, float("nan")), (11, float("inf"))]:
+        engine.value = value
+        checkpointer.save(step)
+    kept = folder.checkpoint_path(4)
+    assert folder.checkpoints() == [kept]
+    np.testing.assert_array_equal(read_weights(kept)["w"], [2.5] * 3)
+    assert (kept / "state").read_text() == "2.5"
+    assert [event["step"] for event in written(folder)] == [0, 4, 4]
+
+
+def test_an_older_checkpoint_stays_until_the_new_one_is_whole(
+    folder: RunFolder, events: EventWriter
+) -> None:
+    engine = Weights()
+    checkpointer = Checkpointer(folder, engine, events)
+    checkpointer.save(0)
+
+    def fail(to: Path) -> None:
+        raise OSError("no space")
+
+    engine.save_state = fail  # type: ignore[method-assign]
+    with pytest.raises(OSError, match="no space"):
+        checkpointer.save(1)
+    assert folder.checkpoints() == [folder.checkpoint_path(0)]
+    assert len(written(folder)) == 1
+
+
+def test_checkpoints_at_the_ends_of_epochs_take_a_thousandth_of_the_time(
+    folder: RunFolder, events: EventWriter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a clock that stands still but while a checkpoint is written, which takes 3 s."""
+    now = 100.0
+    monkeypatch.setattr("workbench.worker.checkpointer.time.perf_counter", lambda: now)
+    engine = Weights()
+
+    def slow(to: Path) -> None:
+        nonlocal now
+        now += 3.0
+
+    engine.save_state = slow  # type: ignore[method-assign]
+    checkpointer = Checkpointer(folder, engine, events)
+    checkpointer.save_if_due(1)  # the first is always due
+    checkpointer.save_if_due(2)
+    now = 103.0 + 2999.0
+    checkpointer.save_if_due(3)
+    now = 103.0 + 3000.0
+    checkpointer.save_if_due(4)
+    assert [event["step"] for event in written(folder)] == [1, 4]
+
+
+class Rows(Weights):
+    """Evaluates to the mean of the first input, and gives the second input as its output."""
+
+    def evaluate(self, batch: Any) -> Evaluation:
+        return Evaluation(float(batch.inputs[0].mean()), batch.inputs[1])
+
+
+def evaluated(output: np.ndarray, target: np.ndarray, loss: Loss, stop: bool = False) -> Any:
+    values = np.arange(len(output), dtype=np.float32)
+    config = make_config({"loss": (loss,), "batch_size": 3})
+    return evaluate(Rows(), Split([values, output], target), config, lambda: stop)
+
+
+def test_the_loss_of_an_evaluation_is_that_of_the_whole_split() -> None:
+    """The last batch is smaller, and counts for less."""
+    output = np.eye(7, 4, dtype=np.float32)
+    found = evaluated(output, np.array([0, 1, 2, 3, 1, 0, 0]), Loss("cross_entropy"))
+    assert found.loss == pytest.approx(3.0, rel=1e-6)
+    assert found.accuracy == pytest.approx(6 / 7)
+    assert evaluated(output, np.zeros(7, np.int64), Loss("cross_entropy"), stop=True) is None
+
+
+@pytest.mark.parametrize(
+    ("loss", "output", "target", "expected"),
+    [
+        (Loss("cross_entropy", ignore_index=-1), np.eye(4), np.array([0, -1, 3, -1]), 0.5),
+        (Loss("nll"), np.eye(4), np.array([0, 1, 2, 0]), 0.75),
+        (Loss("cross_entropy"), np.eye(4), np.roll(np.eye(4), 1, axis=0), 0.0),
+        (Loss("cross_entropy"), np.eye(4), np.eye(4), 1.0),
+        # The classes last, as in language models, and on the second axis, as in torch.
+        (Loss("cross_entropy"), np.tile(np.eye(3)[:2], (4, 1, 1)), np.array([[0, 0]] * 4), 0.5),
+        (Loss("cross_entropy"), np.tile(np.eye(3)[:, :2], (4, 1, 1)), np.array([[0, 1]] * 4), 1.0),
+        (Loss("bce_with_logits"), np.array([[0.1], [-0.1], [2.0], [-2.0]]),
+         np.array([[1.0], [0.0], [0.0], [0.0]]), 0.75),
+        (Loss("mse"), np.eye(4), np.eye(4), None),
+    ],
+)  # fmt: skip
+def test_accuracy_is_the_share_of_targets_predicted_right(
+    loss: Loss, output: np.ndarray, target: np.ndarray, expected: float | None
+) -> None:
+    found = evaluated(output.astype(np.float32), target, loss)
+    assert found.accuracy == expected
+
+
+def test_where_every_label_is_ignored_there_is_no_accuracy() -> None:
+    loss = Loss("cross_entropy", ignore_index=2)
+    assert evaluated(np.eye(4, dtype=np.float32), np.full(4, 2), loss).accuracy is None
+
+
+def test_the_peak_is_what_linux_says_it_is() -> None:
+    """getrusage's maximum is of this process too, which was not started by a larger one."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    kilobytes = next(int(line.split()[1]) for line in lines if line.startswith("VmHWM"))
+    assert memory.peak_rss_bytes() == pytest.approx(kilobytes * 1024, rel=0.01)
+    assert memory.rss_bytes() <= memory.peak_rss_bytes() + (4 << 20)
+
+
+def test_a_worker_asked_to_end_by_a_signal_stops_and_keeps_its_weights(
+    digits: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from tests.runs.test_run import LONG, until
+    from workbench.runs import train
+
+    monkeypatch.setenv("WORKBENCH_FAKE", json.dumps({"step_ms": 5}))
+    run = train("digits-mlp", digits, engine="fake", steps=LONG)
+    until(lambda: run.progress.done_steps > 2)
+    pid = next(e["pid"] for e in written(run.folder) if e["event"] == "started")
+    os.kill(pid, signal.SIGTERM)
+    run.wait(30)
+    assert run.status in ("stopped", "interrupted")
+    assert run.summary is not None
+    assert run.checkpoint == run.folder.checkpoint_path(run.summary["steps"])
+
+
+def test_a_temporary_checkpoint_is_none(folder: RunFolder) -> None:
+    write_checkpoint(folder.checkpoint_path(3), {"w": np.zeros(1)})
+    (folder.checkpoints_path / ".step-00000009").mkdir()
+    assert folder.checkpoints() == [folder.checkpoint_path(3)]
+
+
+def test_memory_of_a_larger_parent_is_not_the_childs() -> None:
+    program = (
+        "import numpy, subprocess, sys; kept = numpy.ones(300 << 20, numpy.uint8);"
+        "subprocess.run([sys.executable, '-c', 'from workbench.worker import memory;"
+        "print(memory.peak_rss_bytes())'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert 0 < int(done.stdout) < 250 << 20

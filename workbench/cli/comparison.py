@@ -1,0 +1,57 @@
+"""What `workbench compare` prints."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from workbench.cli.output import frame_rows, print_json, print_rows
+from workbench.number_format import significant
+
+if TYPE_CHECKING:
+    from workbench.compare import Comparison
+
+SIGNIFICANT = ("samples_per_s", "ratio", "ratio_low", "ratio_high")
+"""Columns whose numbers are written as on the page."""
+SENTENCES = ("in_stead", "warning")
+"""Columns that stand below the table, not in it."""
+
+
+def print_comparison(comparison: Comparison, json: bool) -> None:
+    """Print a comparison that has ended: its table and what there is to know about it."""
+    rows = frame_rows(comparison.table())
+    if json:
+        print_json(_document(comparison, rows))
+        return
+    from workbench.compare import MARK
+
+    in_stead = comparison.in_stead
+    for row in rows:
+        row["engine"] += MARK * (row["engine"] in in_stead)
+        for name in SIGNIFICANT:
+            row[name] = None if row[name] is None else significant(row[name])
+        for name in SENTENCES:
+            del row[name]
+    print_rows(rows, "No engine ran.", right=SIGNIFICANT)
+    if comparison.warning:
+        print(f"\n{comparison.warning}")
+    print(f"\n{comparison.caption}")
+    for engine, cause in comparison.errors.items():
+        print(f"{engine} failed: {cause}")
+    for engine, sentences in in_stead.items():
+        print(f"{MARK} {engine}: {sentences}")
+
+
+def _document(comparison: Comparison, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    load = comparison.load
+    return {
+        "id": comparison.id,
+        "status": comparison.status,
+        "reference": comparison.reference,
+        "caption": comparison.caption,
+        "warning": comparison.warning,
+        "load": None if load is None else {**load._asdict(), "other_cores": load.other_cores},
+        "round_loads": [each and each._asdict() for each in comparison.round_loads],
+        "engines": rows,
+        "runs": {engine: run.id for engine, run in comparison.runs.items()},
+        "errors": comparison.errors,
+    }

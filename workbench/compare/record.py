@@ -1,0 +1,101 @@
+"""The record of a comparison: one JSON file that names its runs and what disturbed them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from workbench.compare.lockstep import Plan
+from workbench.config import EngineName
+from workbench.disk import writing
+from workbench.machine_load import Load
+from workbench.run_folder import home, is_id, make_folder, time_stamp, write_json
+from workbench.run_records import check_record, read_json
+
+
+class ComparisonRecord:
+    """Written anew after each start of a run and after each round."""
+
+    def __init__(self, plan: Plan, engines: list[str]) -> None:
+        self.path = comparisons_folder() / f"{time_stamp()}.json"
+        make_folder(self.path.parent)
+        self.loads: list[Load | None] = []
+        self._runs: dict[str, str] = {}
+        self._content = {"plan": plan._asdict(), "engines": engines, "runs": self._runs}
+
+    @property
+    def id(self) -> str:
+        return self.path.stem
+
+    def add_run(self, engine: str, run_id: str) -> None:
+        self._runs[engine] = run_id
+        self._write()
+
+    def add_load(self, load: Load | None) -> None:
+        """What other programs took in the round that has ended; None where that is not known."""
+        self.loads.append(load)
+        self._write()
+
+    def _write(self) -> None:
+        loads = [load and load._asdict() for load in self.loads]
+        with writing(self.path):
+            write_json(self.path, {**self._content, "loads": loads})
+
+
+def _id(run_id: str) -> str:
+    if not is_id(run_id):
+        raise ValueError(f"{run_id!r} is no id of a run.")
+    return run_id
+
+
+class SavedComparison(BaseModel):
+    """What `ComparisonRecord` wrote. What a newer workbench has added is passed over."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    class PlanRecord(BaseModel):
+        """The fields of `Plan`."""
+
+        warmup: int = Field(ge=0)
+        burst: int = Field(ge=1)
+        total: int = Field(ge=1)
+
+    class LoadRecord(BaseModel):
+        """The fields of `Load`."""
+
+        wall_s: float = Field(ge=0, allow_inf_nan=False)
+        other_s: float = Field(ge=0, allow_inf_nan=False)
+        cores: int = Field(ge=1)
+
+    plan: PlanRecord
+    engines: list[EngineName] = Field(min_length=1)
+    runs: dict[EngineName, Annotated[str, AfterValidator(_id)]]
+    """The id of the run of each engine that was started."""
+    loads: list[LoadRecord | None] = []
+    """By round; empty of a comparison that was recorded before loads were."""
+
+    def as_plan(self) -> Plan:
+        """How the steps are divided."""
+        return Plan(**self.plan.model_dump())
+
+    def as_loads(self) -> list[Load | None]:
+        """What other programs took in each round; None where that is not known."""
+        return [None if load is None else Load(**load.model_dump()) for load in self.loads]
+
+    @classmethod
+    def read(cls, path: Path) -> SavedComparison:
+        """The record in `path`.
+
+        Raises:
+            RunFolderError: it is damaged.
+        """
+        content: dict[str, Any] = read_json(path)
+        check_record(cls, content, path)
+        return cls.model_validate(content)
+
+
+def comparisons_folder() -> Path:
+    """Where the records of this working directory are."""
+    return home() / "comparisons"

@@ -1,0 +1,107 @@
+"""The lines of a .csv file, looked at before its numbers are: pandas repairs in silence."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from workbench.errors import DataError
+
+OTHER_SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
+
+_MARKS = {
+    b"PK\x03\x04": "a zip archive or spreadsheet; save it as CSV",
+    b"\x1f\x8b": "compressed with gzip; unpack it first",
+    b"\xff\xfe": "in UTF-16; save it as UTF-8",
+    b"\xfe\xff": "in UTF-16; save it as UTF-8",
+}
+"""What the first bytes of a file that is not CSV in UTF-8 tell."""
+
+
+def check_lines(path: Path) -> tuple[list[str], int]:
+    """The names of the columns, and how many lines follow with one value for each.
+
+    Raises:
+        DataError: the file is empty, not text in UTF-8, its columns are not each named once, or a
+            line has too many or too few values; names the line.
+    """
+    _refuse_other_formats(path)
+    lines = _records(path)
+    columns = next((record for _, record in lines), None)
+    if columns is None:
+        raise DataError(f"{path} is not a readable .csv file: it is empty.")
+    _check_names(path, columns)
+    rows = 0
+    for line, record in lines:
+        rows += 1
+        if len(record) != len(columns):
+            kind = "more" if len(record) > len(columns) else "fewer"
+            raise DataError(
+                f"{path} has {len(record)} values in line {line}, {kind} than the "
+                f"{len(columns)} columns that its first line names. Mend that line; a value that "
+                "holds a comma must be in double quotes."
+            )
+    return columns, rows
+
+
+def cell(path: Path, row: int, column: int) -> tuple[int, str]:
+    """Line and text of a cell.
+
+    Args:
+        row: from 0, the first line with names left out.
+    """
+    line, record = next(islice(_records(path), row + 1, None))
+    return line, record[column]
+
+
+def _records(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Each record with the line on which it ends; empty lines are left out, as by pandas."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file, strict=True)
+        try:
+            for record in reader:
+                if any("\0" in value for value in record):
+                    raise DataError(
+                        f"{path} has a NUL character in line {reader.line_num}; it is no text file."
+                    )
+                if record and not (len(record) == 1 and not record[0].strip()):
+                    yield reader.line_num, record
+        except csv.Error as error:
+            raise DataError(
+                f"{path} is not a readable .csv file: {error}, at line {reader.line_num}."
+            ) from None
+        except UnicodeDecodeError as error:
+            raise DataError(
+                f"{path} is not text in UTF-8: {error.reason} (byte {error.object[error.start]:#x} "
+                f"after line {reader.line_num}). Save it as UTF-8."
+            ) from None
+
+
+def _check_names(path: Path, columns: list[str]) -> None:
+    if len(columns) == 1:
+        for separator, name in OTHER_SEPARATORS.items():
+            if separator in columns[0]:
+                raise DataError(
+                    f"{path} separates its values by {name}; save it with commas, and with points "
+                    "in decimal numbers."
+                )
+    for place, name in enumerate(columns):
+        if not name.strip():
+            raise DataError(
+                f"{path} gives column {place + 1} no name in its first line. Name it, or remove "
+                "it: pandas writes its index so, unless asked not to by index=False."
+            )
+        if name in columns[:place]:
+            raise DataError(
+                f"{path} names two columns {name!r} in its first line; give each another name."
+            )
+
+
+def _refuse_other_formats(path: Path) -> None:
+    with path.open("rb") as file:
+        first = file.read(4)
+    for mark, what in _MARKS.items():
+        if first.startswith(mark):
+            raise DataError(f"{path} is not text in UTF-8: it looks as if it were {what}.")
