@@ -84,6 +84,19 @@ def test_only_objects_that_name_their_kind_are_events(tmp_path: Path) -> None:
     assert EventReader(tmp_path / "e").poll() == [{"event": "a"}]
 
 
+def test_a_first_line_that_is_torn_is_read_when_it_is_whole(tmp_path: Path) -> None:
+    path = tmp_path / "e"
+    reader = EventReader(path)
+    path.write_bytes(b'{"event": "a"')
+    assert reader.poll() == []
+    with path.open("ab") as file:
+        file.write(b"}")
+    assert reader.poll() == []
+    with path.open("ab") as file:
+        file.write(b"\n")
+    assert reader.poll() == [{"event": "a"}]
+
+
 def test_a_run_is_named_by_its_time_and_label(tmp_path: Path) -> None:
     before = time.time()
     folder = RunFolder.create("label", tmp_path / "deep" / "runs")

@@ -50,3 +50,11 @@ def test_what_is_refused_is_named() -> None:
         Split([rows], (np.zeros(3), np.float32(1)))
     assert repr(Split([rows], np.zeros(3))) == "Split(3 rows, inputs (3, 2), target (3,))"
     assert len(Split([rows], np.zeros(3))) == 3
+
+
+def test_rows_are_taken_along_the_first_axis_of_every_array() -> None:
+    wide = np.arange(12).reshape(4, 3)
+    split = Split([wide, wide * 2], (wide * 3, wide * 5))
+    found = split.batch(np.array([3, 0]))
+    for array, factor in zip((*found.inputs, *found.targets), (1, 2, 3, 5), strict=True):
+        np.testing.assert_array_equal(array, wide[[3, 0]] * factor)

@@ -36,6 +36,10 @@ CHOSEN = (
 types and would only flatter the share that is found."""
 
 
+UNPACKING = ("dictorsetmaker", "atom", "argument")
+"""Parents of ** where it is no power."""
+
+
 class RemoveStatement(Operator):
     """Does nothing where a call was made, an attribute set, something deleted or raised."""
 
@@ -111,7 +115,9 @@ def mutations_of(file: Path, source: str) -> list[Mutation]:
 
 
 def _is_left_alone(node: Any) -> bool:
-    """Annotations, what only type checkers read, and the entry of a module run as a program."""
+    """What only type checkers read, the entry of a program, and what would not compile."""
+    if node.type == "operator" and node.value == "**" and node.parent.type in UNPACKING:
+        return True
     while node is not None:
         parent = node.parent
         if node.type == "if_stmt" and _is_switch(node.children[1]):

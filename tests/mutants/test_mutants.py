@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
+
+import pytest
 
 from tests.mutants.__main__ import choose
 from tests.mutants.areas import AREAS, ROOT
 from tests.mutants.mutations import mutations_of
 from tests.mutants.report import DOCUMENT, AreaResult, Survivor, document, read_results
+from tests.mutants.trial import Tree
 
 SOURCE = '''
 from __future__ import annotations
@@ -69,6 +74,21 @@ def test_the_statement_that_keeps_the_last_weights_is_among_them() -> None:
     source = (ROOT / file).read_text(encoding="utf-8")
     changes = [mutation.change(source) for mutation in mutations_of(file, source)]
     assert "checkpointer.save(recorder.done_steps) → pass" in changes
+
+
+def test_a_fault_is_in_the_workers_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The worker's program alone has the fault: no test could see it from its own process."""
+    monkeypatch.setenv("PYTHONPATH", "")  # and the working directory are put back after the test
+    monkeypatch.chdir(tmp_path)
+    tree = Tree(tmp_path / "trial")
+    file = Path("workbench/worker/__main__.py")
+    source = (tree.root / file).read_text(encoding="utf-8")
+    every = mutations_of(file, source)
+    raised = next(m for m in every if m.change(source).startswith("EXIT_UNWRITABLE = 74 →"))
+    (tree.root / file).write_text(raised.apply(source), encoding="utf-8")
+    command = [sys.executable, "-m", "workbench.worker", str(tmp_path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode in (73, 75), done.stderr
 
 
 def test_a_sample_is_chosen_by_its_seed() -> None:

@@ -21,12 +21,12 @@ from tests.mutants.mutations import Mutation
 class Tree:
     """The tracked files, with what set-up built, in a folder of their own.
 
-    It comes first on PYTHONPATH, which the tests hand on to the workers that they start: a fault
-    in a file is in every process.
+    It is the working directory and first on PYTHONPATH, which the tests hand on to the workers that
+    they start: a fault in a file is in every process.
     """
 
     def __init__(self, folder: Path) -> None:
-        self.root = folder / "tree"
+        self.root = folder.resolve() / "tree"
         self._scratch = folder / "scratch"
         listed = subprocess.run(
             ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
@@ -40,6 +40,12 @@ class Tree:
         if (ROOT / built).is_dir():
             shutil.copytree(ROOT / built, self.root / built)
         os.environ["PYTHONPATH"] = str(self.root)
+        # `python -m` looks into the working directory before that.
+        os.chdir(self.root)
+        command = [sys.executable, "-c", "import workbench; print(workbench.__file__)"]
+        used = subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+        if not Path(used).is_relative_to(self.root):
+            sys.exit(f"Processes would run {used} and not the tree with the fault, {self.root}.")
 
     def baseline(self, tests: Sequence[str]) -> float:
         """Run the tests on the tree as it is; the seconds that they took.

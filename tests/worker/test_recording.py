@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -260,3 +261,48 @@ def test_memory_of_a_larger_parent_is_not_the_childs() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert 0 < int(done.stdout) < 250 << 20
+
+
+def worker(path: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "workbench.worker", str(path)],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+
+
+def test_what_is_no_run_folder_is_not_run(tmp_path: Path) -> None:
+    done = worker(tmp_path)
+    assert done.returncode == 74
+    assert "has no spec.json" in done.stderr
+    assert list(tmp_path.glob("summary*")) == []
+
+
+def test_the_exit_status_says_how_a_run_ended(
+    digits: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A copy of a run folder, its end removed, is run once more: well, then with a failure."""
+    from workbench.runs import train
+
+    ended = train("digits-mlp", digits, engine="fake", steps=3).wait(60)
+    folder = RunFolder(tmp_path / "copy")
+    shutil.copytree(ended.folder.path, folder.path)
+    for behaviour, status, message in [
+        ("{}", 0, None),
+        ('{"raise_at": 2}', 1, "The fake engine was asked to raise at step 2."),
+        ('{"raise_while_building": true}', 1, "asked to raise while building"),
+    ]:
+        folder.summary_path.unlink()
+        folder.events_path.unlink()
+        monkeypatch.setenv("WORKBENCH_FAKE", behaviour)
+        assert worker(folder.path).returncode == status
+        summary = folder.read_summary()
+        assert summary is not None
+        assert summary["engine"] == "fake"
+        assert summary["peak_rss_bytes"] > 0
+        if message is None:
+            assert summary["error"] is None
+        else:
+            assert message in summary["error"]["message"]
+            assert summary["error"]["type"] == "EngineError"
+            assert "Traceback" in summary["error"]["traceback"]
+            assert summary["status"] == "failed"
