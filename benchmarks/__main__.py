@@ -26,7 +26,7 @@ from benchmarks import (
     rewritten_layers,
 )
 from benchmarks.result import Result, as_markdown
-from workbench.machine import describe_machine, machine_sentence
+from workbench.machine.machine import describe_machine, machine_sentence
 
 BENCHMARKS: Mapping[str, Callable[[bool], list[Result]]] = {
     "autograd-function": autograd_function.measure,

@@ -13,11 +13,11 @@ import onnx
 import torch
 from onnx import TensorProto, helper, numpy_helper
 
-from workbench.config import default_threads
 from workbench.ort.native import native
 from workbench.ort.ortmodule.aten import fuse_layers, use_pytorch_kernels
-from workbench.ort.ortmodule.session_options import native_options
-from workbench.ortmodule_options import DEFAULTS
+from workbench.ort.ortmodule.session.session_options import native_options
+from workbench.settings.config import default_threads
+from workbench.settings.ortmodule_options import DEFAULTS
 
 BURST_S = 0.05
 MICROSOFT = "com.microsoft"

@@ -13,7 +13,7 @@ from torch.autograd import Function
 
 from benchmarks.layer_steps import BURST_S, seconds
 from workbench import ORTModule
-from workbench.config import default_threads
+from workbench.settings.config import default_threads
 
 
 class Identity(Function):

@@ -7,7 +7,7 @@ import numpy as np
 import workbench as wb
 from benchmarks.result import Result
 from benchmarks.watcher import Watcher
-from workbench.events import EventReader
+from workbench.run_folder.events import EventReader
 
 ENGINES = ("pytorch", "ondevice")
 

@@ -19,10 +19,10 @@ import workbench as wb
 from benchmarks.result import Result
 from benchmarks.watcher import Watcher
 from workbench.compare.statistics import ratio
-from workbench.config import make_config
-from workbench.run_folder import RunFolder
+from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import load_run
 from workbench.runs.launch import worker_environment, write_run_folder
+from workbench.settings.config import make_config
 
 ENGINES = ("ondevice", "pytorch")
 BURST_S = 0.25

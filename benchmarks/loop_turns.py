@@ -16,13 +16,13 @@ from pathlib import Path
 
 from typing_extensions import override
 
-from workbench.config import make_config
-from workbench.control import grant
 from workbench.data import Batch, Split, load_saved_dataset
 from workbench.engines import engine_class
 from workbench.engines.base import Engine, EngineSetup
-from workbench.events import EventWriter
-from workbench.run_folder import RunFolder
+from workbench.run_folder.control import grant
+from workbench.run_folder.events import EventWriter
+from workbench.run_folder.run_folder import RunFolder
+from workbench.settings.config import make_config
 from workbench.worker.control import Control
 from workbench.worker.loop import train
 

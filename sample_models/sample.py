@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from workbench.models.specs import TensorSpec
+from workbench.specs import TensorSpec
 
 if TYPE_CHECKING:
     import torch

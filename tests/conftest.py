@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench.build_extensions import build_extensions, find_compiler
 from workbench.data import Dataset, load_dataset
-from workbench.native_extension import native_extension
+from workbench.extensions.build_extensions import build_extensions, find_compiler
+from workbench.extensions.native_extension import native_extension
 
 
 @pytest.fixture(autouse=True)

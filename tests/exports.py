@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 
+import pytest
 from torch.onnx._internal.exporter._registration import ONNXRegistry
 
 _read = ONNXRegistry.from_torchlib
@@ -31,3 +32,9 @@ def _copied(opset_version: int) -> ONNXRegistry:
     found = _known[opset_version].functions
     made.functions = {target: list(decompositions) for target, decompositions in found.items()}
     return made
+
+
+@pytest.fixture(scope="session", autouse=True)
+def translations() -> None:
+    """For folders whose tests nearly all export a module."""
+    share_translations()

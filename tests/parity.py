@@ -16,13 +16,13 @@ from torch import nn
 from tests.exports import share_translations
 from workbench.data.target_specs import target_specs
 from workbench.engines.torch_losses import TotalLoss, first_output
-from workbench.loss import as_losses
-from workbench.models.export import export_onnx
-from workbench.ort.checkpoint import write_checkpoint
-from workbench.ort.gradient import build_training_model, parameters_as_inputs
-from workbench.ort.losses import append_losses
-from workbench.ort.ondevice import TrainingSession
-from workbench.ort.optimizers import gradient_weight_decay, make_optimizer_model
+from workbench.export.export import export_onnx
+from workbench.losses.loss import as_losses
+from workbench.ort.graph.gradient import build_training_model, parameters_as_inputs
+from workbench.ort.losses.losses import append_losses
+from workbench.ort.ondevice.checkpoint import write_checkpoint
+from workbench.ort.ondevice.ondevice import TrainingSession
+from workbench.ort.ondevice.optimizers import gradient_weight_decay, make_optimizer_model
 from workbench.trainable import make_trainable
 
 Arrays = tuple[np.ndarray, np.ndarray | tuple[np.ndarray, ...]]

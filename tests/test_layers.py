@@ -18,78 +18,67 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "workbench"
 
-LAYERS: tuple[tuple[str, ...], ...] = (
-    ("errors",),
-    (
-        "config",
-        "control",
-        "disk",
-        "folder_lock",
-        "run_folder",
-        "run_records",
-        "events",
-        "display_name",
-        "function_path",
-        "input_file",
-        "output_file",
-        "loss",
-        "loss_outputs",
-        "checkpoint",
-        "child",
-        "build_extensions",
-        "native_extension",
-        "machine",
-        "machine_load",
-        "number_format",
-        "operator_timing",
-        "progress",
-        "requires_grad",
-        "setting_problems",
-        "statistics",
-        "ortmodule_options",
-        "temporary_folder",
-        "threads",
-        "watchdog",
-        "user_code",
-    ),
-    ("models", "data"),
-    ("trainable",),
-    ("ort",),
-    ("artifacts", "check"),
-    ("engines",),
-    ("verification",),
-    ("worker",),
-    ("runs",),
-    ("profiling",),
-    ("compare",),
-    ("figures",),
-    ("widgets",),
-    ("diagnosis", "doctor"),
-    ("",),  # workbench/__init__.py: the public names
-    ("cli",),
+LAYERS = (
+    "errors",
+    "specs",
+    "display",
+    "files",
+    "progress",
+    "user_code",
+    "losses",
+    "machine",
+    "settings",
+    "run_folder",
+    "child_process",
+    "extensions",
+    "modules",
+    "onnx_io",
+    "export",
+    "models",
+    "data",
+    "trainable",
+    "ort",
+    "artifacts",
+    "check",
+    "engines",
+    "verification",
+    "worker",
+    "figures",
+    "runs",
+    "profiling",
+    "compare",
+    "widgets",
+    "doctor",
+    "",  # workbench/__init__.py: the public names
+    "cli",
 )
-RANK = {name: rank for rank, names in enumerate(LAYERS) for name in names}
+"""One row a room. A room may import those above it, so no circle of rooms can be."""
 
-DEFERRED = {("runs", "figures"), ("compare", "figures"), ("profiling", "figures")}
-"""`plot()` of a run, a profile and a comparison draws with a later layer, imported at its call."""
+RANK = {name: rank for rank, name in enumerate(LAYERS)}
 
-WATCHERS = {"progress", "runs", "compare", "figures", "widgets"}
+WATCHERS = {"progress", "figures", "runs", "compare", "widgets"}
 """The kernel's side of the run folder: never imports the other side, nor native code."""
+
+NO_NATIVE = {
+    *("errors", "specs", "display", "files", "progress", "machine", "settings", "run_folder"),
+    *("child_process", "extensions", "trainable"),
+}
+"""Neither torch nor onnxruntime, not even inside a function."""
 
 FINDS_BY_NAME = {
     "__init__.py",
     "engines/__init__.py",
-    "function_path.py",
-    "models/factory_source.py",
-    "models/module_pickle.py",
-    "ort/optim.py",
-    "ort/package_names.py",
+    "models/sources/factory.py",
+    "ort/drop_in/optim.py",
+    "ort/drop_in/package_names.py",
+    "user_code/function_path.py",
+    "user_code/module_pickle.py",
 }
 """Who imports by a name that is no literal: of our own or the package's modules, of a function or a
 factory that a call names, or in a pickle that may be read."""
 
-NO_NATIVE = {*LAYERS[0], *LAYERS[1], "trainable"}
-"""Neither torch nor onnxruntime, not even inside a function."""
+LOADS_TORCH = ("export/traced", "export/autograd", "ort/ortmodule", "ort/drop_in", "engines/torch")
+"""Folders that are only imported where torch is wanted, and load it with themselves."""
 
 
 class Import(NamedTuple):
@@ -199,8 +188,7 @@ def test_imports_point_one_way() -> None:
         target = parts[1] if len(parts) > 1 else ""
         # `from workbench import load_model` names a function, of the public face.
         rank = RANK.get(target, RANK[""])
-        deferred = (found.layer, target) in DEFERRED and not found.at_load
-        if rank > RANK.get(found.layer, 0) and not deferred:
+        if rank > RANK.get(found.layer, 0):
             offenders.append(found.where)
     broken("a higher layer imports a lower one:", offenders)
 
@@ -216,6 +204,7 @@ def test_samples_know_models_and_data_alone() -> None:
         for found in imports_of(file, file.read_text(encoding="utf-8")):
             if found.is_of("workbench") and found.target.split(".")[1] not in {
                 "errors",
+                "specs",
                 "models",
                 "data",
             }:
@@ -237,28 +226,13 @@ def test_the_watchers_know_nothing_of_engines_and_worker() -> None:
 
 @pytest.mark.parametrize("native", ["torch", "onnxruntime"])
 def test_native_packages_load_only_where_they_must(native: str) -> None:
-    """torch at load: in ORTModule and its kin alone. onnxruntime at load: in `ort` alone."""
+    """torch at load: in the folders that say so. onnxruntime at load: in `ort` alone."""
     offenders = []
     for found in imports():
         if not found.is_of(native):
             continue
         path = found.file.relative_to(PACKAGE).as_posix()
-        allowed = path.startswith("ort/ortmodule") if native == "torch" else found.layer == "ort"
-        allowed = allowed or path in {
-            "engines/torch_losses.py",
-            "models/autograd_functions.py",
-            "models/embedding_bag.py",
-            "models/instance_norm.py",
-            "models/matrix_functions.py",
-            "models/projected_lstm.py",
-            "models/random_functions.py",
-            "models/recurrent_layers.py",
-            "models/stop_gradient.py",
-            "models/computed_call.py",
-            "models/traced_backward.py",
-            "models/traced_functions.py",
-            "models/value_branches.py",
-        }
+        allowed = path.startswith(LOADS_TORCH) if native == "torch" else found.layer == "ort"
         if found.layer in NO_NATIVE or (found.at_load and not allowed):
             offenders.append(found.where)
     broken(f"{native} may be imported only inside functions, and here not at all:", offenders)
@@ -285,11 +259,11 @@ def test_only_ort_knows_the_internals_of_onnxruntime_training() -> None:
 
 
 def test_pickle_is_only_read_where_the_caller_just_wrote_it() -> None:
-    """`models` pickles, `user_code` alone unpickles, and only there and by a call is code found."""
+    """Models and losses are pickled; `user_code` alone unpickles, and finds code by its name."""
     offenders = []
     for found in imports():
         unsafe = any(found.is_of(name) for name in ("pickle", "cloudpickle", "dill", "joblib"))
-        if unsafe and found.layer not in {"models", "user_code"}:
+        if unsafe and found.layer not in {"losses", "models", "modules", "user_code"}:
             offenders.append(found.where)
     for file in files():
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):

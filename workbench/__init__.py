@@ -23,17 +23,17 @@ if TYPE_CHECKING:
     from workbench.artifacts import generate_artifacts
     from workbench.check import check
     from workbench.compare import Comparison, compare, load_comparison
-    from workbench.config import TrainingConfig
     from workbench.data import Dataset, load_dataset
     from workbench.doctor import doctor
     from workbench.engines import engines
     from workbench.errors import WorkbenchError
-    from workbench.loss import Loss
+    from workbench.losses.loss import Loss
     from workbench.models import Model, load_model
     from workbench.ort.ortmodule import ORTModule
-    from workbench.ortmodule_options import ORTModuleOptions
     from workbench.profiling import profile
     from workbench.runs import Run, load_run, runs, train
+    from workbench.settings.config import TrainingConfig
+    from workbench.settings.ortmodule_options import ORTModuleOptions
     from workbench.verification import verify
     from workbench.widgets import Workbench
 
@@ -66,12 +66,12 @@ __all__ = [
 _HOMES = {
     "Comparison": "compare",
     "Dataset": "data",
-    "Loss": "loss",
+    "Loss": "losses.loss",
     "Model": "models",
     "ORTModule": "ort.ortmodule",
-    "ORTModuleOptions": "ortmodule_options",
+    "ORTModuleOptions": "settings.ortmodule_options",
     "Run": "runs",
-    "TrainingConfig": "config",
+    "TrainingConfig": "settings.config",
     "Workbench": "widgets",
     "WorkbenchError": "errors",
     "check": "check",

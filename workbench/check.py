@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workbench.artifacts.forward import first_output_only, forward_graphs
 from workbench.artifacts.parameters import choose_parameters
 from workbench.errors import ModelError
+from workbench.export.export import EXPORTERS
+from workbench.files.temporary_folder import temporary_folder
 from workbench.models import Model, load_model
-from workbench.models.export import EXPORTERS
-from workbench.temporary_folder import temporary_folder
 from workbench.trainable import Finding, State, find
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from workbench.compare.comparison import MARK
-from workbench.machine import machine_sentence
-from workbench.number_format import significant
-from workbench.operator_timing import PASSES
+from workbench.display.number_format import significant
+from workbench.machine.machine import machine_sentence
 from workbench.profiling.result import by_operator
+from workbench.run_folder.operator_timing import PASSES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from sample_models.digits_mlp import load_digits
 from sample_models.sample import Sample
-from workbench.models.specs import TensorSpec
+from workbench.specs import TensorSpec
 
 if TYPE_CHECKING:
     import torch

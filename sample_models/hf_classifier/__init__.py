@@ -14,7 +14,7 @@ import numpy as np
 from sample_models.sample import Sample
 from sample_models.text_bert import VOCABULARY
 from sample_models.text_gpt import CHARACTERS, encode
-from workbench.models.specs import TensorSpec
+from workbench.specs import TensorSpec
 
 if TYPE_CHECKING:
     import torch

@@ -9,7 +9,7 @@ import numpy as np
 
 from sample_models.sample import Sample
 from sample_models.text_gpt import CHARACTERS, encode
-from workbench.models.specs import TensorSpec
+from workbench.specs import TensorSpec
 
 if TYPE_CHECKING:
     import torch

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sample_models.sample import Sample
-from workbench.models.specs import TensorSpec
+from workbench.specs import TensorSpec
 
 if TYPE_CHECKING:
     import torch

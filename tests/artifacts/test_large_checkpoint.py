@@ -12,8 +12,8 @@ from torch import nn
 import workbench as wb
 from workbench.artifacts.checkpoint import LARGE_BYTES, write_checkpoint_apart
 from workbench.errors import ArtifactsError
+from workbench.export.export import export_onnx
 from workbench.models import Model
-from workbench.models.export import export_onnx
 
 FEATURES = 4100
 

@@ -11,7 +11,7 @@ from safetensors.numpy import load_file
 
 import workbench as wb
 from workbench.artifacts import Artifacts
-from workbench.machine import package_versions
+from workbench.machine.machine import package_versions
 
 
 def test_every_file_has_the_hash_of_its_bytes(cnn_artifacts: Artifacts) -> None:

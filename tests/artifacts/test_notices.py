@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 import workbench as wb
-from tests.models.onnx_models import mlp
+from tests.onnx_io.onnx_models import mlp
 from workbench.artifacts.trainable_graph import trainable_graph
 from workbench.errors import UntrainableError
 from workbench.models import load_model

@@ -15,8 +15,8 @@ import pytest
 import workbench as wb
 from tests.cli.command import COMMAND, Invoke
 from workbench.cli import training
-from workbench.config import TrainingConfig
-from workbench.number_format import significant
+from workbench.display.number_format import significant
+from workbench.settings.config import TrainingConfig
 
 
 def test_train_prints_one_json_document(workbench: Invoke) -> None:

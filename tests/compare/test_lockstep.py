@@ -12,10 +12,10 @@ import pytest
 
 from tests.runs.test_run import until
 from workbench.compare.lockstep import Lockstep, make_plan
-from workbench.control import grant
 from workbench.data import Dataset
-from workbench.machine_load import Load
+from workbench.machine.load import Load
 from workbench.models import load_model
+from workbench.run_folder.control import grant
 from workbench.runs import Run, prepare
 from workbench.runs.launch import launch
 

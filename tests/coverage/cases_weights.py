@@ -10,7 +10,7 @@ from torch.nn import functional
 
 from tests.coverage.case import Case, integers, normal, whole
 from tests.coverage.cases_convolutions import layer
-from workbench.models.parameter_dtypes import train_in_float32
+from workbench.modules.parameter_dtypes import train_in_float32
 
 
 class Tied(nn.Module):

@@ -19,14 +19,14 @@ from torch.utils._python_dispatch import _disable_current_modes
 from tests.coverage.case import Variant
 from workbench import ORTModule
 from workbench.engines.fixed_draws import fixed_draws
-from workbench.ort.checkpoint import write_checkpoint
-from workbench.ort.gradient import build_training_model, parameters_as_inputs
-from workbench.ort.ondevice import TrainingSession
-from workbench.ort.optimizers import make_optimizer_model
+from workbench.ort.graph.gradient import build_training_model, parameters_as_inputs
+from workbench.ort.ondevice.checkpoint import write_checkpoint
+from workbench.ort.ondevice.ondevice import TrainingSession
+from workbench.ort.ondevice.optimizers import make_optimizer_model
 from workbench.ort.ortmodule import build
-from workbench.ort.ortmodule.export import PREFIX, ForwardGraph, export_forward
-from workbench.ort.ortmodule.sizes import Axes
-from workbench.ort.ortmodule.structure import flatten
+from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph, export_forward
+from workbench.ort.ortmodule.capture.sizes import Axes
+from workbench.ort.ortmodule.capture.structure import flatten
 from workbench.trainable import fix_draws, make_trainable
 from workbench.trainable.make import leading_to_outputs
 

@@ -34,8 +34,8 @@ from tests.parity import warm_up
 from workbench import ORTModule
 from workbench.ort.native import native
 from workbench.ort.ortmodule import build
-from workbench.ort.ortmodule.export import PREFIX, ForwardGraph
-from workbench.ortmodule_options import ORTModuleOptions
+from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph
+from workbench.settings.ortmodule_options import ORTModuleOptions
 from workbench.trainable.make import leading_to_outputs
 
 ROWS = 16

@@ -8,7 +8,7 @@ import torch
 
 from workbench.data import Dataset, Split, check_fit
 from workbench.errors import ConfigError, DataError
-from workbench.loss import Loss
+from workbench.losses.loss import Loss
 from workbench.models import Model, load_model
 
 GENERATOR = np.random.default_rng(0)

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from workbench.config import TrainingConfig
 from workbench.data import Batch, load_dataset
 from workbench.engines import engine_class
 from workbench.engines.base import Engine, EngineSetup
 from workbench.engines.fake_losses import loss_and_gradient
 from workbench.errors import EngineError
 from workbench.models import load_saved
+from workbench.settings.config import TrainingConfig
 
 STEPS = 30
 BATCH_SIZE = 32

@@ -18,13 +18,13 @@ import numpy as np
 from safetensors.numpy import save_file
 
 from workbench.artifacts import Artifacts
-from workbench.config import make_config
 from workbench.data import Batch
 from workbench.engines.base import EngineSetup
 from workbench.engines.ondevice import OnDeviceEngine
 from workbench.errors import WorkbenchError
 from workbench.models import TensorSpec
-from workbench.ort.ondevice import TrainingSession
+from workbench.ort.ondevice.ondevice import TrainingSession
+from workbench.settings.config import make_config
 
 STEPS = 50
 ROWS = 16

@@ -13,9 +13,9 @@ import pytest
 from safetensors.numpy import load_file
 
 from tests.engines.ondevice_probe import SETTINGS, STEPS, images
-from workbench.config import make_config
 from workbench.engines.base import EngineSetup
 from workbench.models import load_model
+from workbench.settings.config import make_config
 
 TOLERANCE = 1e-5
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from workbench.config import EngineName
 from workbench.engines import ENGINES, engine_class, engines
 from workbench.errors import EngineError
+from workbench.settings.config import EngineName
 
 
 def test_the_registry_holds_what_the_settings_take() -> None:

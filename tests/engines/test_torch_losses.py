@@ -8,7 +8,7 @@ from torch.nn import functional
 
 from workbench.engines.torch_losses import TotalLoss, first_output, loss_function
 from workbench.errors import ConfigError, DataError
-from workbench.loss import Loss, as_losses
+from workbench.losses.loss import Loss, as_losses
 
 
 @pytest.mark.parametrize(

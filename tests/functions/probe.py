@@ -18,9 +18,9 @@ from tests.coverage.case import Variant, normal
 from tests.forked import outcome
 from tests.functions.programs import PROGRAMS, REFUSED, Model
 from tests.parity import warm_up
-from workbench.models.export import export_onnx
+from workbench.export.export import export_onnx
 from workbench.ort.native import native
-from workbench.ort.ortmodule.export import ForwardGraph
+from workbench.ort.ortmodule.capture.export import ForwardGraph
 
 
 class Prefixed(nn.Module):

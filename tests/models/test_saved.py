@@ -15,7 +15,7 @@ from torch import nn
 
 from workbench.errors import ModelError
 from workbench.models import load_model, load_saved
-from workbench.user_code import SHA256_VARIABLE, UserCode
+from workbench.user_code.user_code import SHA256_VARIABLE, UserCode
 
 CODE = """
 import sys

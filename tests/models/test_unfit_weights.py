@@ -9,7 +9,7 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from tests.models.onnx_models import mlp, model, tensor, weight
+from tests.onnx_io.onnx_models import mlp, model, tensor, weight
 from workbench.check import check
 from workbench.errors import UntrainableError
 from workbench.models import load_model

@@ -38,15 +38,20 @@ AREAS = {
         ("tests/compare/test_statistics.py", "tests/compare/test_recorded.py", "tests/compare"),
     ),
     "events": Area(
-        ("workbench/events.py",), ("tests/test_events.py", "tests/test_record_files.py", *RECORDS)
+        ("workbench/run_folder/events.py",),
+        ("tests/run_folder/test_events.py", "tests/run_folder/test_record_files.py", *RECORDS),
     ),
     "control": Area(
-        ("workbench/control.py",),
-        ("tests/test_control.py", "tests/test_record_files.py", "tests/runs/test_run.py"),
+        ("workbench/run_folder/control.py",),
+        (
+            "tests/run_folder/test_control.py",
+            "tests/run_folder/test_record_files.py",
+            "tests/runs/test_run.py",
+        ),
     ),
     "run_folder": Area(
-        ("workbench/run_folder.py",),
-        ("tests/test_run_folder.py", "tests/test_record_files.py", *RECORDS),
+        ("workbench/run_folder/run_folder.py",),
+        ("tests/run_folder/test_run_folder.py", "tests/run_folder/test_record_files.py", *RECORDS),
     ),
     "split": Area(
         ("workbench/data/split.py",), ("tests/data/test_split.py", "tests/data/test_batches.py")

@@ -14,7 +14,7 @@ from torch.nn import functional
 
 from tests.forked import outcome
 from tests.parity import Arrays, exported, train_both, warm_up
-from workbench.loss import Loss
+from workbench.losses.loss import Loss
 from workbench.ort.native import native
 
 ROWS = 16

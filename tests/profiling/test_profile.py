@@ -14,9 +14,9 @@ from tests.straight_through import Quantized
 from workbench.data import Dataset
 from workbench.errors import ConfigError, EngineError
 from workbench.models import load_model
-from workbench.operator_timing import PASSES
 from workbench.profiling import EngineProfile, Profile, profile
 from workbench.profiling.result import COLUMNS
+from workbench.run_folder.operator_timing import PASSES
 
 STEPS = 4
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.operator_timing import Timing, median_times
-from workbench.ort.profiles import runs_of
+from workbench.ort.graph.profiles import runs_of
+from workbench.run_folder.operator_timing import Timing, median_times
 
 
 def timing(op: str, us: float, part: Any = "forward") -> Timing:

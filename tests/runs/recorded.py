@@ -13,13 +13,13 @@ from typing import Any
 import numpy as np
 import onnx
 
-from workbench.checkpoint import write_checkpoint
-from workbench.config import make_config
 from workbench.data import Dataset
-from workbench.events import EventWriter
-from workbench.machine import describe_machine
+from workbench.machine.machine import describe_machine
 from workbench.models import Model, load_model
-from workbench.run_folder import RunFolder
+from workbench.run_folder.checkpoint import write_checkpoint
+from workbench.run_folder.events import EventWriter
+from workbench.run_folder.run_folder import RunFolder
+from workbench.settings.config import make_config
 
 STEPS = 4
 

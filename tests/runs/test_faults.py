@@ -12,7 +12,7 @@ from tests.processes import until
 from tests.runs.fake_runs import Misbehave
 from tests.runs.test_run import LONG
 from workbench.errors import RunError, RunFolderError
-from workbench.run_folder import FORMAT_VERSION, RunFolder
+from workbench.run_folder.run_folder import FORMAT_VERSION, RunFolder
 from workbench.runs import load_run, runs
 
 pytestmark = pytest.mark.fault

@@ -28,8 +28,8 @@ from workbench.data import load_saved_dataset
 from workbench.engines import engine_class
 from workbench.engines.base import EngineSetup
 
-from workbench.config import make_config
-from workbench.run_folder import RunFolder
+from workbench.settings.config import make_config
+from workbench.run_folder.run_folder import RunFolder
 
 folder, to, steps = RunFolder(Path(sys.argv[1])), Path(sys.argv[2]), int(sys.argv[3])
 config = make_config(folder.read_spec()["config"])

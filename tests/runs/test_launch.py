@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from workbench.config import make_config
-from workbench.native_extension import NativeExtension
+from workbench.extensions.native_extension import NativeExtension
 from workbench.runs.launch import worker_environment
-from workbench.user_code import UserCode
+from workbench.settings.config import make_config
+from workbench.user_code.user_code import UserCode
 
 
 @pytest.mark.parametrize(

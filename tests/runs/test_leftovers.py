@@ -19,8 +19,8 @@ from tests.processes import gone, until
 from tests.runs.fake_runs import Misbehave, worker_of
 from workbench.data import Dataset
 from workbench.errors import ArtifactsError, RunError, RunFolderError
-from workbench.folder_lock import hold
-from workbench.run_folder import RunFolder
+from workbench.files.folder_lock import hold
+from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run, load_run, runs, train
 from workbench.runs.leftovers import remove_leftovers
 

@@ -13,7 +13,7 @@ import workbench as wb
 from tests.runs.recorded import recorded
 from workbench.data import Dataset
 from workbench.errors import ConfigError, ModelError, RunFolderError, WorkbenchError
-from workbench.run_folder import RunFolder, folder_name, home
+from workbench.run_folder.run_folder import RunFolder, folder_name, home
 from workbench.runs.launch import write_run_folder
 
 NAMES = ["a/b", "../../up", "..", "", "nul\0in", "[red]b[/red]", "two\nlines", "x" * 300, "é" * 300]

@@ -22,10 +22,10 @@ import workbench as wb
 from tests.cli.command import COMMAND
 from tests.runs.recorded import changed, recorded, with_value
 from workbench.artifacts.artifacts import FORMAT_VERSION, KIND
-from workbench.config import TrainingConfig, read_config
 from workbench.data import Dataset
 from workbench.errors import ConfigError, ModelError, WorkbenchError
-from workbench.run_folder import RunFolder
+from workbench.run_folder.run_folder import RunFolder
+from workbench.settings.config import TrainingConfig, read_config
 
 EVIL = """
 from pathlib import Path

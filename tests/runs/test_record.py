@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from tests.runs.written import LAUNCHED, append, steps, write_run
-from workbench.checkpoint import write_checkpoint
 from workbench.errors import RunError
+from workbench.run_folder.checkpoint import write_checkpoint
 from workbench.runs import load_run, runs, samples_per_s
 
 
@@ -144,7 +144,7 @@ def test_the_list_has_the_newest_run_first_and_its_figures() -> None:
 
 
 def test_wishes_reach_the_control_file_until_the_run_has_ended() -> None:
-    from workbench.control import ControlReader, create_control
+    from workbench.run_folder.control import ControlReader, create_control
 
     run = write_run("a", [])
     create_control(run.folder.control_path, None)

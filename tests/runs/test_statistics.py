@@ -16,9 +16,9 @@ from workbench.compare import MARK, Comparison, load_comparison
 from workbench.data import Dataset
 from workbench.errors import RunError
 from workbench.models import load_model
-from workbench.run_folder import write_json
+from workbench.run_folder.run_folder import write_json
+from workbench.run_folder.statistics import ByPyTorch, Statistics
 from workbench.runs import Run, load_run, train
-from workbench.statistics import ByPyTorch, Statistics
 
 STEPS = 12
 

@@ -9,10 +9,10 @@ from collections.abc import Iterator
 import pytest
 
 import workbench as wb
-from workbench.config import make_config
-from workbench.events import EventWriter
-from workbench.run_folder import RunFolder
+from workbench.run_folder.events import EventWriter
+from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run
+from workbench.settings.config import make_config
 
 STEPS = 3000
 THREADS = 4

@@ -8,10 +8,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from workbench.config import make_config
-from workbench.events import Event
-from workbench.run_folder import RunFolder
+from workbench.run_folder.events import Event
+from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run
+from workbench.settings.config import make_config
 
 LAUNCHED = 1000.0
 MACHINE = {

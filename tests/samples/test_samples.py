@@ -13,10 +13,10 @@ import torch
 from sample_models import DATASETS, SAMPLES
 from sample_models.text_bert import IGNORED, MASK
 from sample_models.text_gpt import CHARACTERS, CONTEXT, decode, encode
-from workbench.config import make_config
 from workbench.data import check_fit, load_dataset
 from workbench.engines.torch_losses import first_output, loss_function
 from workbench.models import load_model
+from workbench.settings.config import make_config
 
 NAMES = sorted(SAMPLES)
 

@@ -15,11 +15,11 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 from tests.forked import outcome
-from workbench.ort.checkpoint import write_checkpoint
-from workbench.ort.gradient import build_training_model, parameters_as_inputs
+from workbench.ort.graph.gradient import build_training_model, parameters_as_inputs
 from workbench.ort.native import native
-from workbench.ort.ondevice import TrainingSession
-from workbench.ort.optimizers import make_optimizer_model
+from workbench.ort.ondevice.checkpoint import write_checkpoint
+from workbench.ort.ondevice.ondevice import TrainingSession
+from workbench.ort.ondevice.optimizers import make_optimizer_model
 from workbench.trainable import make_trainable
 
 STEP = 3e-3

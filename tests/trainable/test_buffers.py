@@ -14,7 +14,7 @@ from tests.trainable import buffer_cases
 from tests.trainable.buffer_cases import ENGINES, MODULES, MovingAverage
 from workbench.artifacts.forward import first_output_only
 from workbench.errors import ModelError, UntrainableError
-from workbench.models.export import export_onnx
+from workbench.export.export import export_onnx
 from workbench.trainable import make_trainable
 
 TOLERANCE = 1e-5

@@ -15,7 +15,7 @@ from tests.trainable import elementwise_cases
 from tests.trainable.elementwise_cases import CASES
 from tests.trainable.gradient_table import CUBE, Case, build, scalar
 from workbench.errors import UntrainableError
-from workbench.models.node_marks import OPEN_BOUNDS
+from workbench.onnx_io.graph_metadata import OPEN_BOUNDS
 from workbench.trainable import find, leading_to_outputs, make_trainable
 
 TOLERANCE = 0.02

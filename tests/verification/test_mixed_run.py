@@ -11,7 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 from tests.forked import outcome
 from workbench.errors import EngineError
-from workbench.ort.inference import InferenceSession
+from workbench.ort.graph.inference import InferenceSession
 from workbench.verification.mixed_run import WITHOUT_FLOAT64, MixedRun
 
 

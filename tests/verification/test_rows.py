@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 from torch import nn
 
 from workbench.errors import DataError
-from workbench.loss import Loss
+from workbench.losses.loss import Loss
 from workbench.models import Model, load_model
 from workbench.verification.index_ranges import index_ranges
 from workbench.verification.random_rows import random_rows

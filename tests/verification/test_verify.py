@@ -16,8 +16,8 @@ from torch import nn
 
 import workbench as wb
 from workbench.errors import ConfigError, DataError
+from workbench.export.export import export_onnx
 from workbench.models import Model
-from workbench.models.export import export_onnx
 from workbench.verification import Verification
 
 

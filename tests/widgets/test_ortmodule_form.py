@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import workbench as wb
-from workbench.ortmodule_options import DEFAULTS, ORTModuleOptions, make_options
+from workbench.settings.ortmodule_options import DEFAULTS, ORTModuleOptions, make_options
 from workbench.widgets.ortmodule_form import ORTModuleForm
 from workbench.widgets.workbench import Workbench
 

@@ -13,7 +13,7 @@ import pytest
 from workbench.compare import COLUMNS
 from workbench.errors import ConfigError, EngineError
 from workbench.models import Layer, load_model
-from workbench.statistics import ByPyTorch, Statistics
+from workbench.run_folder.statistics import ByPyTorch, Statistics
 from workbench.widgets import engine_choice
 from workbench.widgets.comparison_table import SHOWN, ComparisonTable
 from workbench.widgets.controls import NAMES, Controls

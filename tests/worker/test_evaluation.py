@@ -11,11 +11,11 @@ import pytest
 import torch
 
 import workbench as wb
-from workbench.config import make_config
 from workbench.data import Batch, Split
 from workbench.engines.base import Engine, Evaluation
 from workbench.engines.torch_losses import TotalLoss
-from workbench.loss import as_losses
+from workbench.losses.loss import as_losses
+from workbench.settings.config import make_config
 from workbench.worker.evaluation import EvaluationResult, evaluate
 
 ROWS, CLASSES, BATCH = 23, 4, 5

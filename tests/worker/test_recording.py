@@ -16,13 +16,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.checkpoint import read_weights, write_checkpoint
-from workbench.config import make_config
 from workbench.data import Split
 from workbench.engines.base import Engine, Evaluation
-from workbench.events import EventReader, EventWriter
-from workbench.loss import Loss
-from workbench.run_folder import RunFolder
+from workbench.losses.loss import Loss
+from workbench.run_folder.checkpoint import read_weights, write_checkpoint
+from workbench.run_folder.events import EventReader, EventWriter
+from workbench.run_folder.run_folder import RunFolder
+from workbench.settings.config import make_config
 from workbench.worker import memory
 from workbench.worker.checkpointer import Checkpointer
 from workbench.worker.evaluation import evaluate

@@ -8,9 +8,9 @@ from pathlib import Path
 
 from workbench.artifacts.build import build
 from workbench.artifacts.request import Request
-from workbench.child import serve
-from workbench.disk import disk_problem
+from workbench.child_process.child import serve
 from workbench.errors import ArtifactsError
+from workbench.files.disk import disk_problem
 
 
 def generate(report: Callable[[str], None]) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from workbench.errors import ArtifactsError, RunFolderError
-from workbench.run_records import check_record, read_json
+from workbench.run_folder.records import check_record, read_json
 
 FORMAT_VERSION = 1
 """Version of the folder's layout, written in manifest.json. A newer one is refused."""

@@ -18,14 +18,14 @@ from workbench.artifacts.graph_statistics import graph_statistics
 from workbench.artifacts.manifest import make_manifest
 from workbench.artifacts.request import Request
 from workbench.artifacts.trainable_graph import trainable_graph
-from workbench.loss_outputs import outputs_read, with_outputs_named
+from workbench.losses.loss_outputs import outputs_read, with_outputs_named
 from workbench.models import load_saved
-from workbench.models.large_file import write_onnx
-from workbench.models.node_marks import uses_running_statistics
-from workbench.ort.gradient import build_training_model, parameters_as_inputs
-from workbench.ort.losses import append_losses
-from workbench.ort.optimizers import gradient_weight_decay, make_optimizer_model
-from workbench.run_folder import write_json
+from workbench.onnx_io.graph_metadata import uses_running_statistics
+from workbench.onnx_io.large_file import write_onnx
+from workbench.ort.graph.gradient import build_training_model, parameters_as_inputs
+from workbench.ort.losses.losses import append_losses
+from workbench.ort.ondevice.optimizers import gradient_weight_decay, make_optimizer_model
+from workbench.run_folder.run_folder import write_json
 from workbench.trainable import Report as RewriteReport
 from workbench.trainable import fix_draws
 

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from workbench.models.dynamic_axes import dynamic_axes_of
-from workbench.models.export import EXPORTERS, export_onnx
-from workbench.models.node_marks import ARGUMENT_GRADIENT, BACKWARD, FUNCTION_CALL, UPDATES
-from workbench.models.state_file import StateFile
+from workbench.export.export import EXPORTERS, export_onnx
+from workbench.export.state_file import StateFile
+from workbench.modules.dynamic_axes import dynamic_axes_of
+from workbench.onnx_io.graph_metadata import ARGUMENT_GRADIENT, BACKWARD, FUNCTION_CALL, UPDATES
 
 if TYPE_CHECKING:
     import onnx

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.artifacts.artifacts import Artifacts, holds_artifacts
 from workbench.artifacts.request import Request
-from workbench.child import run_child
-from workbench.config import TrainingConfig, make_config
+from workbench.child_process.child import run_child
 from workbench.data import Dataset, check_fit
 from workbench.data.target_specs import target_spec, target_specs
-from workbench.disk import writing
 from workbench.errors import ArtifactsError, ConfigError
-from workbench.loss_outputs import outputs_read
+from workbench.files.disk import writing
+from workbench.files.output_file import check_folder_place
+from workbench.files.temporary_folder import temporary_folder
+from workbench.losses.loss_functions import code_of, write_functions
+from workbench.losses.loss_outputs import outputs_read
 from workbench.models import TensorSpec
-from workbench.models.loss_functions import code_of, write_functions
-from workbench.output_file import check_folder_place
 from workbench.progress import ProgressBar
-from workbench.requires_grad import trainable_names
-from workbench.run_folder import folder_name, home
-from workbench.temporary_folder import temporary_folder
+from workbench.run_folder.run_folder import folder_name, home
+from workbench.settings.config import TrainingConfig, make_config
+from workbench.settings.requires_grad import trainable_names
 
 if TYPE_CHECKING:
     from workbench.models import Model

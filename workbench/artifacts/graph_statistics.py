@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.ort.graph_facts import both_passes, fusions, operator_counts, rewrites_of
+from workbench.ort.graph.facts import both_passes, fusions, operator_counts, rewrites_of
 
 if TYPE_CHECKING:
     import onnx
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def graph_statistics(
     made: TrainableGraph, training_model: onnx.ModelProto, export_s: float, gradient_s: float
 ) -> dict[str, Any]:
-    """The fields of `workbench.statistics.GraphStatistics` that are known before training.
+    """The fields of `GraphStatistics` (`workbench.run_folder.statistics`) known before training.
 
     Args:
         made: the graph that trains, its loss included.

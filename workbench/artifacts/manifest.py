@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.artifacts.artifacts import FORMAT_VERSION, KIND, sha256
-from workbench.loss import losses_to_json
-from workbench.machine import package_versions
-from workbench.models.export import EXPORTER
-from workbench.ort.optimizers import ADAMW_BETAS, ADAMW_EPSILON
+from workbench.export.export import EXPORTER
+from workbench.losses.loss import losses_to_json
+from workbench.machine.machine import package_versions
+from workbench.ort.ondevice.optimizers import ADAMW_BETAS, ADAMW_EPSILON
 
 if TYPE_CHECKING:
     import onnx

@@ -8,8 +8,8 @@ import numpy as np
 
 from workbench.artifacts.forward import Forward, initializer_names
 from workbench.errors import UntrainableError
-from workbench.models.onnx_graph import unfit_sentence, unfit_weights
-from workbench.requires_grad import trainable_names
+from workbench.onnx_io.graph import unfit_sentence, unfit_weights
+from workbench.settings.requires_grad import trainable_names
 from workbench.trainable import leading_to_outputs
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from workbench.artifacts.forward import Forward, first_output_only, forward_graphs
 from workbench.artifacts.parameters import Parameters, choose_parameters
 from workbench.errors import ModelError, UntrainableError
-from workbench.models.export import EXPORTERS
+from workbench.export.export import EXPORTERS
 from workbench.trainable import Report, make_trainable
 
 if TYPE_CHECKING:

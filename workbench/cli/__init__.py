@@ -12,8 +12,8 @@ def main() -> None:
     """
     from workbench.cli.app import app
     from workbench.cli.output import say_error
-    from workbench.disk import disk_problem
     from workbench.errors import WorkbenchError
+    from workbench.files.disk import disk_problem
 
     try:
         app()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from workbench.cli.output import frame_rows, print_json, print_rows
-from workbench.number_format import significant
+from workbench.display.number_format import significant
 
 if TYPE_CHECKING:
     from workbench.compare import Comparison

@@ -25,8 +25,8 @@ def build_extensions(
 
     It is kept in the user's cache. ORTModule trains without it too.
     """
-    from workbench.build_extensions import build_extensions
     from workbench.errors import EngineError
+    from workbench.extensions.build_extensions import build_extensions
 
     with Progress(
         TextColumn("{task.description}"),

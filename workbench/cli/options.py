@@ -121,7 +121,7 @@ def chosen_ortmodule(assignments: list[str] | None, engines: Sequence[str]) -> A
     if not assignments:
         return None
     from workbench.errors import ConfigError
-    from workbench.ortmodule_options import parse_options
+    from workbench.settings.ortmodule_options import parse_options
 
     if "ortmodule" not in engines:
         raise ConfigError(
@@ -137,7 +137,7 @@ def chosen_loss(loss: str | None, loss_options: list[str] | None) -> Any:
         ConfigError: lists everything that is wrong with them.
     """
     from workbench.errors import ConfigError
-    from workbench.loss import Loss
+    from workbench.losses.loss import Loss
 
     value = _json_or_text(loss) if loss is not None and loss.lstrip()[:1] in ("{", "[") else loss
     if not loss_options:

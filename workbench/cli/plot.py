@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
-from workbench.output_file import check_place, written
+from workbench.files.output_file import check_place, written
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

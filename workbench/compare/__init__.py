@@ -11,13 +11,13 @@ from typing import Any
 from workbench.compare.comparison import COLUMNS, MARK, Comparison
 from workbench.compare.lockstep import Lockstep, make_plan
 from workbench.compare.record import ComparisonRecord, SavedComparison, comparisons_folder
-from workbench.config import TrainingConfig
 from workbench.data import Dataset
 from workbench.errors import ConfigError, RunFolderError, nearest
 from workbench.models import Model
-from workbench.run_folder import is_id, shortened
+from workbench.run_folder.run_folder import is_id, shortened
 from workbench.runs import Run, load_run, prepare
 from workbench.runs.launch import launch
+from workbench.settings.config import TrainingConfig
 
 __all__ = ["COLUMNS", "MARK", "Comparison", "compare", "load_comparison"]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from workbench.compare.lockstep import Lockstep, Plan
 from workbench.compare.statistics import Ratio, Speed, largest_difference, rounds_of, speeds
 from workbench.errors import RunError
-from workbench.machine import machine_sentence
-from workbench.machine_load import Load, total_load
+from workbench.machine.load import Load, total_load
+from workbench.machine.machine import machine_sentence
 from workbench.progress import ProgressBar
 from workbench.runs import Progress, Run, Status
 from workbench.runs.run import ENDED

@@ -11,8 +11,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
-from workbench.control import Poll, grant
-from workbench.machine_load import Load, LoadMeter, wait_for_quiet
+from workbench.machine.load import Load, LoadMeter, wait_for_quiet
+from workbench.run_folder.control import Poll, grant
 from workbench.runs import Run
 
 ROUNDS = 20

@@ -8,11 +8,11 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from workbench.compare.lockstep import Plan
-from workbench.config import EngineName
-from workbench.disk import writing
-from workbench.machine_load import Load
-from workbench.run_folder import home, is_id, make_folder, time_stamp, write_json
-from workbench.run_records import check_record, read_json
+from workbench.files.disk import writing
+from workbench.machine.load import Load
+from workbench.run_folder.records import check_record, read_json
+from workbench.run_folder.run_folder import home, is_id, make_folder, time_stamp, write_json
+from workbench.settings.config import EngineName
 
 
 class ComparisonRecord:

@@ -11,8 +11,8 @@ import numpy as np
 
 from workbench.data.split import Split
 from workbench.errors import DataError, RunFolderError
-from workbench.run_records import read_json
-from workbench.temporary_folder import temporary_folder
+from workbench.files.temporary_folder import temporary_folder
+from workbench.run_folder.records import read_json
 
 FORMAT_VERSION = 2
 """Version of the saved layout, written in data.json. A newer one is refused."""

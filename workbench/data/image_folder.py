@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.data.rows import Rows, make_rows
 from workbench.errors import DataError
-from workbench.input_file import check_file, shown
+from workbench.files.input_file import check_file, shown
 
 if TYPE_CHECKING:
     from PIL import Image

@@ -15,9 +15,9 @@ from workbench.data.arguments import (
 )
 from workbench.data.dataset import Dataset
 from workbench.data.rows import Rows, make_rows, split_rows
-from workbench.display_name import as_name, check_name
+from workbench.display.display_name import as_name, check_name
 from workbench.errors import DataError, nearest
-from workbench.input_file import check_file, is_there, shown
+from workbench.files.input_file import check_file, is_there, shown
 from workbench.models import Model
 
 DEFAULT_TEST_FRACTION = 0.2

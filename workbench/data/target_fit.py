@@ -8,8 +8,8 @@ import numpy as np
 
 from workbench.data.rows import refuse_not_finite
 from workbench.errors import ConfigError, DataError
-from workbench.loss import CLASS_LOSSES, Loss
-from workbench.loss_outputs import outputs_read
+from workbench.losses.loss import CLASS_LOSSES, Loss
+from workbench.losses.loss_outputs import outputs_read
 from workbench.models import Model, TensorSpec
 
 Shape = tuple[int | str, ...]

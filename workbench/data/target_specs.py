@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from workbench.loss import CLASS_LOSSES, Loss
+from workbench.losses.loss import CLASS_LOSSES, Loss
 from workbench.models import TensorSpec
 
 

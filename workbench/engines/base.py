@@ -9,10 +9,10 @@ from typing import ClassVar, NamedTuple
 
 import numpy as np
 
-from workbench.config import TrainingConfig
 from workbench.data import Batch
 from workbench.models import TensorSpec
-from workbench.statistics import Statistics
+from workbench.run_folder.statistics import Statistics
+from workbench.settings.config import TrainingConfig
 
 
 class Availability(NamedTuple):

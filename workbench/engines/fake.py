@@ -29,7 +29,7 @@ from workbench.data import Batch
 from workbench.engines.base import Availability, Engine, EngineSetup, Evaluation, Gradients
 from workbench.engines.fake_losses import loss_and_gradient, the_loss
 from workbench.errors import EngineError
-from workbench.requires_grad import trainable_names
+from workbench.settings.requires_grad import trainable_names
 
 BEHAVIOUR_VARIABLE = "WORKBENCH_FAKE"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from workbench.errors import EngineError
-from workbench.loss import Loss, as_losses
+from workbench.losses.loss import Loss, as_losses
 
 Value = tuple[float, np.ndarray]
 """The mean loss and its gradient with respect to the output, float32, shaped like the output."""

@@ -10,17 +10,17 @@ import numpy as np
 from typing_extensions import override
 
 from workbench.artifacts import Artifacts, generate_from_saved
-from workbench.config import TrainingConfig
 from workbench.data import Batch
 from workbench.data.target_specs import is_row_shape
 from workbench.engines.base import Availability, Engine, EngineSetup, Evaluation, Gradients
 from workbench.engines.training_build import training_build
 from workbench.errors import EngineError
-from workbench.loss import Loss, as_losses
+from workbench.losses.loss import Loss, as_losses
 from workbench.models import TensorSpec
-from workbench.ort.ondevice import TrainingSession
-from workbench.ort.optimizers import gradient_weight_decay
-from workbench.statistics import GraphStatistics, Statistics
+from workbench.ort.ondevice.ondevice import TrainingSession
+from workbench.ort.ondevice.optimizers import gradient_weight_decay
+from workbench.run_folder.statistics import GraphStatistics, Statistics
+from workbench.settings.config import TrainingConfig
 
 
 class OnDeviceEngine(Engine):

@@ -11,7 +11,7 @@ from workbench.data import Batch
 from workbench.engines.base import Availability, EngineSetup, Evaluation
 from workbench.engines.torch_engine import TorchEngine, as_tensor
 from workbench.engines.training_build import training_build
-from workbench.statistics import ByPyTorch, OptionState, Statistics
+from workbench.run_folder.statistics import ByPyTorch, OptionState, Statistics
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -15,14 +15,14 @@ from workbench.engines.base import Availability, Engine, EngineSetup, Evaluation
 from workbench.engines.fixed_draws import fixed_draws
 from workbench.engines.torch_losses import TotalLoss
 from workbench.errors import EngineError
-from workbench.models.modes import modes_kept
-from workbench.requires_grad import trainable_names
+from workbench.modules.modes import modes_kept
+from workbench.settings.requires_grad import trainable_names
 
 if TYPE_CHECKING:
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
-    from workbench.config import TrainingConfig
+    from workbench.settings.config import TrainingConfig
 
 
 class TorchEngine(Engine):

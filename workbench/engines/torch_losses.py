@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
-from workbench.loss import CLASS_LOSSES, Loss, as_losses
-from workbench.loss_outputs import outputs_read
-from workbench.models.flattened_outputs import flattened_outputs
-from workbench.models.loss_functions import call_arguments, checked_scalar, load_function
+from workbench.losses.loss import CLASS_LOSSES, Loss, as_losses
+from workbench.losses.loss_functions import call_arguments, checked_scalar, load_function
+from workbench.losses.loss_outputs import outputs_read
+from workbench.modules.flattened_outputs import flattened_outputs
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -9,6 +9,6 @@ from __future__ import annotations
 from workbench.models.load import load_model
 from workbench.models.model import Model
 from workbench.models.saved import load_saved
-from workbench.models.specs import Layer, TensorSpec
+from workbench.specs import Layer, TensorSpec
 
 __all__ = ["Layer", "Model", "TensorSpec", "load_model", "load_saved"]

@@ -7,17 +7,17 @@ from numbers import Integral
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from workbench.display_name import as_name, check_name
+from workbench.display.display_name import as_name, check_name
 from workbench.errors import ModelError
-from workbench.input_file import is_there
-from workbench.models.dynamic_axes import DynamicAxes
-from workbench.models.example_inputs import as_examples
-from workbench.models.factory_source import FACTORY, FactorySource
-from workbench.models.memory_source import MemorySource
+from workbench.files.input_file import is_there
 from workbench.models.model import Model
-from workbench.models.onnx_source import OnnxSource
-from workbench.models.sample_source import SampleSource, find_sample
-from workbench.models.weights_file import TORCH_SUFFIXES, read_weights_file, refuse_as_model
+from workbench.models.sources.factory import FACTORY, FactorySource
+from workbench.models.sources.memory import MemorySource
+from workbench.models.sources.onnx import OnnxSource
+from workbench.models.sources.sample import SampleSource, find_sample
+from workbench.modules.dynamic_axes import DynamicAxes
+from workbench.modules.example_inputs import as_examples
+from workbench.modules.weights_file import TORCH_SUFFIXES, read_weights_file, refuse_as_model
 
 if TYPE_CHECKING:
     import torch

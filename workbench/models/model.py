@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.errors import ModelError
-from workbench.models.source import Source
-from workbench.models.specs import Layer, ParameterSpec, TensorSpec
-from workbench.output_file import check_place
-from workbench.temporary_folder import temporary_folder
-from workbench.user_code import UserCode
+from workbench.files.output_file import check_place
+from workbench.files.temporary_folder import temporary_folder
+from workbench.models.sources.source import Source
+from workbench.specs import Layer, ParameterSpec, TensorSpec
+from workbench.user_code.user_code import UserCode
 
 if TYPE_CHECKING:
     import onnx
@@ -217,7 +217,7 @@ class Model:
         Raises:
             ModelError: there is a module behind it; `workbench.artifacts` exports that.
         """
-        from workbench.models.inference_model import with_weights
+        from workbench.onnx_io.inference_model import with_weights
 
         return with_weights(self._source.graph(), self._initial)
 

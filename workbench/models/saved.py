@@ -5,15 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from workbench.config import read_config
 from workbench.errors import ConfigError, ModelError, RunFolderError
-from workbench.models.factory_source import FactorySource
-from workbench.models.memory_source import MemorySource
 from workbench.models.model import FORMAT_VERSION, WEIGHTS_FILE, Model
-from workbench.models.onnx_source import OnnxSource
-from workbench.models.sample_source import SampleSource
-from workbench.models.source import Source
-from workbench.run_records import read_json
+from workbench.models.sources.factory import FactorySource
+from workbench.models.sources.memory import MemorySource
+from workbench.models.sources.onnx import OnnxSource
+from workbench.models.sources.sample import SampleSource
+from workbench.models.sources.source import Source
+from workbench.run_folder.records import read_json
+from workbench.settings.config import read_config
 
 SOURCES: dict[str, type[Source]] = {
     source.kind: source for source in (SampleSource, MemorySource, FactorySource, OnnxSource)
@@ -33,7 +33,7 @@ def load_saved(folder: Path) -> Model:
     record = _read_record(folder)
     initial = None
     if (folder / WEIGHTS_FILE).exists():
-        from workbench.checkpoint import read_weights
+        from workbench.run_folder.checkpoint import read_weights
 
         try:
             initial = read_weights(folder)

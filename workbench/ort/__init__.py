@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from workbench.ort.package_names import install
+from workbench.ort.drop_in.package_names import install
 
 __all__ = ["install"]

@@ -12,16 +12,16 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from workbench.child import serve
-from workbench.config import TrainingConfig
+from workbench.child_process.child import serve
 from workbench.data import Batch, Split, load_saved_dataset
 from workbench.data.target_specs import target_specs
 from workbench.engines import engine_class
 from workbench.engines.base import EngineSetup
-from workbench.operator_timing import Timing, median_times
+from workbench.files.temporary_folder import temporary_folder
 from workbench.profiling.request import Answer, Request
 from workbench.profiling.torch_steps import profiled_step
-from workbench.temporary_folder import temporary_folder
+from workbench.run_folder.operator_timing import Timing, median_times
+from workbench.settings.config import TrainingConfig
 
 Report = Callable[[str], None]
 
@@ -86,8 +86,8 @@ def of_ortmodule(request: Request, report: Report) -> Answer:
 
     The last tell of what PyTorch runs beside ONNX Runtime's passes.
     """
+    from workbench.ort.graph.profiles import profiled
     from workbench.ort.ortmodule.profile import Window, step_timings
-    from workbench.ort.profiles import profiled
 
     with temporary_folder() as folder:
         with profiled(folder):
@@ -108,8 +108,8 @@ def of_ortmodule(request: Request, report: Report) -> Answer:
 def of_ondevice(request: Request, report: Report) -> Answer:
     """Steps under ONNX Runtime's profiler, then without, in a session of their own."""
     from workbench.artifacts import Artifacts
-    from workbench.ort.ondevice_profile import step_timings
-    from workbench.ort.profiles import profiled
+    from workbench.ort.graph.profiles import profiled
+    from workbench.ort.ondevice.profile import step_timings
 
     with temporary_folder() as folder:
         with profiled(folder):

@@ -6,20 +6,20 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from workbench.child import run_child
-from workbench.config import TrainingConfig
+from workbench.child_process.child import run_child
 from workbench.data import Dataset
-from workbench.disk import writing
 from workbench.errors import ConfigError, EngineError, nearest
-from workbench.machine import describe_machine, machine_sentence
+from workbench.files.disk import writing
+from workbench.files.temporary_folder import temporary_folder
+from workbench.losses.loss_functions import write_functions
+from workbench.machine.machine import describe_machine, machine_sentence
 from workbench.models import Model
-from workbench.models.loss_functions import write_functions
 from workbench.profiling.request import Answer, Request
 from workbench.profiling.result import EngineProfile, Profile
 from workbench.progress import ProgressBar
 from workbench.runs import prepare
 from workbench.runs.launch import worker_environment
-from workbench.temporary_folder import temporary_folder
+from workbench.settings.config import TrainingConfig
 
 Report = Callable[[str], None]
 

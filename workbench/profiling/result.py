@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
-from workbench.operator_timing import OperatorTime
+from workbench.run_folder.operator_timing import OperatorTime
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workbench.operator_timing import Pass, Timing
+from workbench.run_folder.operator_timing import Pass, Timing
 
 if TYPE_CHECKING:
     from torch.autograd.profiler_util import FunctionEvent

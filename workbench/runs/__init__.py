@@ -6,17 +6,17 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.config import TrainingConfig, make_config
 from workbench.data import Dataset, check_fit, load_dataset
 from workbench.errors import ConfigError, DataError, EngineError, RunFolderError, nearest
 from workbench.models import Model, load_model
-from workbench.requires_grad import trainable_names
-from workbench.run_folder import RunFolder, home, is_id, shortened
+from workbench.run_folder.run_folder import RunFolder, home, is_id, shortened
 from workbench.runs.active import active_folders
 from workbench.runs.activity import Status
 from workbench.runs.launch import launch
 from workbench.runs.run import Progress, Run
 from workbench.runs.throughput import samples_per_s
+from workbench.settings.config import TrainingConfig, make_config
+from workbench.settings.requires_grad import trainable_names
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import psutil
 
-from workbench.folder_lock import is_held
-from workbench.run_folder import RunFolder, home
+from workbench.files.folder_lock import is_held
+from workbench.run_folder.run_folder import RunFolder, home
 
 _COMMAND = ["-m", "workbench.worker"]
 

@@ -6,7 +6,7 @@ import threading
 from pathlib import Path
 from typing import Literal
 
-from workbench.events import Event, EventReader
+from workbench.run_folder.events import Event, EventReader
 
 Status = Literal[
     "starting",

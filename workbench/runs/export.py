@@ -8,9 +8,9 @@ from typing import Any
 from workbench.artifacts import Artifacts
 from workbench.errors import ArtifactsError, ModelError
 from workbench.models import load_saved
-from workbench.models.inference_model import write_inference_model
-from workbench.models.onnx_file import read_onnx
-from workbench.run_folder import RunFolder
+from workbench.onnx_io.file import read_onnx
+from workbench.onnx_io.inference_model import write_inference_model
+from workbench.run_folder.run_folder import RunFolder
 
 
 def export_saved(folder: RunFolder, path: Path, weights: dict[str, Any]) -> Path:

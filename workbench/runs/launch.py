@@ -10,20 +10,20 @@ import threading
 import time
 from collections.abc import Mapping
 
-from workbench.config import TrainingConfig
-from workbench.control import create_control
+from workbench.child_process.watchdog import STOP_GRACE_S, Watch
 from workbench.data import Dataset
-from workbench.disk import writing
 from workbench.errors import RunError
-from workbench.folder_lock import hold
-from workbench.machine import describe_machine, package_versions
+from workbench.extensions.native_extension import native_extension
+from workbench.files.disk import writing
+from workbench.files.folder_lock import hold
+from workbench.losses.loss_functions import code_of, write_functions
+from workbench.machine.machine import describe_machine, package_versions
 from workbench.models import Model
-from workbench.models.loss_functions import code_of, write_functions
-from workbench.native_extension import native_extension
-from workbench.run_folder import RunFolder, folder_name, home
+from workbench.run_folder.control import create_control
+from workbench.run_folder.run_folder import RunFolder, folder_name, home
 from workbench.runs.leftovers import remove_leftovers
-from workbench.user_code import UserCode
-from workbench.watchdog import STOP_GRACE_S, Watch
+from workbench.settings.config import TrainingConfig
+from workbench.user_code.user_code import UserCode
 
 GRACE_VARIABLE = "WORKBENCH_STOP_GRACE_S"
 """Seconds that a worker has to act on a stop before it is killed; `STOP_GRACE_S` if not set."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from workbench.folder_lock import is_held
-from workbench.run_folder import RunFolder
-from workbench.temporary_folder import is_abandoned
-from workbench.watchdog import remove_unfinished
+from workbench.child_process.watchdog import remove_unfinished
+from workbench.files.folder_lock import is_held
+from workbench.files.temporary_folder import is_abandoned
+from workbench.run_folder.run_folder import RunFolder
 
 
 def remove_leftovers(runs: Path) -> None:

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.events import Event, EventReader
-from workbench.run_folder import RunFolder
+from workbench.run_folder.events import Event, EventReader
+from workbench.run_folder.run_folder import RunFolder
 
 
 class NewPoints(NamedTuple):

@@ -6,21 +6,21 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workbench.checkpoint import is_whole, read_weights
-from workbench.config import TrainingConfig, read_config
-from workbench.control import Wish, want
+from workbench.child_process.watchdog import describe_death
 from workbench.errors import RunError, RunFolderError
-from workbench.folder_lock import is_held
+from workbench.files.folder_lock import is_held
 from workbench.models import Model, load_model
 from workbench.progress import ProgressBar
-from workbench.run_folder import RunFolder
+from workbench.run_folder.checkpoint import is_whole, read_weights
+from workbench.run_folder.control import Wish, want
+from workbench.run_folder.run_folder import RunFolder
+from workbench.run_folder.statistics import Statistics, read_statistics
 from workbench.runs.activity import Activity, Status
 from workbench.runs.export import export_saved
 from workbench.runs.history import evaluations_frame, history_frame
 from workbench.runs.launch import Worker
 from workbench.runs.reader import RunReader
-from workbench.statistics import Statistics, read_statistics
-from workbench.watchdog import describe_death
+from workbench.settings.config import TrainingConfig, read_config
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.models.node_marks import DRAWN
+from workbench.onnx_io.graph_metadata import DRAWN
 
 if TYPE_CHECKING:
     import onnx

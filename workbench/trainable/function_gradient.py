@@ -9,7 +9,7 @@ import onnx_ir as ir
 from onnx_ir import serde
 
 from workbench.errors import UntrainableError
-from workbench.models.node_marks import (
+from workbench.onnx_io.graph_metadata import (
     ARGUMENT,
     ARGUMENT_GRADIENT,
     BACKWARD,

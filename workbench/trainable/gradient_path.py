@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import onnx_ir as ir
 
-from workbench.models.node_marks import ARGUMENT_GRADIENT, DETACHED, FUNCTION, FUNCTION_CALL
+from workbench.onnx_io.graph_metadata import ARGUMENT_GRADIENT, DETACHED, FUNCTION, FUNCTION_CALL
 from workbench.trainable.differentiable import CONSTANT_RESULT, STEPS
 
 _SMOOTH = frozenset(

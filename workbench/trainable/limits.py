@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import onnx_ir as ir
 
-from workbench.models.ordered_scatter import is_unordered
+from workbench.onnx_io.ordered_scatter import is_unordered
 from workbench.trainable.rewrites.recurrence import is_plain
 
 

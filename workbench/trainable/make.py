@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from workbench.errors import UntrainableError
-from workbench.models.export import LAYER
-from workbench.models.exported_graph import LINE
-from workbench.models.node_marks import BACKWARD, FUNCTION
+from workbench.export.export import LAYER
+from workbench.export.exported_graph import LINE
+from workbench.onnx_io.graph_metadata import BACKWARD, FUNCTION
 from workbench.trainable.function_gradient import NOTE as FUNCTION_NOTE
 from workbench.trainable.function_gradient import function_gradients
 from workbench.trainable.gradient_path import GradientPath, nodes_aside

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import onnx_ir as ir
 
-from workbench.models.node_marks import BACKWARD, FUNCTION
+from workbench.onnx_io.graph_metadata import BACKWARD, FUNCTION
 from workbench.trainable.differentiable import (
     DIFFERENTIABLE,
     DIFFERENTIABLE_MICROSOFT,

@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 import onnx_ir as ir
 
-from workbench.models.node_marks import BACKWARD
+from workbench.onnx_io.graph_metadata import BACKWARD
 from workbench.trainable.own_gradient import OwnGradient
 from workbench.trainable.own_gradients.atan import AtanGradient
 from workbench.trainable.own_gradients.average_pool import AveragePoolGradient

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from workbench.child import serve
+from workbench.child_process.child import serve
 from workbench.data import Batch, load_saved_dataset
 from workbench.data.target_specs import target_specs
 from workbench.verification.request import FINITE_DIFFERENCES, Answer, Request

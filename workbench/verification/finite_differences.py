@@ -16,8 +16,8 @@ from workbench.data import Batch
 from workbench.data.target_specs import target_specs
 from workbench.errors import UntrainableError
 from workbench.models import load_saved
-from workbench.ort.gradient import parameters_as_inputs
-from workbench.ort.inference import InferenceSession
+from workbench.ort.graph.gradient import parameters_as_inputs
+from workbench.ort.graph.inference import InferenceSession
 from workbench.trainable import make_trainable
 from workbench.verification.double_precision import in_double_precision
 from workbench.verification.mixed_run import MixedRun

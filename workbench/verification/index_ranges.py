@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.temporary_folder import temporary_folder
+from workbench.files.temporary_folder import temporary_folder
 
 if TYPE_CHECKING:
     from workbench.models import Model

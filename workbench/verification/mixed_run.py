@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.ort.inference import InferenceSession
+from workbench.ort.graph.inference import InferenceSession
 
 if TYPE_CHECKING:
     import onnx

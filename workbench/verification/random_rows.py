@@ -9,8 +9,8 @@ import numpy as np
 
 from workbench.data import Dataset, Split
 from workbench.errors import DataError
-from workbench.loss import CLASS_LOSSES, Loss
-from workbench.loss_outputs import outputs_read
+from workbench.losses.loss import CLASS_LOSSES, Loss
+from workbench.losses.loss_outputs import outputs_read
 from workbench.models import Model
 from workbench.verification.index_ranges import index_ranges
 

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.config import TrainingConfig, read_config
-from workbench.run_folder import write_json
+from workbench.run_folder.run_folder import write_json
+from workbench.settings.config import TrainingConfig, read_config
 
 FINITE_DIFFERENCES = "finite-differences"
 """In the place of an engine's name: the loss of the forward graph, of one entry more and less."""

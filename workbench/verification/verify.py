@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from workbench.child import run_child
-from workbench.config import TrainingConfig, make_config
+from workbench.child_process.child import run_child
 from workbench.data import Dataset, Split, check_fit, load_dataset
-from workbench.disk import writing
 from workbench.errors import ConfigError, EngineError, WorkbenchError
+from workbench.files.disk import writing
+from workbench.files.temporary_folder import temporary_folder
+from workbench.losses.loss_functions import code_of, write_functions
 from workbench.models import Model, load_model
-from workbench.models.loss_functions import code_of, write_functions
 from workbench.progress import ProgressBar
-from workbench.requires_grad import trainable_names
-from workbench.temporary_folder import temporary_folder
+from workbench.settings.config import TrainingConfig, make_config
+from workbench.settings.requires_grad import trainable_names
 from workbench.verification.agreement import gradient_rows, loss_error
 from workbench.verification.entries import choose_entries
 from workbench.verification.random_rows import random_rows

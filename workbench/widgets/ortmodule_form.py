@@ -7,7 +7,7 @@ from typing import Any, get_args
 import anywidget
 import traitlets
 
-from workbench.ortmodule_options import DEFAULTS, ORTModuleOptions
+from workbench.settings.ortmodule_options import DEFAULTS, ORTModuleOptions
 from workbench.widgets.bundle import bundle
 
 GROUPS: dict[str, tuple[str, ...]] = {

@@ -9,8 +9,8 @@ import anywidget
 import traitlets
 
 from workbench.compare import MARK
+from workbench.run_folder.statistics import Statistics
 from workbench.runs import Run
-from workbench.statistics import Statistics
 from workbench.widgets.bundle import bundle
 
 

@@ -7,8 +7,8 @@ from typing import Any, get_args
 
 import ipywidgets
 
-from workbench.config import OptimizerName, TrainingConfig
-from workbench.loss import LossName
+from workbench.losses.loss import LossName
+from workbench.settings.config import OptimizerName, TrainingConfig
 
 DEFAULT_STEPS = 200
 """As of `compare`."""

@@ -17,15 +17,15 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from workbench.config import read_config
 from workbench.data import load_saved_dataset
 from workbench.data.target_specs import target_specs
-from workbench.disk import disk_problem
 from workbench.engines import engine_class
 from workbench.engines.base import Engine, EngineSetup
 from workbench.errors import RunFolderError, WorkbenchError
-from workbench.events import EventWriter
-from workbench.run_folder import RunFolder
+from workbench.files.disk import disk_problem
+from workbench.run_folder.events import EventWriter
+from workbench.run_folder.run_folder import RunFolder
+from workbench.settings.config import read_config
 from workbench.worker import memory
 from workbench.worker.control import Control
 from workbench.worker.loop import train

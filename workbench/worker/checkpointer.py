@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 
-from workbench.checkpoint import all_finite, write_checkpoint
 from workbench.engines.base import Engine
-from workbench.events import EventWriter
-from workbench.run_folder import RunFolder
+from workbench.run_folder.checkpoint import all_finite, write_checkpoint
+from workbench.run_folder.events import EventWriter
+from workbench.run_folder.run_folder import RunFolder
 
 COST_SHARE = 0.001
 """Checkpoints at the ends of epochs may take this share of the time, and no more."""

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
 
-from workbench.control import ControlReader, Poll
+from workbench.run_folder.control import ControlReader, Poll
 
 EARLY_POLL_S = 0.1
 EARLY_GRACE_S = 0.5

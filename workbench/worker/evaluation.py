@@ -8,10 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from workbench.config import TrainingConfig
 from workbench.data import Split
 from workbench.engines.base import Engine
-from workbench.loss import CLASS_LOSSES, Loss
+from workbench.losses.loss import CLASS_LOSSES, Loss
+from workbench.settings.config import TrainingConfig
 
 
 class EvaluationResult(NamedTuple):

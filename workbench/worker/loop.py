@@ -6,12 +6,12 @@ import math
 import time
 from typing import NamedTuple
 
-from workbench.config import TrainingConfig
 from workbench.data import Dataset
 from workbench.engines.base import Engine
 from workbench.errors import EngineError
-from workbench.events import EventWriter
-from workbench.run_folder import RunFolder
+from workbench.run_folder.events import EventWriter
+from workbench.run_folder.run_folder import RunFolder
+from workbench.settings.config import TrainingConfig
 from workbench.worker.checkpointer import Checkpointer
 from workbench.worker.control import Control
 from workbench.worker.evaluation import EvaluationResult, evaluate

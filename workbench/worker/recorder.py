@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from workbench.events import EventWriter, finite_or_none
+from workbench.run_folder.events import EventWriter, finite_or_none
 from workbench.worker.memory import rss_bytes
 
 FLUSH_NS = 200_000_000

@@ -34,9 +34,9 @@ from tests.ort.ortmodule.probe import (
 )
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
-from workbench.operator_timing import PASSES
+from workbench.ort.graph.profiles import profiled
 from workbench.ort.ortmodule.profile import Window, step_timings
-from workbench.ort.profiles import profiled
+from workbench.run_folder.operator_timing import PASSES
 
 Answer = dict[str, Any]
 

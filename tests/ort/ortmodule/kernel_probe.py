@@ -23,7 +23,7 @@ from workbench import ORTModule
 from workbench.errors import WorkbenchError
 from workbench.ort.ortmodule.aten import Kernels
 from workbench.ort.ortmodule.aten.graph import Graph
-from workbench.ort.ortmodule.session import TrainingSession
+from workbench.ort.ortmodule.session.session import TrainingSession
 
 Answer = dict[str, Any]
 BATCHES = (3, 5)

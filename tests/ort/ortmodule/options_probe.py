@@ -28,7 +28,7 @@ from tests.forked import outcome
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
 from workbench.ort.ortmodule import build
-from workbench.ort.ortmodule.export import ForwardGraph
+from workbench.ort.ortmodule.capture.export import ForwardGraph
 
 Answer = dict[str, Any]
 

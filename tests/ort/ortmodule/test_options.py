@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.answers import Answers, probed
-from workbench.ortmodule_options import ORTModuleOptions
+from workbench.settings.ortmodule_options import ORTModuleOptions
 
 Answer = dict[str, Any]
 MEGABYTE = 1_000_000

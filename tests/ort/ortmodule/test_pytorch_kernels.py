@@ -133,7 +133,7 @@ def test_without_the_extension_everything_trains(tmp_path: Path) -> None:
 import json, torch
 from torch import nn
 from workbench import ORTModule
-from workbench.native_extension import RECORD, native_extension
+from workbench.extensions.native_extension import RECORD, native_extension
 module = ORTModule(nn.Sequential(nn.Conv2d(8, 16, 3), nn.ReLU()))
 module(torch.randn(2, 8, 16, 16)).sum().backward()
 report = {each.option: each for each in module.options_report}["pytorch_kernels"]
@@ -164,7 +164,7 @@ print(json.dumps([report.state, report.reason]))
 
 def _torn(cache: Path, content: bytes) -> Path:
     """A library in `cache` of which the record says something else."""
-    from workbench.native_extension import RECORD, native_extension
+    from workbench.extensions.native_extension import RECORD, native_extension
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(cache))

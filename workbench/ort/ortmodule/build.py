@@ -11,19 +11,19 @@ import torch
 from torch import nn
 
 from workbench.ort.native import native
-from workbench.ort.ortmodule.bound_state import BoundState
-from workbench.ort.ortmodule.export import ForwardGraph, export_forward
-from workbench.ort.ortmodule.function import Program
-from workbench.ort.ortmodule.kept_values import kept_values
-from workbench.ort.ortmodule.layout import Layout
-from workbench.ort.ortmodule.load import Loaded, load
-from workbench.ort.ortmodule.narrow_types import widen
+from workbench.ort.ortmodule.capture.export import ForwardGraph, export_forward
+from workbench.ort.ortmodule.capture.kept_values import kept_values
+from workbench.ort.ortmodule.capture.layout import Layout
+from workbench.ort.ortmodule.capture.narrow_types import widen
+from workbench.ort.ortmodule.capture.sizes import Axes
+from workbench.ort.ortmodule.capture.structure import Structure
+from workbench.ort.ortmodule.capture.tensor_check import check_tensors
 from workbench.ort.ortmodule.pieces import Pieces, PiecesState
-from workbench.ort.ortmodule.session import TrainingSession
-from workbench.ort.ortmodule.sizes import Axes
-from workbench.ort.ortmodule.structure import Structure
-from workbench.ort.ortmodule.tensor_check import check_tensors
-from workbench.ortmodule_options import DEFAULTS, ORTModuleOptions
+from workbench.ort.ortmodule.session.bound_state import BoundState
+from workbench.ort.ortmodule.session.function import Program
+from workbench.ort.ortmodule.session.load import Loaded, load
+from workbench.ort.ortmodule.session.session import TrainingSession
+from workbench.settings.ortmodule_options import DEFAULTS, ORTModuleOptions
 from workbench.trainable import fix_draws
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workbench.errors import UntrainableError
-from workbench.models.torch_exporter import branches_on_values
+from workbench.export.torch_exporter import branches_on_values
 from workbench.ort.ortmodule.build import Built
-from workbench.ort.ortmodule.sizes import Axes, Fit, SeenSizes, Shapes
+from workbench.ort.ortmodule.capture.sizes import Axes, Fit, SeenSizes, Shapes
 
 
 class Graphs:

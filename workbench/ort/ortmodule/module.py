@@ -14,13 +14,13 @@ from torch import nn
 from typing_extensions import override
 
 from workbench.errors import UntrainableError
-from workbench.ort.ortmodule.autocast import autocast_dtype, in_float32, result_dtypes
-from workbench.ort.ortmodule.bound_state import OtherStateError
 from workbench.ort.ortmodule.build import Built, build
-from workbench.ort.ortmodule.export import NoTensorsError
-from workbench.ort.ortmodule.function import run_graph
+from workbench.ort.ortmodule.capture.autocast import autocast_dtype, in_float32, result_dtypes
+from workbench.ort.ortmodule.capture.export import NoTensorsError
+from workbench.ort.ortmodule.capture.layout import Layout
+from workbench.ort.ortmodule.capture.sizes import Axes, Shapes
+from workbench.ort.ortmodule.capture.structure import LEAF, flatten, rebuild
 from workbench.ort.ortmodule.graphs import Graphs
-from workbench.ort.ortmodule.layout import Layout
 from workbench.ort.ortmodule.own_calls import with_own_calls
 from workbench.ort.ortmodule.reasons import (
     EMPTY,
@@ -32,12 +32,12 @@ from workbench.ort.ortmodule.reasons import (
     why_pytorch,
 )
 from workbench.ort.ortmodule.repetition import Repetition
-from workbench.ort.ortmodule.session_options import require_provider
+from workbench.ort.ortmodule.session.bound_state import OtherStateError
+from workbench.ort.ortmodule.session.function import run_graph
+from workbench.ort.ortmodule.session.session_options import require_provider
 from workbench.ort.ortmodule.signature import SignedForward, signed
-from workbench.ort.ortmodule.sizes import Axes, Shapes
-from workbench.ort.ortmodule.structure import LEAF, flatten, rebuild
 from workbench.ort.ortmodule.wrapper import Wrapper
-from workbench.ortmodule_options import OptionReport, ORTModuleOptions, make_options
+from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions, make_options
 
 MOST_GRAPHS = 32
 """Graphs that an ORTModule builds; PyTorch runs calls of further kinds."""

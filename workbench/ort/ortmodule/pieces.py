@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, NamedTuple
 import torch
 
 from workbench.errors import EngineError
-from workbench.models.function_call import FunctionCall, function_name
-from workbench.ort.ortmodule.bound_state import BoundState
-from workbench.ort.ortmodule.export import PREFIX, ForwardGraph
-from workbench.ort.ortmodule.forward_session import ForwardSession
-from workbench.ort.ortmodule.function import run_graph
-from workbench.ort.ortmodule.graph_split import Call, Piece, split
-from workbench.ort.ortmodule.layout import Layout, Slot
-from workbench.ort.ortmodule.load import Loaded, load, wanted_gradients
-from workbench.ortmodule_options import ORTModuleOptions
+from workbench.export.autograd.function_call import FunctionCall, function_name
+from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph
+from workbench.ort.ortmodule.capture.graph_split import Call, Piece, split
+from workbench.ort.ortmodule.capture.layout import Layout, Slot
+from workbench.ort.ortmodule.session.bound_state import BoundState
+from workbench.ort.ortmodule.session.forward_session import ForwardSession
+from workbench.ort.ortmodule.session.function import run_graph
+from workbench.ort.ortmodule.session.load import Loaded, load, wanted_gradients
+from workbench.settings.ortmodule_options import ORTModuleOptions
 from workbench.trainable import leading_to_outputs
 
 if TYPE_CHECKING:

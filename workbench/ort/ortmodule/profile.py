@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from workbench.operator_timing import Timing
-from workbench.ort.graph_facts import pytorch_kernels
+from workbench.ort.graph.facts import pytorch_kernels
+from workbench.ort.graph.profiles import runs_of
 from workbench.ort.ortmodule.module import ORTModule
 from workbench.ort.ortmodule.statistics import session_of
-from workbench.ort.profiles import runs_of
+from workbench.run_folder.operator_timing import Timing
 
 
 class Window(NamedTuple):

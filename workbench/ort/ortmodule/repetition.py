@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from workbench.ort.ortmodule.build import Built
-from workbench.ort.ortmodule.layout import Layout
+from workbench.ort.ortmodule.capture.layout import Layout
 
 Kind = tuple[torch.Size, torch.dtype, bool]
 """Shape, dtype and requires_grad of an argument on the CPU."""

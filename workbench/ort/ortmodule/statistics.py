@@ -7,28 +7,28 @@ from typing import TYPE_CHECKING
 
 from torch import nn
 
-from workbench.ort.graph_facts import (
+from workbench.ort.graph.facts import (
     both_passes,
     fusions,
     operator_counts,
     rewrites_of,
 )
-from workbench.ort.graph_memory import (
+from workbench.ort.graph.memory import (
     axis_sizes,
     described_inputs,
     kept_between_passes,
     results_of,
 )
-from workbench.ort.ortmodule.function import Program
 from workbench.ort.ortmodule.module import ORTModule
 from workbench.ort.ortmodule.reasons import NORMAL_CALLS
-from workbench.statistics import ByPyTorch, GraphStatistics, Memory
+from workbench.ort.ortmodule.session.function import Program
+from workbench.run_folder.statistics import ByPyTorch, GraphStatistics, Memory
 
 if TYPE_CHECKING:
     import onnx
 
     from workbench.ort.ortmodule.build import Built
-    from workbench.ort.ortmodule.session import TrainingSession
+    from workbench.ort.ortmodule.session.session import TrainingSession
 
 
 def graph_statistics(module: ORTModule) -> tuple[GraphStatistics, ...]:

@@ -8,7 +8,7 @@ from typing import ClassVar
 import onnx_ir as ir
 from typing_extensions import override
 
-from workbench.models.node_marks import OPEN_BOUNDS
+from workbench.onnx_io.graph_metadata import OPEN_BOUNDS
 from workbench.trainable.own_gradient import BackwardGraph, OwnGradient
 
 

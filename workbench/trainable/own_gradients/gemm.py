@@ -9,7 +9,7 @@ from typing import ClassVar
 import onnx_ir as ir
 from typing_extensions import override
 
-from workbench.models.node_marks import FOUND_ROWS
+from workbench.onnx_io.graph_metadata import FOUND_ROWS
 from workbench.trainable.own_gradient import BackwardGraph, OwnGradient
 
 _FOUND = re.compile(r"u\d+")

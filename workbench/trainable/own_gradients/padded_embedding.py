@@ -8,7 +8,7 @@ from typing import ClassVar
 import onnx_ir as ir
 from typing_extensions import override
 
-from workbench.models.node_marks import PADDING_INDEX
+from workbench.onnx_io.graph_metadata import PADDING_INDEX
 from workbench.trainable.differentiable import MICROSOFT
 from workbench.trainable.own_gradient import BackwardGraph, OwnGradient
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 import onnx_ir as ir
 
-from workbench.models.node_marks import RUNNING, STATISTICS
+from workbench.onnx_io.graph_metadata import RUNNING, STATISTICS
 from workbench.trainable.rewrite import GraphEdit, Rewrite
 
 _FIRST_WITH_TRAINING_MODE = 14

@@ -7,7 +7,7 @@ from typing import ClassVar
 import onnx_ir as ir
 from typing_extensions import override
 
-from workbench.models.node_marks import UPDATES
+from workbench.onnx_io.graph_metadata import UPDATES
 from workbench.trainable.rewrite import GraphEdit, Rewrite
 
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import onnx_ir as ir
 from typing_extensions import override
 
-from workbench.models.ordered_scatter import is_unordered, ordered
+from workbench.onnx_io.ordered_scatter import is_unordered, ordered
 from workbench.trainable.gradient_path import GradientPath
 from workbench.trainable.rewrite import GraphEdit, Rewrite
 

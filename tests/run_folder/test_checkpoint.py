@@ -1,0 +1,58 @@
+"""A checkpoint is whole or absent, and never executes anything."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from workbench.errors import RunFolderError
+from workbench.run_folder.checkpoint import WEIGHTS, all_finite, read_weights, write_checkpoint
+
+
+def test_weights_come_back_bit_for_bit(tmp_path: Path) -> None:
+    weights = {
+        "a.weight": np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32).T,
+        "count": np.array(7, dtype=np.int64),
+        "half": np.arange(4, dtype=np.float16),
+    }
+    write_checkpoint(tmp_path / "step-1", weights)
+    read = read_weights(tmp_path / "step-1")
+    assert read.keys() == weights.keys()
+    for name, value in weights.items():
+        np.testing.assert_array_equal(read[name], value)
+        assert read[name].shape == value.shape
+        assert read[name].dtype == value.dtype
+
+
+def test_a_failure_half_way_leaves_the_older_checkpoint(tmp_path: Path) -> None:
+    path = tmp_path / "step-1"
+    write_checkpoint(path, {"w": np.zeros(2)})
+
+    def fail(folder: Path) -> None:
+        raise OSError("no space")
+
+    with pytest.raises(OSError, match="no space"):
+        write_checkpoint(path, {"w": np.ones(2)}, fail)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["step-1"]
+    np.testing.assert_array_equal(read_weights(path)["w"], np.zeros(2))
+
+
+@pytest.mark.fault
+def test_a_missing_checkpoint_says_so(tmp_path: Path) -> None:
+    with pytest.raises(RunFolderError, match="holds no checkpoint"):
+        read_weights(tmp_path)
+
+
+@pytest.mark.fault
+def test_a_damaged_checkpoint_says_so(tmp_path: Path) -> None:
+    write_checkpoint(tmp_path / "c", {"w": np.zeros(100)})
+    file = tmp_path / "c" / WEIGHTS
+    file.write_bytes(file.read_bytes()[:60])
+    with pytest.raises(RunFolderError, match="damaged"):
+        read_weights(tmp_path / "c")
+
+
+def test_not_a_number_is_seen() -> None:
+    assert all_finite({"w": np.ones(2), "n": np.array(1)})
+    assert not all_finite({"w": np.array([1.0, np.nan])})
+    assert not all_finite({"w": np.array([1.0, np.inf])})

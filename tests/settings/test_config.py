@@ -1,0 +1,40 @@
+"""Settings are refused as a whole, with every problem at once."""
+
+import pytest
+
+from workbench.errors import ConfigError
+from workbench.settings.config import TrainingConfig, make_config
+
+
+@pytest.mark.fault
+def test_every_problem_is_listed_at_once_with_the_nearest_name() -> None:
+    with pytest.raises(ConfigError) as caught:
+        make_config({"engine": "ondevise", "epochs": 0, "lerning_rate": 1.0, "batch_size": "many"})
+    assert len(caught.value.problems) == 4
+    message = str(caught.value)
+    assert "engine='ondevise': Did you mean 'ondevice'" in message
+    assert "lerning_rate: no such setting. Did you mean 'learning_rate'" in message
+    assert "epochs=0" in message
+    assert "batch_size='many'" in message
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("value", [0.0, -1.0, float("nan"), float("inf")])
+def test_a_learning_rate_is_a_positive_number(value: float) -> None:
+    with pytest.raises(ConfigError, match="learning_rate"):
+        make_config({"learning_rate": value})
+
+
+def test_weight_decay_defaults_are_those_of_torch_optim() -> None:
+    import torch
+
+    parameter = torch.nn.Parameter(torch.zeros(1))
+    for name, kind in {"adamw": torch.optim.AdamW, "sgd": torch.optim.SGD}.items():
+        expected = kind([parameter]).defaults["weight_decay"]
+        assert make_config({"optimizer": name}).effective_weight_decay == expected
+
+
+def test_a_config_is_frozen() -> None:
+    config = TrainingConfig()
+    with pytest.raises(ValueError, match="frozen"):
+        config.epochs = 2  # type: ignore[misc]

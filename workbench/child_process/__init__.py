@@ -1,0 +1,1 @@
+"""Child processes that do one piece of work which may crash."""

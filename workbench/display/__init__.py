@@ -1,0 +1,1 @@
+"""How names and numbers are shown to people."""

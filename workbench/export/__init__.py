@@ -1,0 +1,1 @@
+"""From an `nn.Module` to an ONNX graph that can be trained."""

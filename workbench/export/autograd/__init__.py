@@ -1,0 +1,1 @@
+"""Custom autograd functions in an export."""

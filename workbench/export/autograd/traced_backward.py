@@ -1,0 +1,232 @@
+"""The backward of a custom autograd function, traced into the graph beside its forward.
+
+Where a `backward` is plain tensor code, a graph can hold it. While the call is traced, nodes of
+`DOMAIN` stand for the gradients of its results, `backward` computes with them, and one more node
+joins what it returns with the results. `write_backward` turns these into nodes of ONNX, marked as
+`node_marks` tells, of which only what trains the graph makes use: a graph that is run without its
+gradient leaves the backward out, for nothing reads it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+from torch._guards import detect_fake_mode
+
+from workbench.export.autograd.function_context import TracedContext
+from workbench.onnx_io.graph_metadata import (
+    ARGUMENT,
+    ARGUMENT_GRADIENT,
+    BACKWARD,
+    DETACHED,
+    FUNCTION,
+    FUNCTION_CALL,
+    RESULT,
+    RESULT_GRADIENT,
+)
+
+if TYPE_CHECKING:
+    import onnx_ir as ir
+
+DOMAIN = "workbench"
+BEGIN, END = "ResultGradient", "TracedFunction"
+"""Operators of the nodes."""
+
+_NUMBER, _NAME, _RESULT, _ARGUMENTS = "number", "function", "result", "arguments"
+"""Attributes of these nodes."""
+
+
+def traced_backward(
+    function: type[torch.autograd.Function],
+    context: TracedContext,
+    arguments: Sequence[Any],
+    results: Sequence[Any],
+) -> tuple[list[Tensor | None], list[int]]:
+    """Call `function.backward` in the trace.
+
+    Args:
+        function: the class.
+        context: what its forward has written to.
+        arguments: of the call.
+        results: what forward gave.
+
+    Returns:
+        The gradient of each argument, None where there is none, and the places among `results` of
+        those that have gradients.
+
+    Raises:
+        Exception: whatever a backward raises that is not plain tensor code.
+    """
+    places = [place for place, value in enumerate(results) if context.has_gradient(value)]
+    given: list[Any] = []
+    for place, value in enumerate(results):
+        if place in places:
+            given.append(
+                torch.onnx.ops.symbolic(
+                    f"{DOMAIN}::{BEGIN}",
+                    (value,),
+                    {_NUMBER: context.number, _RESULT: place},
+                    dtype=value.dtype,
+                    shape=value.shape,
+                    version=1,
+                )
+            )
+        else:
+            zero = context.materialize_grads and isinstance(value, Tensor)
+            given.append(torch.zeros_like(value) if zero else None)
+    with torch.no_grad(), _autograd_refused():
+        returned: Any = function.backward(context, *given)
+    gradients = list(returned) if isinstance(returned, tuple) else [returned]
+    gradients += [None] * (len(arguments) - len(gradients))
+    pairs = zip(gradients, arguments, strict=False)
+    return [_fitted(gradient, value) for gradient, value in pairs], places
+
+
+@contextmanager
+def _autograd_refused() -> Iterator[None]:
+    """Raise where this thread asks autograd for gradients, which a trace would lose."""
+    run = torch.autograd._engine_run_backward  # type: ignore[attr-defined]
+    thread = threading.get_ident()
+
+    def refuse(*args: Any, **kwargs: Any) -> Any:
+        if threading.get_ident() == thread:
+            raise RuntimeError("backward computes its gradient by autograd.")
+        return run(*args, **kwargs)
+
+    torch.autograd._engine_run_backward = refuse  # type: ignore[attr-defined]
+    try:
+        yield
+    finally:
+        torch.autograd._engine_run_backward = run  # type: ignore[attr-defined]
+
+
+def _fitted(gradient: Any, argument: Any) -> Tensor | None:
+    """The gradient as autograd would take it: summed to the argument's shape, in its dtype."""
+    if gradient is None or not isinstance(argument, Tensor) or not argument.is_floating_point():
+        return None
+    if not isinstance(gradient, Tensor):
+        raise TypeError(f"backward returned {type(gradient).__name__} for a tensor.")
+    if gradient.shape != argument.shape:
+        gradient = gradient.sum_to_size(argument.shape)
+    made: Tensor = gradient.to(argument.dtype)
+    return made
+
+
+def joined(
+    context: TracedContext,
+    name: str,
+    results: Sequence[Any],
+    gradients: Sequence[Tensor | None],
+    places: Sequence[int],
+) -> list[Any]:
+    """`results` with those at `places` given by one node that reads the gradients too."""
+    wanted = [place for place, value in enumerate(gradients) if value is not None]
+    made = torch.onnx.ops.symbolic_multi_out(
+        f"{DOMAIN}::{END}",
+        [results[place] for place in places] + [gradients[place] for place in wanted],
+        {_NUMBER: context.number, _NAME: name, _RESULT: list(places), _ARGUMENTS: wanted},
+        dtypes=[results[place].dtype for place in places],
+        shapes=[results[place].shape for place in places],
+        version=1,
+        metadata_props={FUNCTION_CALL: str(context.number)},
+    )
+    given = list(results)
+    for place, value in zip(places, made, strict=True):
+        given[place] = value
+    return given
+
+
+def fakes_unseen(values: Sequence[Any]) -> AbstractContextManager[None]:
+    """A context in which numbers that are read from tensors are nobody's business."""
+    mode = detect_fake_mode([value for value in values if isinstance(value, Tensor)])
+    if mode is None or mode.shape_env is None:
+        return nullcontext()
+    return mode.shape_env.ignore_fresh_unbacked_symbols()
+
+
+def write_backward(model: ir.Model) -> None:
+    """Give the nodes of traced backward passes their final form, in place."""
+    import onnx_ir as ir
+
+    graph = model.graph
+    for node in list(graph):
+        if node.domain != DOMAIN or node.op_type not in {BEGIN, END}:
+            continue
+        number = str(node.attributes[_NUMBER].as_int())
+        before: list[ir.Node] = []
+        if node.op_type == BEGIN:
+            mark = f"{number}.{node.attributes[_RESULT].as_int()}"
+            made = [_clip(node, node.inputs[0], node.outputs[0], {RESULT_GRADIENT: mark})]
+        else:
+            before, made = _results_and_gradients(node, number)
+        for old, new in _outputs(node, made):
+            new.name, new.shape, new.type = old.name, old.shape, old.type
+            ir.convenience.replace_all_uses_with(old, new, replace_graph_outputs=True)
+        graph.insert_before(node, [*before, *made])
+        graph.remove(node, safe=True)
+    model.opset_imports.pop(DOMAIN, None)
+
+
+def _results_and_gradients(node: ir.Node, number: str) -> tuple[list[ir.Node], list[ir.Node]]:
+    detached = DETACHED in node.metadata_props
+    before, made = [], []
+    places = node.attributes[_RESULT].as_ints()
+    for index, place in enumerate(places):
+        marks = {
+            FUNCTION: node.attributes[_NAME].as_string(),
+            FUNCTION_CALL: number,
+            BACKWARD: "1",
+            RESULT: str(place),
+        }
+        source = node.inputs[index]
+        computed = None if source is None else source.producer()
+        if computed is not None and ARGUMENT in computed.metadata_props:
+            # What is given back as it came is another value, for its gradient is another.
+            name = f"function_{number}_copy_{place}"
+            before.append(_clip(node, source, None, {DETACHED: "1"}, name))
+            source = before[-1].outputs[0]
+        made.append(
+            _clip(
+                node,
+                source,
+                node.outputs[index],
+                {DETACHED: "1"} if detached else marks,
+            )
+        )
+    if not detached:
+        for index, place in enumerate(node.attributes[_ARGUMENTS].as_ints()):
+            value = node.inputs[len(places) + index]
+            name = f"function_{number}_gradient_{place}"
+            made.append(_clip(node, value, None, {ARGUMENT_GRADIENT: f"{number}.{place}"}, name))
+    return before, made
+
+
+def _clip(
+    node: ir.Node,
+    source: ir.Value | None,
+    output: ir.Value | None,
+    marks: dict[str, str],
+    name: str = "",
+) -> ir.Node:
+    import onnx_ir as ir
+
+    made = ir.node("Clip", [source], name=name or f"{output.name if output else ''}_of_function")
+    if output is None:
+        made.outputs[0].name = name
+        if source is not None:
+            made.outputs[0].shape, made.outputs[0].type = source.shape, source.type
+    kept = {key: value for key, value in node.metadata_props.items() if key not in _OWN}
+    made.metadata_props.update({**kept, **marks})
+    return made
+
+
+_OWN = {FUNCTION_CALL, DETACHED}
+
+
+def _outputs(node: ir.Node, made: Sequence[ir.Node]) -> list[tuple[ir.Value, ir.Value]]:
+    return [(old, new.outputs[0]) for old, new in zip(node.outputs, made, strict=False)]

@@ -1,0 +1,77 @@
+"""What a forward pass writes into the buffers of a module, in its exported graph."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from workbench.errors import UntrainableError
+from workbench.onnx_io.graph_metadata import UPDATES
+
+if TYPE_CHECKING:
+    import onnx_ir as ir
+    import torch
+
+_UPDATED = "updated:"
+"""What the name of an output begins with that is the new value of a buffer."""
+
+
+def updated_buffers(module: torch.nn.Module, program: torch.onnx.ONNXProgram) -> tuple[str, ...]:
+    """Names of the buffers that training `module`, as it is exported, writes.
+
+    Raises:
+        UntrainableError: what it writes is not float32, and the results depend on it.
+    """
+    import torch
+
+    exported = program.exported_program
+    if exported is None or not any(layer.training for layer in module.children()):
+        return ()
+    updated = []
+    for name in exported.graph_signature.buffers_to_mutate.values():
+        if module.get_buffer(name).dtype == torch.float32:
+            updated.append(name)
+            continue
+        value = program.model.graph.initializers.get(name)
+        if value is not None and value.uses():
+            dtype = str(module.get_buffer(name).dtype).removeprefix("torch.")
+            raise UntrainableError(
+                f"The forward pass writes its buffer {name.partition('.')[2]!r} of {dtype} and "
+                f"reads it; only float32 is kept from step to step. Make it a float32 buffer."
+            )
+    return tuple(updated)
+
+
+def name_updates(model: ir.Model, updated: Sequence[str]) -> None:
+    """Name the last outputs of a graph fresh from the exporter after the buffers `updated`."""
+    if updated:
+        for value, name in zip(model.graph.outputs[-len(updated) :], updated, strict=True):
+            value.name = f"{_UPDATED}{name}"
+
+
+def mark_updates(model: ir.Model, module: torch.nn.Module, prefix: str) -> None:
+    """Make a marked node, which nothing uses, of each output that `name_updates` named.
+
+    A buffer that is only written becomes an initializer too.
+
+    Args:
+        model: its initializers have the module's own names.
+        module: what was exported.
+        prefix: of the names of the buffers while they were exported.
+    """
+    import onnx_ir as ir
+
+    graph = model.graph
+    for value in [each for each in graph.outputs if str(each.name).startswith(_UPDATED)]:
+        graph.outputs.remove(value)
+        buffer = str(value.name).removeprefix(_UPDATED).removeprefix(prefix)
+        value.name = f"{buffer}.new"
+        kept = ir.node("Identity", [value], metadata_props={UPDATES: buffer})
+        kept.name = f"{buffer}.update"
+        kept.outputs[0].name = f"{buffer}.kept"
+        kept.outputs[0].type, kept.outputs[0].shape = value.type, value.shape
+        graph.append(kept)
+        if buffer not in graph.initializers:
+            tensor = ir.tensor(module.get_buffer(buffer).detach().numpy().copy(), name=buffer)
+            before = ir.Value(name=buffer, const_value=tensor, type=value.type, shape=value.shape)
+            graph.initializers.add(before)

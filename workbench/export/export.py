@@ -1,0 +1,188 @@
+"""From an `nn.Module` to an ONNX graph that can be trained."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import logging
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workbench.errors import ModelError, UntrainableError
+from workbench.export import torch_exporter, torchscript_exporter
+from workbench.export.export_failure import export_failure
+from workbench.export.exported_graph import EXPORTER, LAYER, MAX_IR_VERSION, finish
+from workbench.export.exported_module import Signature, exported_module
+from workbench.modules.dynamic_axes import BATCH, DynamicAxes
+from workbench.modules.modes import export_modes, refuse_what_onnx_cannot_say
+
+if TYPE_CHECKING:
+    import onnx
+    import onnx_ir as ir
+    import torch
+
+    from workbench.export.autograd.autograd_functions import AutogradFunctions
+    from workbench.export.state_file import StateFile
+
+__all__ = ["EXPORTER", "EXPORTERS", "LAYER", "MAX_IR_VERSION", "OPSET", "export_onnx"]
+
+OPSET = 20
+"""The first opset with Gelu as one node; onnxruntime-training 1.19.2 takes up to 21."""
+
+Exporter = Callable[["torch.nn.Module", Signature, int], "ir.Model"]
+
+EXPORTERS: dict[str, Exporter] = {
+    torch_exporter.NAME: torch_exporter.export_by_torch,
+    torchscript_exporter.NAME: torchscript_exporter.export_by_tracing,
+}
+"""In the order in which they are tried."""
+
+
+def export_onnx(
+    module: torch.nn.Module,
+    example_inputs: Sequence[np.ndarray | torch.Tensor],
+    *,
+    input_names: Sequence[str],
+    output_names: Sequence[str],
+    training: bool,
+    dynamic_axes: DynamicAxes | None = None,
+    axes: Sequence[Mapping[int, str]] | None = None,
+    exporters: Sequence[str] = tuple(EXPORTERS),
+    functions: AutogradFunctions | None = None,
+    state_file: StateFile | None = None,
+    source_lines: bool = False,
+) -> onnx.ModelProto:
+    """Export `module` with a dynamic first axis named "batch".
+
+    Parameters and buffers become initializers under the names of `module.named_parameters()` and
+    `module.named_buffers()`, with their own shapes; a tied parameter has the first of its names.
+    What `forward` returns is flattened: tensors in tuples, lists, mappings and dataclasses become
+    outputs in order, all else is left out. Functions are inlined. The module and its modes are
+    left as they were; layers in evaluation mode within a module that trains are exported so. The
+    graph's metadata `EXPORTER` names what wrote it.
+
+    Args:
+        module: on the CPU.
+        example_inputs: one array or tensor for each argument of `forward`, with a batch of two or
+            more.
+        input_names: one for each example input.
+        output_names: one for each output of `forward`.
+        training: keep Dropout active, as Dropout nodes with training_mode true. Batch
+            normalization has its inference form either way; `workbench.trainable` gives it its
+            training form.
+        dynamic_axes: by the name of an input: names of axes of any size beside the batch. Every
+            other axis is static.
+        axes: for each input the names of all its dynamic axes, the batch included, in the place of
+            `dynamic_axes`; an input may then have no batch.
+        exporters: names of `EXPORTERS`; the first that can export the module does.
+        functions: takes the calls of custom autograd functions, each of which is one node; None:
+            they are computed in the graph and, if `training`, marked, for it has no backward of
+            theirs.
+        state_file: takes the parameters, to which the graph then points; None: they are in it.
+        source_lines: note with each node the line of the user's code that it came from.
+
+    Raises:
+        ModelError: torch cannot export the module; the message holds torch's first line and, where
+            it is known, that of the module.
+        UntrainableError: `training`, and a layer trains in a way that ONNX cannot express.
+    """
+    import onnx_ir as ir
+
+    from workbench.export.autograd.traced_backward import write_backward
+    from workbench.export.traced.value_branches import values_unseen
+
+    inputs = tuple(_tensor(value) for value in example_inputs)
+    if axes is None:
+        _check_batch(inputs, input_names)
+        axes = [{0: BATCH, **(dynamic_axes or {}).get(name, {})} for name in input_names]
+    if training:
+        refuse_what_onnx_cannot_say(module)
+    named = tuple(dict(each) for each in axes)
+    signature = Signature(inputs, tuple(input_names), tuple(output_names), named)
+    with export_modes(module, training=training) as updated, _quiet(), values_unseen():
+        export = partial(_exported, module, signature, exporters)
+        name, model = _with_functions(export, functions) if training else export()
+        finish(model, module, name, updated, source_lines=source_lines)
+        write_backward(model)
+    if state_file is not None:
+        state_file.take(model, [name for name, _ in module.named_parameters()])
+    proto: onnx.ModelProto = ir.to_proto(model)
+    return proto
+
+
+def _exported(
+    module: torch.nn.Module, signature: Signature, exporters: Sequence[str]
+) -> tuple[str, ir.Model]:
+    """The graph of the first exporter that does not fail, and its name."""
+    wrapped = exported_module(module)
+    failures: dict[str, Exception] = {}
+    for name in exporters:
+        try:
+            return name, EXPORTERS[name](wrapped, signature, OPSET)
+        except UntrainableError:
+            raise
+        except Exception as error:
+            failures[name] = error
+            # Tracing would follow one branch and forget the other.
+            if torch_exporter.branches_on_values(error):
+                break
+    raise ModelError(export_failure(module, failures)) from next(iter(failures.values()))
+
+
+def _with_functions(
+    export: Callable[[], tuple[str, ir.Model]], functions: AutogradFunctions | None
+) -> tuple[str, ir.Model]:
+    from workbench.export.autograd.autograd_functions import AutogradFunctions
+
+    functions = functions or AutogradFunctions(opaque=False)
+    name, model = functions.exported(export)
+    functions.settle(model)
+    return name, model
+
+
+def _tensor(value: np.ndarray | torch.Tensor) -> torch.Tensor:
+    import torch
+
+    return value if isinstance(value, torch.Tensor) else torch.from_numpy(np.array(value))
+
+
+def _check_batch(inputs: Sequence[torch.Tensor], names: Sequence[str]) -> None:
+    if len(inputs) != len(names):
+        raise ModelError(f"{len(inputs)} example inputs were given for the names {list(names)}.")
+    for value, name in zip(inputs, names, strict=True):
+        if value.ndim == 0 or value.shape[0] < 2:
+            raise ModelError(
+                f"Example input {name!r} has shape {list(value.shape)}; its first axis must be a "
+                f"batch of two or more, or the export would fix the batch size."
+            )
+
+
+@contextlib.contextmanager
+def _quiet() -> Iterator[None]:
+    """Keep to itself what the exporters remark, and the graphs that they print where they fail."""
+
+    names = ("torch.onnx", "torch.export", "torch.fx", "torch.fx.experimental", "onnxscript")
+    loggers = [logging.getLogger(name) for name in names]
+    # This one has a level of its own, set by torch at import.
+    registration = logging.getLogger("torch.onnx._internal.exporter._registration")
+    levels = [logger.level for logger in loggers]
+    was_disabled = registration.disabled
+    printed = io.StringIO()
+    try:
+        for logger in loggers:
+            logger.setLevel(logging.ERROR)
+        registration.disabled = True
+        with warnings.catch_warnings(), contextlib.redirect_stderr(printed):
+            warnings.simplefilter("ignore")
+            yield
+        # Then it was the module that printed.
+        sys.stderr.write(printed.getvalue())
+    finally:
+        registration.disabled = was_disabled
+        for logger, level in zip(loggers, levels, strict=True):
+            logger.setLevel(level)

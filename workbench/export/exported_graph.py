@@ -1,0 +1,179 @@
+"""The graph that an exporter wrote, made one that can be trained: own names, constants folded.
+
+The exporters fold parameters into each other, transpose them and fuse batch normalization into
+convolutions. All of that is right for inference and wrong for training, so they are told not to,
+and constants are folded here while every parameter and buffer is, for that time, a graph input of
+which nothing is known but its shape.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+from workbench.export.buffer_updates import mark_updates
+from workbench.export.user_line import line_of_trace
+from workbench.onnx_io.graph_metadata import MARKS, mark_statistics
+from workbench.onnx_io.ordered_scatter import order_scatters
+
+if TYPE_CHECKING:
+    import onnx_ir as ir
+    import torch
+
+MAX_IR_VERSION = 10
+"""The newest IR version that onnxruntime-training 1.19.2 loads."""
+
+LAYER = "layer"
+"""Metadata of a node: name of the module that it came from."""
+
+LINE = "line"
+"""Metadata of a node: the line of the user's code that it came from, such as "model.py:12"."""
+
+EXPORTER = "exporter"
+"""Metadata of a graph: what wrote it."""
+
+PREFIX = "model."
+"""What the names of a module's state begin with while it is exported."""
+
+SCOPES = "pkg.torch.onnx.name_scopes"
+"""Metadata of a node in which torch lists the modules around it."""
+
+
+TRACE = "pkg.torch.onnx.stack_trace"
+"""Metadata of a node in which torch notes the Python that called it."""
+
+
+def finish(
+    model: ir.Model,
+    module: torch.nn.Module,
+    exporter: str,
+    updated: Collection[str] | None,
+    *,
+    source_lines: bool = False,
+) -> None:
+    """Give the graph of `module`, as an exporter wrote it, its final form, in place.
+
+    `updated` has the names of the running means that a training step updates; None for a graph
+    that is not to be trained. `source_lines`: keep the line that each node came from.
+    """
+    _use_own_names(model, module)
+    _let_attention_drop(model)
+    _fold_constants(model, kept=_state_names(module))
+    _keep_layer_names_only(model, source_lines)
+    mark_updates(model, module, PREFIX)
+    if updated is not None:
+        mark_statistics(model, updated)
+    model.metadata_props[EXPORTER] = exporter
+
+
+def _state_names(module: torch.nn.Module) -> set[str]:
+    names = {name for name, _ in module.named_parameters()}
+    return names | {name for name, _ in module.named_buffers()}
+
+
+def _use_own_names(model: ir.Model, module: torch.nn.Module) -> None:
+    """Take the wrapper's prefix off the names of the state.
+
+    A tied tensor is exported under the last of its names; it gets the first.
+    """
+    first: dict[int, str] = {}
+    for state in (module.named_parameters, module.named_buffers):
+        for name, tensor in state(remove_duplicate=False):
+            canonical = first.setdefault(id(tensor), name)
+            if PREFIX + name in model.graph.initializers:
+                value = model.graph.initializers.pop(PREFIX + name)
+                value.name = canonical
+                model.graph.initializers.add(value)
+
+
+def _let_attention_drop(model: ir.Model) -> None:
+    """Have the Dropouts of attention drop: the exporters write them, but in their inference form.
+
+    Where a layer drops nothing, being in evaluation mode, there is no such node.
+    """
+    import numpy as np
+    import onnx_ir as ir
+
+    dropouts = [node for node in model.graph if node.op_type == "Dropout" and len(node.inputs) < 3]
+    for index, node in enumerate(dropouts):
+        drops = ir.tensor(np.array(True), name=f"attention_drops_{index}")
+        value = ir.Value(name=drops.name, const_value=drops, type=ir.TensorType(drops.dtype))
+        value.shape = ir.Shape(())
+        model.graph.register_initializer(value)
+        node.resize_inputs(3)
+        node.replace_input_with(2, value)
+
+
+def _fold_constants(model: ir.Model, kept: set[str]) -> None:
+    """Fold what is constant without reading, moving or removing the values named in `kept`."""
+    import onnx_ir.passes.common as passes
+    from onnxscript import optimizer, rewriter
+    from onnxscript.rewriter import _DEFAULT_REWRITE_RULES
+    from onnxscript.rewriter.rules import common as rules
+
+    # A Clip in the place of two nodes, or of a maximum, has other gradients at its bounds.
+    merging = (
+        rules.max_min_rule,
+        rules.min_max_rule,
+        rules.successive_clip_relu_rule,
+        rules.successive_clip_rule,
+        rules.successive_relu_clip_rule,
+    )
+    kept_rules = [rule for rule in _DEFAULT_REWRITE_RULES if rule not in merging]
+    graph = model.graph
+    signature = len(graph.inputs)
+    tensors = {}
+    for name in [name for name in graph.initializers if name in kept]:
+        value = graph.initializers.pop(name)
+        tensors[name] = value.const_value
+        value.const_value = None
+        graph.inputs.append(value)
+    passes.InlinePass()(model)
+    for _ in range(2):
+        optimizer.fold_constants(model)
+        order_scatters(model)
+        rewriter.rewrite(model, kept_rules)
+    passes.RemoveUnusedNodesPass()(model)
+    # No elimination of common subexpressions: it would give two Dropouts of one tensor one mask.
+    passes.LiftConstantsToInitializersPass(lift_all_constants=True, size_limit=0)(model)
+    passes.DeduplicateInitializersPass()(model)
+    passes.RemoveUnusedOpsetsPass()(model)
+    passes.NameFixPass()(model)
+    for value in list(graph.inputs)[signature:]:
+        graph.inputs.remove(value)
+        name = str(value.name)
+        value.const_value = tensors[name]
+        if value.uses() or value.is_graph_output():
+            graph.initializers.add(value)
+    model.ir_version = min(model.ir_version or MAX_IR_VERSION, MAX_IR_VERSION)
+
+
+def _keep_layer_names_only(model: ir.Model, source_lines: bool) -> None:
+    """Keep each node's layer and marks; what else the exporter notes down tells local paths."""
+    import onnx_ir.passes.common as passes
+
+    layers: dict[ir.Node, str] = {}
+    lines: dict[ir.Node, str | None] = {}
+    marks: dict[ir.Node, dict[str, str]] = {}
+    for node in model.graph:
+        marks[node] = {key: node.metadata_props[key] for key in MARKS & set(node.metadata_props)}
+        lines[node] = line_of_trace(node.metadata_props.get(TRACE, "")) if source_lines else None
+        scopes = ast.literal_eval(node.metadata_props.get(SCOPES, "[]"))
+        # Such as ["", "model", "model.blocks.0.norm", "layer_norm"]: modules, then the function.
+        if len(scopes) > 2:
+            layers[node] = str(scopes[-2]).removeprefix(PREFIX)
+    passes.ClearMetadataAndDocStringPass()(model)
+    model.metadata_props.clear()
+    model.graph.metadata_props.clear()
+    for value in (*model.graph.inputs, *model.graph.outputs, *model.graph.initializers.values()):
+        value.metadata_props.clear()
+    for node in model.graph:
+        for output in node.outputs:
+            output.metadata_props.clear()
+        node.metadata_props.update(marks[node])
+        if layers.get(node, "model") != "model":
+            node.metadata_props[LAYER] = layers[node]
+        line = lines[node]
+        if line:
+            node.metadata_props[LINE] = line

@@ -1,0 +1,53 @@
+"""The parameters of a module in a file beside its graphs, so that no graph holds a copy of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workbench.onnx_io.large_file import SMALL_BYTES
+
+if TYPE_CHECKING:
+    import onnx_ir as ir
+
+
+class StateFile:
+    """Holds each parameter once, whichever graphs point to it.
+
+    A graph that points here can be used while the file is there.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """The file at `path`, which is begun anew; its folder exists."""
+        self._path = path.resolve()
+        self._path.write_bytes(b"")
+        self._offsets: dict[str, int] = {}
+
+    def take(self, model: ir.Model, names: Collection[str]) -> None:
+        """Let the initializers of `model` called `names` point here; small ones stay in it."""
+        import onnx_ir as ir
+
+        for name in names:
+            value = model.graph.initializers.get(name)
+            if value is None or value.const_value is None or value.const_value.nbytes < SMALL_BYTES:
+                continue
+            tensor = value.const_value
+            value.const_value = ir.ExternalTensor(
+                self._path,
+                self._offset(name, tensor),
+                tensor.nbytes,
+                tensor.dtype,
+                shape=ir.Shape(tensor.numpy().shape),
+                name=name,
+            )
+
+    def _offset(self, name: str, tensor: ir.TensorProtocol) -> int:
+        """Where the numbers of `tensor` begin, which are written if they are not there yet."""
+        if name not in self._offsets:
+            with self._path.open("ab") as file:
+                self._offsets[name] = file.tell()
+                file.write(np.ascontiguousarray(tensor.numpy()).data)
+        return self._offsets[name]

@@ -1,0 +1,111 @@
+"""Export by `torch.export`, which keeps every size a symbol and refuses what it cannot follow."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from workbench.errors import ModelError
+from workbench.export.buffer_updates import name_updates, updated_buffers
+from workbench.export.exported_module import Signature
+from workbench.onnx_io.graph_metadata import mark_padding
+
+if TYPE_CHECKING:
+    import onnx_ir as ir
+    import torch
+
+NAME = "torch.export"
+
+
+def export_by_torch(module: torch.nn.Module, signature: Signature, opset: int) -> ir.Model:
+    """Export `module`, with the axes of `signature` dynamic and nothing optimized.
+
+    Axes of one name are held to one size.
+
+    Raises:
+        Exception: whatever torch raises where it cannot export the module.
+        ModelError: the module fixes the size of an axis that is to be dynamic.
+    """
+    import torch
+    from torch.nn.attention import SDPBackend, sdpa_kernel
+
+    from workbench.export.translations.translations import translations
+
+    names = dict.fromkeys(name for axes in signature.axes for name in axes.values())
+    dims = {name: torch.export.Dim(name) for name in names}
+    shapes = tuple({axis: dims[name] for axis, name in axes.items()} for axes in signature.axes)
+
+    def write() -> torch.onnx.ONNXProgram | None:
+        return torch.onnx.export(
+            module,
+            signature.inputs,
+            dynamo=True,
+            optimize=False,
+            verbose=False,
+            opset_version=opset,
+            custom_translation_table=translations(),
+            dynamic_shapes=(shapes,),
+            input_names=list(signature.input_names),
+            output_names=list(signature.output_names),
+        )
+
+    # The fused kernels lay their result out in memory as the decomposition of attention does not,
+    # and a view that was right of the one is refused of the other.
+    with sdpa_kernel(SDPBackend.MATH):
+        program = write()
+        updated = () if program is None else updated_buffers(module, program)
+        if updated:
+            module.updated = updated  # type: ignore[assignment]
+            program = write()
+    if program is None:
+        raise ModelError("torch.onnx.export returned nothing.")
+    # Where the module cannot do with any size, torch gives in and fixes it without a word.
+    _name_axes(program.model, signature)
+    if program.exported_program is not None:
+        mark_padding(program.model, program.exported_program)
+    name_updates(program.model, updated)
+    return program.model
+
+
+def _name_axes(model: ir.Model, signature: Signature) -> None:
+    """Give the axes of the inputs their names, in every shape that mentions them."""
+    names: dict[str, str] = {}
+    for value, axes in zip(model.graph.inputs, signature.axes, strict=True):
+        for axis, name in axes.items():
+            size = None if value.shape is None else value.shape[axis]
+            if size is None or isinstance(size, int):
+                raise ModelError(
+                    f"the module fixes axis {axis} of input {value.name!r}, the {name}, to {size}."
+                )
+            names[str(size.value)] = name
+    for node in model.graph:
+        for output in node.outputs:
+            _rename(output, names)
+    for value in model.graph.inputs:
+        _rename(value, names)
+
+
+def _rename(value: ir.Value, names: Mapping[str, str]) -> None:
+    import onnx_ir as ir
+
+    if value.shape is None:
+        return
+    value.shape = ir.Shape(
+        size if isinstance(size, int) else _renamed(str(size.value), names) for size in value.shape
+    )
+
+
+def _renamed(size: str, names: Mapping[str, str]) -> str:
+    return names.get(size) or re.sub(r"\w+", lambda found: names.get(found[0], found[0]), size)
+
+
+def branches_on_values(error: BaseException | None) -> bool:
+    """Whether torch refused because the module decides by the values of a tensor what to do."""
+    while error is not None:
+        if type(error).__name__ in {"GuardOnDataDependentSymNode", "PendingUnbackedSymbolNotFound"}:
+            return True
+        if "data-dependent" in str(error) or "Dynamic control flow" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -1,0 +1,1 @@
+"""Functions of torch replaced while a module is traced for export."""

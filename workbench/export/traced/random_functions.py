@@ -1,0 +1,110 @@
+"""Functions of torch that draw, as what they are made of, which the exporters write."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from workbench.export.traced.stop_gradient import stop_gradient
+
+_SATURATION = -1.7580993408473766
+"""Where SELU ends on the left, the value that AlphaDropout puts in the place of what it drops."""
+
+
+def _gumbel_softmax(
+    logits: Tensor,
+    tau: float = 1,
+    hard: bool = False,
+    eps: float = 1e-10,  # noqa: ARG001
+    dim: int = -1,
+) -> Tensor:
+    """With `hard` the gradient is that of the soft result, which torch's own tells by `detach`."""
+    # torch draws from the exponential distribution: the logarithm of a uniform number, negated.
+    uniform = torch.rand_like(logits).clamp(min=torch.finfo(logits.dtype).tiny)
+    soft: Tensor = ((logits - torch.log(-torch.log(uniform))) / tau).softmax(dim)
+    if not hard:
+        return soft
+    chosen = functional.one_hot(soft.argmax(dim), soft.shape[dim]).to(soft.dtype).movedim(-1, dim)
+    gap: Tensor = stop_gradient(chosen - soft)
+    return gap + soft
+
+
+def _rrelu(
+    input: Tensor,  # noqa: A002
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    slope: Tensor | float = (lower + upper) / 2
+    if training:
+        slope = torch.rand_like(input) * (upper - lower) + lower
+    return _result(input, torch.where(input > 0, input, input * slope), inplace)
+
+
+def _torch_rrelu(
+    input: Tensor,  # noqa: A002
+    lower: float = 1.0 / 8,
+    upper: float = 1.0 / 3,
+    training: bool = False,
+    generator: torch.Generator | None = None,  # noqa: ARG001
+) -> Tensor:
+    return _rrelu(input, lower, upper, training)
+
+
+def _torch_rrelu_(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:  # noqa: A002
+    return input.copy_(_torch_rrelu(input, *args, **kwargs))
+
+
+def _alpha_dropout(
+    input: Tensor,  # noqa: A002
+    p: float = 0.5,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    if not training or p == 0:
+        return input
+    return _result(input, _dropped(input, torch.full_like(input, 1 - p), p), inplace)
+
+
+def _feature_alpha_dropout(
+    input: Tensor,  # noqa: A002
+    p: float = 0.5,
+    training: bool = False,
+    inplace: bool = False,
+) -> Tensor:
+    if not training or p == 0:
+        return input
+    kept = torch.full_like(input.flatten(2)[..., 0] if input.ndim > 2 else input, 1 - p)
+    kept = kept.reshape(*kept.shape, *(1 for _ in range(input.ndim - 2)))
+    return _result(input, _dropped(input, kept, p), inplace)
+
+
+def _dropped(value: Tensor, kept: Tensor, p: float) -> Tensor:
+    """Drops where a draw of the probabilities `kept` is 0, and keeps mean and variance."""
+    if p == 1:
+        return value * 0.0
+    drawn = torch.bernoulli(kept)
+    scale = ((_SATURATION**2 * p + 1) * (1 - p)) ** -0.5
+    made = value * drawn + (1 - drawn) * _SATURATION
+    scaled: Tensor = (made - _SATURATION * p) * scale
+    return scaled
+
+
+def _result(given: Tensor, made: Tensor, inplace: bool) -> Tensor:
+    return given.copy_(made) if inplace else made
+
+
+RANDOM_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
+    functional.gumbel_softmax: _gumbel_softmax,
+    functional.rrelu: _rrelu,
+    torch.rrelu: _torch_rrelu,
+    torch.rrelu_: _torch_rrelu_,
+    functional.alpha_dropout: _alpha_dropout,
+    functional.feature_alpha_dropout: _feature_alpha_dropout,
+}
+"""By the function of torch: what is traced in its place."""

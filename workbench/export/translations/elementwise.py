@@ -1,0 +1,178 @@
+"""Functions of each element, written in ONNX so that they and their gradients are PyTorch's.
+
+What torch's exporter writes for them overflows, loses digits, gives NaN as a gradient, or leaves
+open which gradient is due at a bound. Each function takes the arguments of the operator.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import onnx_ir as ir
+from onnxscript import opset20
+
+from workbench.onnx_io.graph_metadata import DETACHED, OPEN_BOUNDS
+
+op: Any = opset20
+"""What writes a node; its own types want tensors where it takes lists too."""
+
+Value = Any
+"""What torch's exporter passes for a tensor; it knows its shape and dtype."""
+
+_SOFTPLUS_THRESHOLD = 20.0
+"""From here on softplus(x) is x in float32, and its slope 1."""
+
+_EXPM1_LEAST = -40.0
+"""From here down expm1(x) is -1 in float32; exp(x / 2) and sinh(x / 2) are still finite."""
+
+
+def elementwise_translations() -> dict[Any, Callable[..., Any]]:
+    """Their part of the `custom_translation_table` of torch.onnx.export."""
+    import torch
+
+    aten = torch.ops.aten
+    return {
+        aten.atan2.default: _atan2,
+        aten.clamp.default: _clamp,
+        aten.clamp.Tensor: _clamp,
+        aten.clamp_max.default: _clamp_max,
+        aten.clamp_max.Tensor: _clamp_max,
+        aten.clamp_min.default: _clamp,
+        aten.clamp_min.Tensor: _clamp,
+        aten.expm1.default: _expm1,
+        aten.fmax.default: _fmax,
+        aten.fmin.default: _fmin,
+        aten.hardtanh.default: _hardtanh,
+        aten.hypot.default: _hypot,
+        aten.log1p.default: _log1p,
+        aten.log_sigmoid.default: _log_sigmoid,
+        aten.logaddexp.default: _logaddexp,
+        aten.relu6.default: _relu6,
+        aten.sinc.default: _sinc,
+        aten.softplus.default: _softplus,
+        aten.xlogy.Tensor: _xlogy,
+    }
+
+
+def _number(value: float, like: Value) -> Value:
+    """A scalar of the dtype of `like`."""
+    return op.Constant(value=ir.tensor(np.array(value, like.dtype.numpy())))
+
+
+def _hardtanh(self: Value, min_val: float = -1.0, max_val: float = 1.0) -> Value:
+    made = op.Clip(self, _number(min_val, self), _number(max_val, self))
+    made.producer().metadata_props[OPEN_BOUNDS] = "1"
+    return made
+
+
+def _relu6(self: Value) -> Value:
+    return _hardtanh(self, 0.0, 6.0)
+
+
+def _clamp(self: Value, min: Any = None, max: Any = None) -> Value:  # noqa: A002
+    """Numbers that are equal to a bound lie within, unlike ties of torch.maximum."""
+    low, high = _bound(min, self), _bound(max, self)
+    if all(bound is None or bound.shape is None or not len(bound.shape) for bound in (low, high)):
+        return op.Clip(self, low, high)
+    if high is None:
+        return op.Where(op.Less(self, low), low, self)
+    if low is None:
+        return op.Where(op.Greater(self, high), high, self)
+    # Bounds that are equal leave nothing to train, and where they are crossed the upper one wins.
+    stopped = op.Clip(high)
+    stopped.producer().metadata_props[DETACHED] = "1"
+    least = op.Where(op.Less(low, high), low, stopped)
+    raised = op.Where(op.Less(self, low), least, self)
+    above = op.Or(op.Greater(self, high), op.Greater(low, high))
+    return op.Where(above, high, raised)
+
+
+def _clamp_max(self: Value, max: Any) -> Value:  # noqa: A002
+    return _clamp(self, None, max)
+
+
+def _bound(bound: Any, like: Value) -> Value | None:
+    if bound is None:
+        return None
+    if isinstance(bound, int | float):
+        return _number(bound, like)
+    return bound if bound.dtype == like.dtype else op.Cast(bound, to=like.dtype)
+
+
+def _softplus(self: Value, beta: float = 1.0, threshold: float = 20.0) -> Value:
+    scaled = self if beta == 1.0 else op.Mul(self, _number(beta, self))
+    soft = op.Softplus(scaled)
+    soft = soft if beta == 1.0 else op.Div(soft, _number(beta, self))
+    if threshold >= _SOFTPLUS_THRESHOLD:
+        return soft
+    return op.Where(op.Greater(scaled, _number(threshold, self)), self, soft)
+
+
+def _log_sigmoid(self: Value) -> Value:
+    return op.Neg(op.Softplus(op.Neg(self)))
+
+
+def _expm1(self: Value) -> Value:
+    """2 exp(x / 2) sinh(x / 2), which keeps its digits near zero."""
+    half = op.Mul(op.Clip(self, _number(_EXPM1_LEAST, self)), _number(0.5, self))
+    return op.Mul(op.Mul(op.Exp(half), op.Sinh(half)), _number(2.0, self))
+
+
+def _log1p(self: Value) -> Value:
+    """asinh((x + x / (1 + x)) / 2), which keeps its digits near zero."""
+    ratio = op.Div(self, op.Add(self, _number(1.0, self)))
+    return op.Asinh(op.Mul(op.Add(self, ratio), _number(0.5, self)))
+
+
+def _logaddexp(self: Value, other: Value) -> Value:
+    """The larger and what the other adds to it, so that nothing overflows."""
+    equal = op.Equal(self, other)
+    # Equal infinities have no difference.
+    gap = op.Where(equal, _number(0.0, self), op.Sub(self, other))
+    return op.Add(op.Max(self, other), op.Softplus(op.Neg(op.Abs(gap))))
+
+
+def _xlogy(self: Value, other: Value) -> Value:
+    zero, one = _number(0.0, self), _number(1.0, self)
+    without = op.And(op.Equal(self, zero), op.LessOrEqual(other, zero))
+    return op.Mul(self, op.Log(op.Where(without, one, other)))
+
+
+def _sinc(self: Value) -> Value:
+    angle = op.Mul(self, _number(math.pi, self))
+    one = _number(1.0, self)
+    flat = op.Equal(angle, _number(0.0, self))
+    divisor = op.Where(flat, one, angle)
+    return op.Where(flat, one, op.Div(op.Sin(divisor), divisor))
+
+
+def _hypot(self: Value, other: Value) -> Value:
+    return op.Sqrt(op.Add(op.Mul(self, self), op.Mul(other, other)))
+
+
+def _fmax(self: Value, other: Value) -> Value:
+    return op.Where(op.Or(op.GreaterOrEqual(self, other), op.IsNaN(other)), self, other)
+
+
+def _fmin(self: Value, other: Value) -> Value:
+    return op.Where(op.Or(op.LessOrEqual(self, other), op.IsNaN(other)), self, other)
+
+
+def _atan2(self: Value, other: Value) -> Value:
+    """The angle of (other, self) by the ratio of the shorter side to the longer.
+
+    Neither the ratio nor its gradient divides by zero, and at (0, 0) there is no gradient.
+    """
+    y, x, zero = self, other, _number(0.0, self)
+    steep = op.Greater(op.Abs(y), op.Abs(x))
+    longer = op.Where(steep, y, x)
+    nowhere = op.Equal(longer, zero)
+    shorter = op.Where(nowhere, zero, op.Where(steep, x, y))
+    angle = op.Atan(op.Div(shorter, op.Where(nowhere, _number(1.0, self), longer)))
+    right = op.Mul(op.Sign(y), _number(math.pi / 2, self))
+    straight = op.Where(op.Less(y, zero), _number(-math.pi, self), _number(math.pi, self))
+    start = op.Where(steep, right, op.Where(op.Less(x, zero), straight, zero))
+    return op.Add(start, op.Where(steep, op.Neg(angle), angle))

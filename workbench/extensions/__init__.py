@@ -1,0 +1,1 @@
+"""The compiled extensions: building them, and whether what is there is good."""

@@ -1,0 +1,173 @@
+"""Compiles the C++ extension that lets ORTModule call PyTorch's kernels."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from filelock import FileLock
+
+from workbench.errors import EngineError
+from workbench.extensions.native_extension import (
+    REBUILD,
+    RECORD,
+    NativeExtension,
+    cache,
+    digest_of,
+    native_extension,
+    sources,
+)
+from workbench.files.temporary_folder import temporary_folder
+
+COMPILERS = ("c++", "g++", "clang++")
+TIMEOUT_S = 900.0
+"""For one file; a slow machine takes a minute."""
+LONGEST_OUTPUT = 2_000
+"""Characters of a compiler's complaint that are shown, from its end."""
+
+_FLAGS = ("-std=c++20", "-O3", "-fPIC", "-fvisibility=hidden", "-Wno-psabi")
+_TRIAL = "import ctypes, sys, torch; ctypes.CDLL(sys.argv[1]).workbench_torch_version"
+
+Report = Callable[[int, int, str], None]
+"""Takes how many steps are done, how many there are, and what is being done now."""
+
+
+class ExtensionBuild(NamedTuple):
+    """What came of building the extension."""
+
+    extension: NativeExtension
+    seconds: float
+    """How long it took; 0 where it was there already."""
+
+
+def find_compiler() -> str | None:
+    """Path of a C++ compiler: $CXX, or the first on the PATH."""
+    names = [name for name in (os.environ.get("CXX"), *COMPILERS) if name]
+    return next(filter(None, map(shutil.which, names)), None)
+
+
+def build_extensions(
+    *, force: bool = False, report: Report = lambda _done, _steps, _what: None
+) -> ExtensionBuild:
+    """Compile the extension for the installed torch and ONNX Runtime, unless it is there.
+
+    It is kept in the user's cache; nothing is written beside installed packages.
+
+    Args:
+        force: compile even if a good one is there.
+        report: is told of each step before it begins, and of the end.
+
+    Raises:
+        EngineError: there is no compiler, no torch with its headers or no source, it does not
+            compile or load, or the cache cannot be written; says how to mend it.
+    """
+    try:
+        with _locked():
+            extension = native_extension()
+            if not extension.problem and not force:
+                return ExtensionBuild(extension, 0.0)
+            started = time.perf_counter()
+            _build(extension, report)
+            return ExtensionBuild(native_extension(), time.perf_counter() - started)
+    except OSError as error:
+        raise EngineError(
+            f"The extension cannot be kept in {cache()}: {error}. "
+            "Set XDG_CACHE_HOME to a folder that you may write to."
+        ) from error
+
+
+@contextmanager
+def _locked() -> Iterator[None]:
+    """One process builds at a time; another waits and finds what it built."""
+    cache().mkdir(parents=True, exist_ok=True, mode=0o700)
+    with FileLock(cache() / "building.lock"):
+        yield
+
+
+def _build(extension: NativeExtension, report: Report) -> None:
+    compiler, headers, libraries = _needed()
+    files = sources()
+    steps = len(files) + 2
+    with temporary_folder(beside=extension.folder) as folder:
+        objects = []
+        for done, source in enumerate(files):
+            report(done, steps, f"Compiling {source.name}")
+            objects.append(f"{folder}/{source.stem}.o")
+            include = [part for path in headers for part in ("-isystem", str(path))]
+            _run([compiler, *_FLAGS, *include, "-c", str(source), "-o", objects[-1]])
+        report(len(files), steps, "Linking")
+        made = folder / "made"
+        made.mkdir()
+        library = made / extension.library.name
+        link = [f"-L{libraries}", "-ltorch_cpu", "-lc10"]
+        _run([compiler, "-shared", *objects, "-o", str(library), *link])
+        report(len(files) + 1, steps, "Trying it in a process of its own")
+        _run([sys.executable, "-W", "ignore", "-c", _TRIAL, str(library)])
+        record = {"sha256": digest_of(library), "compiler": compiler, "flags": _FLAGS}
+        (made / RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
+        if extension.folder.exists():
+            # A process that has the old library loaded keeps it.
+            shutil.move(extension.folder, f"{folder}/old")
+        os.replace(made, extension.folder)
+    report(steps, steps, "Done")
+
+
+def _needed() -> tuple[str, tuple[Path, ...], Path]:
+    """The compiler, torch's folders of headers, and that of its libraries."""
+    if not sources():
+        raise EngineError(
+            "The C++ sources of the extension are not there. Remedy: "
+            "pip install --force-reinstall --no-deps onnxruntime-training-workbench"
+        )
+    spec = importlib.util.find_spec("torch")
+    if spec is None or spec.origin is None:
+        raise EngineError("torch is not installed. Remedy: pip install 'torch>=2.13,<2.14'")
+    root = Path(spec.origin).parent
+    include = root / "include"
+    if not (include / "ATen" / "core" / "dispatch" / "Dispatcher.h").is_file():
+        raise EngineError(
+            f"The installed torch has no C++ headers in {include}. "
+            "Remedy: pip install --force-reinstall --no-deps torch"
+        )
+    compiler = find_compiler()
+    if compiler is None:
+        raise EngineError(
+            "There is no C++ compiler: $CXX is not set to one and the PATH has none of "
+            f"{', '.join(COMPILERS)}. Remedy: apt-get install g++, then {REBUILD}"
+        )
+    return compiler, (include, include / "torch" / "csrc" / "api" / "include"), root / "lib"
+
+
+def _run(command: Sequence[str]) -> None:
+    try:
+        done = subprocess.run(
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=TIMEOUT_S,
+        )
+    except subprocess.TimeoutExpired:
+        raise EngineError(
+            f"{Path(command[0]).name} was not done after {TIMEOUT_S:.0f} s. "
+            f"Let the machine do less else and call {REBUILD} again."
+        ) from None
+    if done.returncode:
+        said = done.stdout.strip()[-LONGEST_OUTPUT:] or "nothing was said"
+        raise EngineError(
+            f"The extension was not built: {Path(command[0]).name} ended with "
+            f"{done.returncode}. Nothing is changed, and ORTModule trains without it. "
+            f"It said:\n{said}"
+        )

@@ -1,0 +1,1 @@
+"""Files and folders that somebody names: read, written and locked so that nothing is lost."""

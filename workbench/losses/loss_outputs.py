@@ -1,0 +1,53 @@
+"""Which outputs of a model each loss reads."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.errors import ConfigError, nearest
+from workbench.losses.loss import Loss
+
+
+def outputs_read(losses: Sequence[Loss], outputs: Sequence[str]) -> list[tuple[int, ...]]:
+    """For each loss the indices, in `outputs`, of what it reads.
+
+    A function of the user's own that is the only loss reads every output, unless it names one.
+
+    Raises:
+        ConfigError: a loss names an output that there is not, or there are more losses than
+            outputs.
+    """
+    alone = losses[0] if len(losses) == 1 else None
+    if alone is not None and alone.own and alone.output is None:
+        return [tuple(range(len(outputs)))]
+    read: list[tuple[int, ...]] = []
+    problems = []
+    for place, loss in enumerate(losses):
+        if loss.output is not None and loss.output in outputs:
+            read.append((list(outputs).index(loss.output),))
+        elif loss.output is not None:
+            problems.append(
+                f"loss {loss.name}: the model has no output {loss.output!r}. "
+                f"{nearest(loss.output, outputs)}"
+            )
+        elif place < len(outputs):
+            read.append((place,))
+        else:
+            problems.append(
+                f"loss {loss.name} is number {place + 1}, but the model has {len(outputs)} outputs "
+                f"({', '.join(outputs)}). Name its output, as in loss={{'output': 'mse'}}."
+            )
+    if problems:
+        raise ConfigError(problems)
+    return read
+
+
+def with_outputs_named(losses: Sequence[Loss], outputs: Sequence[str]) -> tuple[Loss, ...]:
+    """The losses, each naming the output that it reads; but for one that reads them all."""
+    read = outputs_read(losses, outputs)
+    if len(losses) == 1 and len(read[0]) != 1:
+        return tuple(losses)
+    return tuple(
+        loss.model_copy(update={"output": outputs[index]})
+        for loss, (index,) in zip(losses, read, strict=True)
+    )

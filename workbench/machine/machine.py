@@ -1,0 +1,61 @@
+"""The machine and the package versions that numbers come from."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import psutil
+
+from workbench.machine.threads import default_threads
+
+PACKAGES = (
+    "onnxruntime-training-workbench",
+    "onnxruntime-training-cpu",
+    "onnxruntime-training",
+    "onnx",
+    "torch",
+    "numpy",
+)
+
+
+def describe_machine() -> dict[str, str | int]:
+    """Processor, cores in use, memory in bytes, operating system and Python."""
+    return {
+        "processor": _processor(),
+        "cores": default_threads(),
+        "memory_bytes": int(psutil.virtual_memory().total),
+        "system": f"{platform.system()} {platform.release()}",
+        "python": platform.python_version(),
+    }
+
+
+def machine_sentence(machine: Mapping[str, Any] | None) -> str:
+    """The machine in one line, for the foot of a figure or a table; None: it was not recorded."""
+    if machine is None:
+        return "machine not recorded"
+    gigabytes = int(machine["memory_bytes"]) / 1e9
+    return f"{machine['processor']}, {machine['cores']} cores, {gigabytes:.0f} GB"
+
+
+def package_versions() -> dict[str, str]:
+    """Versions of the installed packages that a run depends on."""
+    versions = {}
+    for package in PACKAGES:
+        try:
+            versions[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+def _processor() -> str:
+    cpuinfo = Path("/proc/cpuinfo")
+    if cpuinfo.exists():
+        for line in cpuinfo.read_text(encoding="utf-8").splitlines():
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()

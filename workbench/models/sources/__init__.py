@@ -1,0 +1,1 @@
+"""Where a model comes from: one file a kind of source."""

@@ -1,0 +1,108 @@
+"""Example inputs: from what a caller gives to arrays that a model is run on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.errors import ModelError
+from workbench.specs import TensorSpec
+
+
+class Examples(NamedTuple):
+    """One batch of what a module is run on."""
+
+    arrays: tuple[np.ndarray, ...]
+    keywords: tuple[str, ...] = ()
+    """The argument of `forward` that each array is for; empty where they go by position."""
+
+
+def as_examples(examples: Any) -> Examples:
+    """Arrays of one batch of at least 2, float32, int64 or bool.
+
+    A batch of 1 is repeated, because it cannot be told from an axis that is always 1.
+
+    Args:
+        examples: an array or tensor, a tuple or list of them, or a mapping from the names of
+            arguments.
+
+    Raises:
+        ModelError: none were given, a dtype that cannot be fed, or batches that differ.
+    """
+    if examples is None:
+        raise ModelError(
+            "An nn.Module needs example_inputs= (an array, a tensor, a tuple of them, or a dict by "
+            "the names of forward's arguments) to tell what it takes."
+        )
+    keywords: tuple[str, ...] = ()
+    if isinstance(examples, Mapping):
+        keywords = tuple(str(name) for name in examples)
+        named = list(zip(keywords, examples.values(), strict=True))
+    else:
+        values = examples if isinstance(examples, tuple | list) else (examples,)
+        named = [(str(index), value) for index, value in enumerate(values)]
+    arrays = [_as_array(value, name) for name, value in named]
+    if not arrays:
+        raise ModelError("example_inputs is empty; give one array for each argument of forward.")
+    sizes = {array.shape[0] if array.ndim else 0 for array in arrays}
+    if len(sizes) != 1 or 0 in sizes:
+        shapes = ", ".join(str(array.shape) for array in arrays)
+        raise ModelError(
+            f"example_inputs have shapes {shapes}; the first axis of each must be one batch."
+        )
+    if sizes == {1}:
+        arrays = [np.concatenate([array, array]) for array in arrays]
+    return Examples(tuple(arrays), keywords)
+
+
+def _as_array(value: Any, name: str) -> np.ndarray:
+    detach = getattr(value, "detach", None)
+    if callable(detach):
+        tensor = detach().cpu()
+        # numpy has no bfloat16.
+        value = (tensor.float() if tensor.is_floating_point() else tensor).numpy()
+    array = np.asarray(value)
+    if array.dtype.kind in "iu":
+        return array.astype(np.int64)
+    if array.dtype.kind == "f":
+        return array.astype(np.float32)
+    if array.dtype.kind == "b":
+        return array.copy()
+    raise ModelError(
+        f"Example input {name} has dtype {array.dtype}; models here take float32, int64 or bool."
+    )
+
+
+def example_arrays(specs: tuple[TensorSpec, ...], batch: int = 2) -> tuple[np.ndarray, ...]:
+    """Inputs of those specs: floats from a normal distribution of a fixed seed, integers 0.
+
+    Zero is a valid index into any table, which a random integer is not. A mask is True. An axis
+    of any size gets 8, the batch `batch`.
+    """
+    generator = np.random.default_rng(0)
+    arrays = []
+    for spec in specs:
+        sizes = [size if isinstance(size, int) else 8 for size in spec.shape]
+        if spec.shape[:1] == ("batch",):
+            sizes[0] = batch
+        if np.dtype(spec.dtype).kind == "f":
+            arrays.append(generator.standard_normal(sizes).astype(spec.dtype))
+        else:
+            arrays.append(np.full(sizes, spec.dtype == "bool", spec.dtype))
+    return tuple(arrays)
+
+
+def write_arrays(folder: Path, arrays: tuple[np.ndarray, ...]) -> None:
+    """Write example inputs into `folder`, one .npy file each."""
+    for index, array in enumerate(arrays):
+        np.save(folder / f"example-{index}.npy", array, allow_pickle=False)
+
+
+def read_arrays(folder: Path, count: int) -> tuple[np.ndarray, ...]:
+    """The arrays that `write_arrays` wrote."""
+    return tuple(
+        np.load(folder / f"example-{index}.npy", allow_pickle=False) for index in range(count)
+    )

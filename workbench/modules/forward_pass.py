@@ -1,0 +1,158 @@
+"""What one forward pass of a module tells: the shapes that its layers and the whole return."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from workbench.errors import ModelError
+from workbench.modules.dynamic_axes import BATCH
+from workbench.modules.flattened_outputs import flattened_outputs
+
+if TYPE_CHECKING:
+    import torch
+
+Shape = tuple[int | str, ...]
+
+
+class OutputShape(NamedTuple):
+    """One tensor that a module returns."""
+
+    path: tuple[str, ...]
+    """Keys and positions that lead to it."""
+    shape: Shape
+    dtype: str
+
+
+class Shapes(NamedTuple):
+    """Shapes seen in forward passes, with a name wherever a size follows that of the inputs."""
+
+    layers: dict[str, Shape | None]
+    """By name of the layer, in order of execution; None where it returns no tensor first."""
+    outputs: list[OutputShape]
+    """Of every tensor that the module returns."""
+
+
+def trace_shapes(
+    module: torch.nn.Module,
+    inputs: Sequence[np.ndarray],
+    layers: Sequence[str] = (),
+    input_shapes: Sequence[Shape] = (),
+) -> Shapes:
+    """Run `module` in evaluation mode on batches of two sizes and compare the shapes.
+
+    Args:
+        module: its mode is left at evaluation.
+        inputs: of one batch size, at least 2.
+        layers: names of the submodules to watch.
+        input_shapes: of the inputs, with names for axes of any size beside the batch; each is run
+            with another size too.
+
+    Raises:
+        ModelError: the forward pass fails, or returns no tensors.
+    """
+    first = _run(module, inputs, layers)
+    found = _compared(first, _run(module, _more_rows(inputs), layers), BATCH)
+    names = dict.fromkeys(
+        size for shape in input_shapes for size in shape[1:] if isinstance(size, str)
+    )
+    for name in names:
+        found = _compared(found, _resized(module, inputs, input_shapes, name, layers), name)
+    return found
+
+
+def _more_rows(inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+    return [np.concatenate([array, array[:1]]) for array in inputs]
+
+
+def _resized(
+    module: torch.nn.Module,
+    inputs: Sequence[np.ndarray],
+    shapes: Sequence[Shape],
+    name: str,
+    layers: Sequence[str],
+) -> Shapes:
+    """What comes of inputs whose axes called `name` are twice as long, or else half or one less."""
+    axes = [[i for i, size in enumerate(shape) if i and size == name] for shape in shapes]
+    size = next(x.shape[i[0]] for x, i in zip(inputs, axes, strict=True) if i)
+    failure: ModelError | None = None
+    for other in dict.fromkeys((2 * size, max(size // 2, 2), size - 1)):
+        if other == size:
+            continue
+        resized = list(inputs)
+        for index, places in enumerate(axes):
+            for axis in places:
+                resized[index] = np.take(resized[index], np.arange(other) % size, axis)
+        try:
+            return _run(module, resized, layers)
+        except ModelError as error:
+            failure = failure or error
+    raise ModelError(f"The axes called {name!r} cannot have another size than {size}: {failure}")
+
+
+def _compared(first: Shapes, second: Shapes, name: str) -> Shapes:
+    """`first`, with names where sizes differ from those of `second`."""
+    paths = [[output.path for output in run.outputs] for run in (first, second)]
+    if first.layers.keys() != second.layers.keys() or paths[0] != paths[1]:
+        raise ModelError(
+            f"The module runs other layers or returns other tensors for another {name} size; it "
+            "cannot be used."
+        )
+    layers = {
+        layer: _named(shape, second.layers[layer], name) for layer, shape in first.layers.items()
+    }
+    outputs = [
+        output._replace(shape=_named(output.shape, other.shape, name) or ())
+        for output, other in zip(first.outputs, second.outputs, strict=True)
+    ]
+    return Shapes(layers, outputs)
+
+
+def _run(module: torch.nn.Module, inputs: Sequence[np.ndarray], layers: Sequence[str]) -> Shapes:
+    import torch
+
+    seen: dict[str, Shape | None] = {}
+
+    def note(name: str, _module: torch.nn.Module, _inputs: Any, returned: Any) -> None:
+        first = next(flattened_outputs(returned), None)
+        seen.setdefault(name, None if first is None else tuple(first.tensor.shape))
+
+    hooks = [
+        module.get_submodule(name).register_forward_hook(partial(note, name)) for name in layers
+    ]
+    try:
+        module.eval()
+        with torch.no_grad():
+            returned = module(*(torch.from_numpy(array.copy()) for array in inputs))
+    except Exception as error:
+        shapes = ", ".join(str(array.shape) for array in inputs)
+        raise ModelError(
+            f"{type(module).__name__} fails on inputs of shape {shapes}: "
+            f"{type(error).__name__}: {error}. Check example_inputs, and that forward takes any "
+            "batch size."
+        ) from error
+    finally:
+        for hook in hooks:
+            hook.remove()
+    outputs = [
+        OutputShape(path, tuple(tensor.shape), str(tensor.dtype).removeprefix("torch."))
+        for path, tensor in flattened_outputs(returned)
+    ]
+    if not outputs:
+        raise ModelError(
+            f"{type(module).__name__} returns {type(returned).__name__}, which holds no tensor."
+        )
+    return Shapes(seen, outputs)
+
+
+def _named(shape: Shape | None, other: Shape | None, name: str) -> Shape | None:
+    if shape is None or other is None or len(shape) != len(other):
+        return shape
+    return tuple(
+        # A name that is there already stays: the run in `other` had that size as it was.
+        size if isinstance(size, str) or size == second else name
+        for size, second in zip(shape, other, strict=True)
+    )

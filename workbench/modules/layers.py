@@ -1,0 +1,43 @@
+"""The layers of an `nn.Module`: its leaves, and whatever else owns parameters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from workbench.modules.forward_pass import trace_shapes
+from workbench.specs import Layer
+
+if TYPE_CHECKING:
+    import torch
+
+ROOT = "(root)"
+"""Stands for the name of the whole module, which is empty, when it owns parameters itself."""
+
+
+def module_layers(module: torch.nn.Module, inputs: Sequence[np.ndarray]) -> list[Layer]:
+    """Layers in order of execution; those that own parameters but never run come last.
+
+    A module that is called several times is listed once, with the shape of its first output. A
+    parameter shared by several modules is counted in the first.
+    """
+    modules = {
+        name: child
+        for name, child in module.named_modules()
+        if not list(child.children()) or list(child.parameters(recurse=False))
+    }
+    shapes = trace_shapes(module, inputs, list(modules)).layers
+    counted: set[int] = set()
+    layers = []
+    for name in [*shapes, *(name for name in modules if name not in shapes)]:
+        own = list(modules[name].parameters(recurse=False))
+        new = [value for value in own if id(value) not in counted]
+        counted.update(id(value) for value in own)
+        if name in shapes or own:
+            count = sum(value.numel() for value in new)
+            size = sum(value.numel() * value.element_size() for value in new)
+            kind = type(modules[name]).__name__
+            layers.append(Layer(name or ROOT, kind, shapes.get(name), count, size))
+    return layers

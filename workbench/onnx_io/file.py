@@ -1,0 +1,227 @@
+"""Reading an ONNX file that nobody vouches for: whole, valid, and of a version that can be trained.
+
+Nothing here runs a model or reads outside the file's folder.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workbench.errors import ModelError
+from workbench.files.input_file import check_file
+from workbench.onnx_io.constants import lift_constants
+from workbench.onnx_io.external_data import LARGE_BYTES, every_tensor, read_external_data
+from workbench.onnx_io.graph import graph_inputs
+from workbench.onnx_io.half_precision import make_float32
+from workbench.onnx_io.large_file import MAX_BYTES, without_initializers
+from workbench.onnx_io.nodes import check_operators, every_node, sort_nodes
+from workbench.onnx_io.opset import converted, opset_of, refuse_unknown_opset
+from workbench.onnx_io.tensor_data import is_outside, tensor_bytes
+
+if TYPE_CHECKING:
+    import onnx
+
+MAX_IR_VERSION = 10
+"""The newest that onnxruntime-training 1.19.2 loads."""
+
+MIN_IR_VERSION = 8
+"""Below, graphs lack what the opsets that they are converted to may use."""
+
+OTHER_FORMATS = {
+    b"PK\x03\x04": "a zip archive, such as PyTorch's .pt",
+    b"\x80": "a Python pickle",
+    b"\x89HDF": "HDF5, such as Keras's .h5",
+    b"version https://git-lfs": "a Git LFS pointer; fetch the file itself with `git lfs pull`",
+    b"<": "a web page or other markup; the download may have failed",
+    b"{": "JSON",
+}
+"""What the first bytes of a file that is not ONNX tell."""
+
+
+class OnnxFile(NamedTuple):
+    """An ONNX model as it was read and made one that can be trained."""
+
+    model: onnx.ModelProto
+    """Checked; in an opset and IR version that ONNX Runtime's training takes, without functions,
+    its weights initializers. The largest may lie in a file outside, by its absolute path."""
+    notices: tuple[str, ...]
+    """What was changed of the model that its author would want to know, a sentence each."""
+
+
+def read_onnx(path: Path) -> OnnxFile:
+    """The checked model in `path`, shapes inferred where they can be.
+
+    Raises:
+        ModelError: the file is missing, not ONNX, truncated, too old or too new, invalid, or
+            refers to external data that is missing or lies outside its folder.
+    """
+    check_file(path, ModelError)
+    if path.stat().st_size > MAX_BYTES:
+        raise ModelError(
+            f"{path} is larger than 2 GB, which no ONNX file can be: save the model with its "
+            "tensors as external data."
+        )
+    model = _parse(path)
+    name = str(path)
+    refuse_unknown_opset(model, name)
+    read_external_data(model, path)
+    _check_sizes(path, model)
+    check_operators(model, opset_of(model), name)
+    model = _plain(model)
+    notices = make_float32(model)
+    sort_nodes(model.graph, name)
+    model = _checked(model, path)
+    lift_constants(model)
+    model, ordered = _in_order(model)
+    return OnnxFile(model, (*notices, *ordered))
+
+
+def _plain(model: onnx.ModelProto) -> onnx.ModelProto:
+    """The same model without functions, of an IR version that is read, its initializers no inputs.
+
+    Before IR version 4 initializers are inputs as well. What a version above 10 adds to a graph of
+    these opsets, hints on which device a node runs, is left out.
+    """
+    import onnx_ir.passes.common as passes
+    from onnx_ir import serde
+
+    if model.functions:
+        inlined = serde.deserialize_model(model)
+        passes.InlinePass()(inlined)
+        model = serde.serialize_model(inlined)
+    fed = graph_inputs(model)
+    if len(fed) < len(model.graph.input):
+        copies = [type(value).FromString(value.SerializeToString()) for value in fed]
+        del model.graph.input[:]
+        model.graph.input.extend(copies)
+    for named in (*model.opset_import, *model.graph.node):
+        if named.domain == "ai.onnx":
+            named.domain = ""
+    model.ir_version = min(max(model.ir_version, MIN_IR_VERSION), MAX_IR_VERSION)
+    return model
+
+
+def _in_order(model: onnx.ModelProto) -> tuple[onnx.ModelProto, tuple[str, ...]]:
+    """`model` with every ScatterND that may lose updates written anew, and what to say of it."""
+    if not any(node.op_type == "ScatterND" for node in every_node(model.graph.node)):
+        return model, ()
+    from onnx_ir import serde
+
+    from workbench.onnx_io.ordered_scatter import order_scatters
+
+    graph = serde.deserialize_model(model)
+    count = order_scatters(graph)
+    if not count:
+        return model, ()
+    notice = (
+        f"{count} ScatterND with a reduction, written as ScatterElements: ONNX Runtime's ScatterND "
+        "loses updates with several threads."
+    )
+    return serde.serialize_model(graph), (notice,)
+
+
+def _checked(model: onnx.ModelProto, path: Path) -> onnx.ModelProto:
+    """`model` checked, converted and with inferred shapes, its large weights left out meanwhile.
+
+    The checker and the converter copy what they are given, and none takes more than 2 GB.
+    """
+    import onnx
+
+    small = without_initializers(model)
+    order = [tensor.name for tensor in model.graph.initializer]
+    large = {}
+    for tensor in model.graph.initializer:
+        if tensor_bytes(tensor) < LARGE_BYTES:
+            small.graph.initializer.append(tensor)
+        else:
+            large[tensor.name] = tensor
+            small.graph.input.append(
+                onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
+            )
+    try:
+        # First, since the checker refuses a graph output whose shape is left to be inferred.
+        inferred = onnx.shape_inference.infer_shapes(small)
+        onnx.checker.check_model(inferred, full_check=True)
+    except Exception as error:  # the checker's own classes, and RuntimeError from its C++ code
+        raise ModelError(f"{path} is not a valid ONNX model: {_first_lines(error)}") from error
+    made = converted(inferred, str(path))
+    checked = without_initializers(made)
+    held = {tensor.name: tensor for tensor in made.graph.initializer}
+    added = [name for name in held if name not in order]
+    for name in (*order, *added):
+        if name in large or name in held:
+            checked.graph.initializer.append(large.get(name) or held[name])
+    fed = [value for value in checked.graph.input if value.name not in large]
+    copies = [type(value).FromString(value.SerializeToString()) for value in fed]
+    del checked.graph.input[:]
+    checked.graph.input.extend(copies)
+    return checked
+
+
+def _check_sizes(path: Path, model: onnx.ModelProto) -> None:
+    """Refuse a tensor that holds more or less than its shape says: the checker lets it pass."""
+    from onnx import numpy_helper
+
+    for tensor in every_tensor(model):
+        if is_outside(tensor):
+            continue
+        try:
+            numpy_helper.to_array(tensor)
+        except Exception as error:  # whatever damaged fields bring about
+            raise ModelError(
+                f"{path} is not a valid ONNX model: the data of tensor {tensor.name!r} does not "
+                f"fit its shape {list(tensor.dims)}: {_first_lines(error)}"
+            ) from error
+
+
+def _parse(path: Path) -> onnx.ModelProto:
+    import onnx
+
+    content = path.read_bytes()
+    for magic, what in OTHER_FORMATS.items():
+        if content.startswith(magic):
+            raise ModelError(f"{path} is not ONNX: it looks like {what}.")
+    model = onnx.ModelProto()
+    try:
+        model.ParseFromString(content)
+    except Exception:  # protobuf's DecodeError, whose package carries no types
+        # An ONNX file begins with field 1, its IR version, so that much tells it from any other.
+        if content[:1] == b"\x08":
+            raise ModelError(
+                f"{path} is truncated or damaged: it begins as ONNX but cannot be read to its "
+                f"end ({len(content):,} bytes). Copy or export it again."
+            ) from None
+        raise ModelError(f"{path} is not an ONNX file.") from None
+    for text in _texts(model):
+        if isinstance(text, bytes):  # what protobuf gives where it should be UTF-8 and is not
+            raise ModelError(
+                f"{path} is damaged: the name {text[:40]!r} in it is not text. Copy or export it "
+                "again."
+            )
+    if not model.HasField("graph") or not model.ir_version:
+        raise ModelError(f"{path} is not an ONNX file: it holds no graph.")
+    return model
+
+
+def _texts(message: Any) -> Iterator[str | bytes]:
+    """Every text in a message and those in it."""
+    import onnx
+
+    if isinstance(message, onnx.TensorProto):
+        # Of a tensor not every field: to look at its numbers would copy them.
+        yield from (message.name, message.doc_string)
+        yield from (text for entry in message.external_data for text in (entry.key, entry.value))
+        return
+    for field, value in message.ListFields():
+        if field.type == field.TYPE_STRING:
+            yield from [value] if isinstance(value, str | bytes) else value
+        elif field.type == field.TYPE_MESSAGE:
+            for part in [value] if hasattr(value, "ListFields") else value:
+                yield from _texts(part)
+
+
+def _first_lines(error: Exception) -> str:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    return " ".join(lines[:3])

@@ -1,0 +1,130 @@
+"""`onnxruntime.training` for scripts that were written for its own front end.
+
+    import workbench.ort
+    workbench.ort.install()
+
+    from onnxruntime.training.ortmodule import ORTModule    # as ever, from here on
+
+The package's front end does not import on current torch. `install` puts modules of the same names
+in its place that hold the workbench's ORTModule, its options under the package's names, and the
+package's optimizers. `onnxruntime.training.api`, `.artifacts` and the rest are the package's own.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from workbench.ort.native import native
+
+TRAINING = "onnxruntime.training"
+ORTMODULE = f"{TRAINING}.ortmodule"
+OPTIM = f"{TRAINING}.optim"
+
+_OF_ORTMODULE = "workbench.ort.drop_in.package_signature"
+_OF_OPTIM = "workbench.ort.drop_in.optim"
+
+
+class _Package(ModuleType):
+    """A package whose names are loaded at their first use."""
+
+    def __init__(self, name: str, homes: Mapping[str, str], others: Callable[[str], Any]) -> None:
+        """Make it.
+
+        Args:
+            name: dotted; submodules that it does not name are the package's own.
+            homes: the module that each of its names is in.
+            others: finds what else is asked for, or raises an AttributeError.
+        """
+        super().__init__(name, f"{name}, as the workbench provides it.")
+        root = Path(str(native().__file__)).parents[2]
+        self.__path__ = [str(root.joinpath(*name.split(".")))]
+        self._homes = dict(homes)
+        self._others = others
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        home = self._homes.get(name)
+        value = self._others(name) if home is None else getattr(import_module(home), name)
+        setattr(self, name, value)
+        return value
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *self._homes})
+
+
+def install() -> None:
+    """Have `onnxruntime.training` give the workbench's ORTModule in this process.
+
+    To be called before the script imports ORTModule; `onnxruntime` itself may have been imported
+    before. Calling it again changes nothing. Nothing of torch is changed: where `onnxruntime` was
+    imported before, whose front end then has replaced `torch.utils.checkpoint.checkpoint`, that is
+    given back.
+
+    Raises:
+        EngineError: no training build of onnxruntime is installed.
+    """
+    c = native()
+    _give_checkpoint_back()
+    training = sys.modules.get(TRAINING)
+    if training is None:
+        names = dict.fromkeys(
+            ("PropagateCastOpsStrategy", "TrainingParameters", "is_ortmodule_available"), c.__name__
+        )
+        training = _Package(TRAINING, {"ORTModule": _OF_ORTMODULE, **names}, _submodule(TRAINING))
+        _place(training)
+    else:
+        # Whatever holds on to the package that is there finds the same in it.
+        training.ORTModule = import_module(_OF_ORTMODULE).ORTModule  # type: ignore[attr-defined]
+    ortmodule = dict.fromkeys(("ORTModule", "DebugOptions", "LogLevel"), _OF_ORTMODULE)
+    optim = dict.fromkeys(("FusedAdam", "FP16_Optimizer", "AdamWMode"), _OF_OPTIM)
+    _place(_Package(ORTMODULE, ortmodule, _refuse))
+    _place(_Package(OPTIM, optim, _submodule(OPTIM)))
+
+
+def _place(package: ModuleType) -> None:
+    """Let `import` find `package`, and its parent hold it."""
+    name = package.__name__
+    if isinstance(sys.modules.get(name), _Package):
+        return
+    sys.modules[name] = package
+    parent, _, own = name.rpartition(".")
+    setattr(sys.modules[parent], own, package)
+
+
+def _submodule(package: str) -> Callable[[str], Any]:
+    """Finds submodules that the package's own `__init__` would have imported."""
+
+    def find(name: str) -> Any:
+        try:
+            return import_module(f"{package}.{name}")
+        except ModuleNotFoundError as error:
+            if error.name != f"{package}.{name}":
+                raise
+            raise AttributeError(f"module {package!r} has no attribute {name!r}") from None
+
+    return find
+
+
+def _refuse(name: str) -> Any:
+    raise AttributeError(
+        f"{ORTMODULE}.{name} is no part of the workbench's ORTModule, which has ORTModule, "
+        "DebugOptions and LogLevel. Options of ORTModule are in workbench.ORTModuleOptions."
+    )
+
+
+def _give_checkpoint_back() -> None:
+    """Undo what onnxruntime's front end does to torch before it fails."""
+    module = sys.modules.get("torch.utils.checkpoint")
+    replaced = getattr(module, "checkpoint", None)
+    if module is None or not str(getattr(replaced, "__module__", "")).startswith(TRAINING):
+        return
+    code, cells = replaced.__code__, replaced.__closure__  # type: ignore[union-attr]
+    held = dict(zip(code.co_freevars, cells or (), strict=True))
+    if "original_checkpoint" in held:
+        module.checkpoint = held["original_checkpoint"].cell_contents  # type: ignore[attr-defined]

@@ -1,0 +1,1 @@
+"""Graphs of forward and backward: building, reading and improving them."""

@@ -1,0 +1,109 @@
+"""Facts about a graph of both passes: its nodes, and what ONNX Runtime fused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Container, Iterable
+from typing import TYPE_CHECKING
+
+from workbench.run_folder.statistics import Nodes, Rewrite
+
+if TYPE_CHECKING:
+    import onnx
+
+    from workbench.trainable.report import Report
+
+YIELD = "YieldOp"
+"""The operator between the passes: it takes the results and gives their gradients."""
+
+ATEN = "ATen"
+"""The operator that calls a kernel of PyTorch's."""
+
+_FUSED_IN_ONNX = frozenset({"LayerNormalization", "Gelu", "RMSNormalization"})
+"""Operators of ONNX's own domain that fusions make."""
+
+_NO_FUSIONS = frozenset(
+    {YIELD, ATEN, "BatchNormInternal", "ConcatTraining", "InPlaceAccumulatorV2"}
+)
+"""Operators of other domains that stand for themselves."""
+
+
+def forward_nodes(graph: onnx.GraphProto, results: Iterable[str] = ()) -> set[int]:
+    """Indices of the nodes, which are in order, that the results of the forward pass need.
+
+    Args:
+        graph: of both passes.
+        results: of the forward pass, beside what a YieldOp takes.
+    """
+    needed = set(results)
+    found = set()
+    for index in reversed(range(len(graph.node))):
+        node = graph.node[index]
+        if node.op_type == YIELD:
+            needed.update(node.input)
+        elif not needed.isdisjoint(node.output):
+            found.add(index)
+            needed.update(name for name in node.input if name)
+    return found
+
+
+def both_passes(graph: onnx.GraphProto, results: Iterable[str] = ()) -> Nodes:
+    """How many nodes each pass has; the YieldOp between them belongs to neither.
+
+    Args:
+        graph: of both passes, its nodes in order.
+        results: of the forward pass, beside what a YieldOp takes.
+    """
+    forward = len(forward_nodes(graph, results))
+    between = sum(node.op_type == YIELD for node in graph.node)
+    return Nodes(forward=forward, backward=len(graph.node) - forward - between)
+
+
+def operator_counts(graph: onnx.GraphProto) -> dict[str, int]:
+    """How many nodes each operator has, the most frequent first."""
+    counted = Counter(node.op_type for node in graph.node if node.op_type != YIELD)
+    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+
+
+def fusions(graph: onnx.GraphProto, before: Container[str]) -> dict[str, int]:
+    """Operators that took the place of several, and how many nodes of each, most frequent first.
+
+    Those of ONNX Runtime's own domains, and a few of ONNX's, that were not there before; operators
+    that only differentiate are none.
+
+    Args:
+        graph: after optimization.
+        before: operators of the forward pass before it.
+    """
+    counted = Counter(
+        node.op_type
+        for node in graph.node
+        if (node.domain not in ("", "ai.onnx") or node.op_type in _FUSED_IN_ONNX)
+        and node.op_type not in _NO_FUSIONS
+        and node.op_type not in before
+        and "Grad" not in node.op_type
+    )
+    return dict(sorted(counted.items(), key=lambda item: (-item[1], item[0])))
+
+
+def pytorch_kernels(graph: onnx.GraphProto) -> dict[str, str]:
+    """The nodes that PyTorch's kernels run, by name, and the kernel of each."""
+    return {
+        node.name: attribute.s.decode()
+        for node in graph.node
+        if node.op_type == ATEN
+        for attribute in node.attribute
+        if attribute.name == "operator"
+    }
+
+
+def rewrites_of(report: Report) -> tuple[Rewrite, ...]:
+    """The rewritten nodes, those of one operator and kind together, in the order of the graph."""
+    own = {gradient.node for gradient in report.gradients if gradient.results}
+    counted = Counter(
+        (finding.op, finding.note, finding.node in own) for finding in report.rewritten
+    )
+    return tuple(
+        Rewrite(op=op, count=count, note=note, own_gradient=own_gradient)
+        for (op, note, own_gradient), count in counted.items()
+    )

@@ -1,0 +1,192 @@
+"""The training model: a forward graph with its loss, the gradient graph, and gradient buffers.
+
+The layout is what ONNX Runtime's on-device `Module` asks for:
+
+    inputs   the model's own, the target, the parameters, one buffer a gradient, lazy_reset_grad
+    outputs  the loss, one flag a state update, one flag a gradient
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from workbench.errors import ArtifactsError
+from workbench.ort.graph.own_gradients import HiddenNodes
+from workbench.ort.native import native
+
+if TYPE_CHECKING:
+    import onnx
+
+    from workbench.trainable import NodeGradient, StateUpdate
+
+MICROSOFT = "com.microsoft"
+
+_ERROR = 3
+_WARNING = 2
+"""Severities of ONNX Runtime's log."""
+
+_RESET = "lazy_reset_grad"
+_ALWAYS = "state.overwrite"
+
+
+def parameters_as_inputs(model: onnx.ModelProto, names: Sequence[str]) -> onnx.ModelProto:
+    """A copy of `model` in which the initializers called `names` are inputs, after its own."""
+    import onnx
+    from onnx import helper
+
+    made = onnx.ModelProto()
+    made.CopyFrom(model)
+    given = {value.name: value for value in made.graph.initializer}
+    kept = [value for name, value in given.items() if name not in set(names)]
+    # Files of IR version 3 list initializers among the inputs too.
+    own = [value for value in made.graph.input if value.name not in given]
+    del made.graph.initializer[:]
+    del made.graph.input[:]
+    made.graph.initializer.extend(kept)
+    made.graph.input.extend(own)
+    made.graph.input.extend(
+        helper.make_tensor_value_info(name, given[name].data_type, given[name].dims)
+        for name in names
+        if name in given
+    )
+    return made
+
+
+def build_training_model(
+    model: onnx.ModelProto,
+    *,
+    trainable: Sequence[str],
+    frozen: Sequence[str],
+    state_updates: Sequence[StateUpdate] = (),
+    gradients: Sequence[NodeGradient] = (),
+    weight_decay: float = 0.0,
+) -> onnx.ModelProto:
+    """Append the gradient of the first output of `model`, its loss, to each trainable parameter.
+
+    Args:
+        model: forward graph with its loss as first output, as `make_trainable` and `append_loss`
+            leave it.
+        trainable: names of initializers; every one leads to the loss.
+        frozen: names of initializers that become inputs without a gradient.
+        state_updates: buffers among `frozen` that every step overwrites, in place, with the value
+            of the named output.
+        gradients: of the nodes whose gradient is our own.
+        weight_decay: times the parameter is added to its gradient.
+
+    Raises:
+        ArtifactsError: ONNX Runtime cannot build the gradient.
+    """
+    import onnx
+
+    forward = parameters_as_inputs(model, [*trainable, *frozen])
+    updated = {update.output for update in state_updates}
+    outputs = [value for value in forward.graph.output[1:] if value.name in updated]
+    loss = forward.graph.output[0]
+    del forward.graph.output[1:]
+    forward.graph.output.extend(outputs)
+
+    hidden = HiddenNodes(gradients)
+    built = _native_gradient(hidden.hide(forward), set(trainable), loss.name)
+    made = onnx.load_from_string(built)
+    hidden.reveal(made)
+    graph = made.graph
+    if not any(entry.domain == MICROSOFT for entry in made.opset_import):
+        made.opset_import.append(onnx.helper.make_opsetid(MICROSOFT, 1))
+    found = {value.name: value for value in graph.output}
+    del graph.output[:]
+    graph.output.append(loss)
+    _write_state(graph, state_updates)
+    # ONNX Runtime matches gradients with parameters by the order of the graph's inputs.
+    for name in [value.name for value in graph.input if value.name in set(trainable)]:
+        _accumulate(graph, name, found[f"{name}_grad"], weight_decay)
+    graph.input.append(_flag(_RESET))
+    return made
+
+
+def _native_gradient(model: onnx.ModelProto, trainable: set[str], loss: str) -> bytes:
+    ort = native()
+    options = ort.SessionOptions()
+    options.log_severity_level = _ERROR
+    with _quiet(ort):
+        try:
+            optimized = ort.get_optimized_model(model.SerializeToString(), trainable, options)
+            builder = ort.GradientGraphBuilder(optimized, {loss}, trainable, loss, options)
+            builder.build()
+            built: bytes = builder.get_model()
+        except Exception as error:
+            reason = str(error).strip().splitlines()[-1]
+            raise ArtifactsError(
+                f"ONNX Runtime cannot build the gradient of this graph: {reason} "
+                f"wb.check(model) shows what stands in the way; an engine that trains with PyTorch "
+                f"needs no such gradient."
+            ) from error
+    return built
+
+
+@contextmanager
+def _quiet(ort: Any) -> Iterator[None]:
+    """Hold back the line that ONNX Runtime logs for every graph transformer."""
+    ort.set_default_logger_severity(_ERROR)
+    try:
+        yield
+    finally:
+        ort.set_default_logger_severity(_WARNING)
+
+
+def _write_state(graph: onnx.GraphProto, updates: Sequence[StateUpdate]) -> None:
+    """Overwrite each buffer in place: an accumulator told each time to begin anew just copies."""
+    from onnx import helper, numpy_helper
+
+    if not updates:
+        return
+    import numpy as np
+
+    graph.initializer.append(numpy_helper.from_array(np.array([True]), _ALWAYS))
+    for buffer, output in updates:
+        flag = f"{output}.written"
+        graph.node.append(
+            helper.make_node(
+                "InPlaceAccumulatorV2", [buffer, output, _ALWAYS], [flag], flag, domain=MICROSOFT
+            )
+        )
+        graph.output.append(_flag(flag))
+
+
+def _accumulate(
+    graph: onnx.GraphProto, parameter: str, gradient: onnx.ValueInfoProto, weight_decay: float
+) -> None:
+    """Add the gradient of `parameter` to its buffer, or overwrite it after a reset."""
+    import onnx
+    from onnx import helper
+
+    name = gradient.name
+    added = name
+    if weight_decay:
+        import numpy as np
+        from onnx import numpy_helper
+
+        factor, decay, added = f"{name}.factor", f"{name}.decay", f"{name}.decayed"
+        graph.initializer.append(
+            numpy_helper.from_array(np.array(weight_decay, np.float32), factor)
+        )
+        graph.node.append(helper.make_node("Mul", [parameter, factor], [decay], decay))
+        graph.node.append(helper.make_node("Add", [name, decay], [added], added))
+    buffer, flag = f"{name}.accumulation.buffer", f"{name}.accumulation.out"
+    graph.node.append(
+        helper.make_node(
+            "InPlaceAccumulatorV2", [buffer, added, _RESET], [flag], flag, domain=MICROSOFT
+        )
+    )
+    value = onnx.ValueInfoProto()
+    value.CopyFrom(gradient)
+    value.name = buffer
+    graph.input.append(value)
+    graph.output.append(_flag(flag))
+
+
+def _flag(name: str) -> onnx.ValueInfoProto:
+    from onnx import TensorProto, helper
+
+    return helper.make_tensor_value_info(name, TensorProto.BOOL, [1])

@@ -1,0 +1,1 @@
+"""Losses as nodes of an ONNX graph."""

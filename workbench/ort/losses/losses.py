@@ -1,0 +1,182 @@
+"""Losses as the last nodes of an ONNX graph, equal to those of `torch.nn.functional`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from workbench.data.target_specs import target_names, target_spec
+from workbench.errors import ConfigError
+from workbench.losses.loss import Loss, as_losses
+from workbench.losses.loss_functions import load_function
+from workbench.losses.loss_outputs import outputs_read
+from workbench.models import TensorSpec
+from workbench.ort.losses.class_losses import cross_entropy, nll
+from workbench.ort.losses.elementwise_losses import ELEMENTWISE
+from workbench.ort.losses.loss_graph import PREFIX, LossGraph, opset_of, shape_of, with_opset
+from workbench.ort.losses.own_loss import append_function, export_function
+
+if TYPE_CHECKING:
+    import onnx
+
+
+def append_loss(
+    model: onnx.ModelProto,
+    loss: str | Loss,
+    *,
+    target: str = "target",
+    row_shape: Sequence[int] | None = None,
+) -> onnx.ModelProto:
+    """`append_losses` of one loss.
+
+    Args:
+        model: as there.
+        loss: its name, or the loss with its options.
+        target: name of the new input.
+        row_shape: of the target of one row; None: not known.
+    """
+    losses = as_losses(loss)
+    specs = None
+    if row_shape is not None:
+        specs = (target_spec(losses[0], shape_of(model.graph.output[0]), row_shape, target),)
+    return append_losses(model, losses, targets=specs, names=(target,))
+
+
+def append_losses(
+    model: onnx.ModelProto,
+    losses: Sequence[Loss],
+    *,
+    targets: Sequence[TensorSpec] | None = None,
+    names: Sequence[str] | None = None,
+    model_folder: Path | None = None,
+    terms_too: bool = False,
+) -> onnx.ModelProto:
+    """A copy of `model` with the sum of `losses`, each of one output against one new last input.
+
+    The outputs become the sum, a float32 scalar, then those of `model`. Every loss is the mean
+    over its elements, times its factor. cross_entropy and nll have their classes on axis 1, as in
+    torch, unless the output has rank 3 or more and the target has the shape of the output without
+    its last axis; then the classes are last and every position counts as a sample. Where nothing
+    is known of the target that is taken to be so for rank 3, which is what language models return.
+    A float32 target of cross_entropy holds the probabilities of the classes, on axis 1.
+
+    A batch in which every label is ignored has a cross_entropy of 0, where torch has NaN.
+
+    Args:
+        model: its outputs are float32 and have the batch on axis 0.
+        losses: one at least.
+        targets: name, shape and dtype of each new input, one a loss, or all that a function of the
+            user's own takes; None: not known.
+        names: of the new inputs where `targets` says nothing.
+        model_folder: of the saved model beside which functions of the user's own lie, where they
+            are not in `losses` themselves.
+        terms_too: where there are several losses, give what each adds as the last outputs.
+
+    Raises:
+        ConfigError: there is no such output, the numbers of losses and targets differ, or a
+            function returns no scalar.
+        UntrainableError: an output's shape does not suit its loss, or a function cannot be
+            exported.
+    """
+    from onnx import TensorProto, helper
+
+    read = outputs_read(losses, [value.name for value in model.graph.output])
+    terms = _terms(losses, read, targets, names)
+    own = {
+        place: _exported(model, term, model_folder)
+        for place, term in enumerate(terms)
+        if term.loss.own
+    }
+    made = with_opset(model, max((opset_of(graph) for graph in own.values()), default=0))
+    graph = LossGraph(made.graph)
+    outputs = list(made.graph.output)
+    total, values, added = "", list[str](), list[str]()
+    for place, term in enumerate(terms):
+        loss, given = term.loss, [outputs[index] for index in term.outputs]
+        if place in own:
+            exported = with_opset(own[place], opset_of(made))
+            value = append_function(graph, loss, exported, given, term.known_targets)
+        else:
+            value = _append(graph, loss, given[0], term.names[0], term.targets[0])
+        if loss.factor != 1:
+            value = graph.node("Mul", value, graph.constant(loss.factor))
+        values.append(value)
+        total = graph.node("Add", total, value) if total else value
+    name = graph.call(total, PREFIX)
+    if terms_too and len(values) > 1:
+        added = [graph.call(value, f"{PREFIX}.term") for value in values]
+    del made.graph.output[:]
+    scalars = [helper.make_tensor_value_info(one, TensorProto.FLOAT, []) for one in (name, *added)]
+    made.graph.output.extend([scalars[0], *outputs, *scalars[1:]])
+    return made
+
+
+class _Term(NamedTuple):
+    """One loss with what it compares."""
+
+    loss: Loss
+    outputs: tuple[int, ...]
+    names: tuple[str, ...]
+    """Of its targets."""
+    targets: tuple[TensorSpec | None, ...]
+
+    @property
+    def known_targets(self) -> list[TensorSpec]:
+        """The targets of a function, which says nothing of them itself.
+
+        Raises:
+            ConfigError: they are not known.
+        """
+        known = [target for target in self.targets if target is not None]
+        if len(known) < len(self.targets):
+            raise ConfigError(
+                [
+                    f"loss {self.loss.name} is a function, of whose targets nothing is known. Give "
+                    "data, whose targets it compares with."
+                ]
+            )
+        return known
+
+
+def _terms(
+    losses: Sequence[Loss],
+    read: Sequence[tuple[int, ...]],
+    targets: Sequence[TensorSpec] | None,
+    names: Sequence[str] | None,
+) -> list[_Term]:
+    specs: Sequence[TensorSpec | None] = targets or [None] * len(losses)
+    inputs = [spec.name for spec in targets] if targets else names or target_names(len(losses))
+    if len(losses) == 1 and losses[0].own:
+        return [_Term(losses[0], read[0], tuple(inputs), tuple(specs))]
+    if len(specs) != len(losses):
+        raise ConfigError(
+            [f"loss: {len(losses)} losses need as many targets, but there are {len(specs)}."]
+        )
+    return [
+        _Term(loss, indices, (name,), (spec,))
+        for loss, indices, name, spec in zip(losses, read, inputs, specs, strict=True)
+    ]
+
+
+def _exported(model: onnx.ModelProto, term: _Term, model_folder: Path | None) -> onnx.ModelProto:
+    outputs = [model.graph.output[index] for index in term.outputs]
+    function = load_function(term.loss, model_folder)
+    return export_function(term.loss, function, outputs, term.known_targets)
+
+
+def _append(
+    graph: LossGraph,
+    loss: Loss,
+    output: onnx.ValueInfoProto,
+    target: str,
+    spec: TensorSpec | None,
+) -> str:
+    from onnx import TensorProto
+
+    if loss.name == "cross_entropy":
+        return cross_entropy(graph, loss, output, target, spec)
+    if loss.name == "nll":
+        return nll(graph, loss, output, target, spec)
+    graph.input(target, TensorProto.FLOAT, shape_of(output))
+    return ELEMENTWISE[loss.name](graph, loss, output.name, target)

@@ -1,0 +1,1 @@
+"""ONNX Runtime's on-device training: its classes, checkpoint, optimizers and profile."""

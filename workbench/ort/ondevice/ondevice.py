@@ -1,0 +1,138 @@
+"""ONNX Runtime's on-device training, without torch and onnx in the process.
+
+The native classes behind `onnxruntime.training.api`, used as they are: that package's own Python
+classes would import torch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from workbench.errors import EngineError
+from workbench.ort.graph.profiles import profile_where_wanted
+from workbench.ort.native import native
+
+TRAINING_PROFILE, OPTIMIZER_PROFILE = "training", "optimizer"
+"""How the names of a session's profiles begin."""
+
+_ERROR = 3
+"""Severity of ONNX Runtime's log below which nothing is printed."""
+
+_CPU = 0
+
+
+class TrainingSession:
+    """A training model, its eval model, its optimizer and the state that the three share."""
+
+    def __init__(
+        self,
+        *,
+        checkpoint: Path,
+        training_model: Path,
+        eval_model: Path,
+        optimizer_model: Path,
+        threads: int,
+        seed: int,
+    ) -> None:
+        """Load the models; the learning rate is ONNX Runtime's default until it is set.
+
+        Args:
+            checkpoint: written by `write_checkpoint`, or by `save` of a session.
+            threads: of each model's own pool.
+            seed: of Dropout and other random nodes.
+
+        Raises:
+            EngineError: ONNX Runtime cannot load them.
+        """
+        ort = native()
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads
+        options.log_severity_level = _ERROR
+        # An idle pool that spins takes the processor from whoever runs next.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+        profile_where_wanted(options, TRAINING_PROFILE)
+        device = ort.OrtDevice(_CPU, ort.OrtDevice.default_memory(), 0)
+        ort.set_default_logger_severity(_ERROR)
+        # Each Dropout of each step takes the next seed, and 0 and 1 give one and the same mask.
+        ort.set_seed(int(np.random.default_rng(seed).integers(2, 2**31)))
+        self._values = ort.OrtValueVector
+        self._value = ort.OrtValue
+        self._device = device
+        self._save = ort.save_checkpoint
+        try:
+            self._state = ort.load_checkpoint(str(checkpoint))
+            self._module = ort.Module(
+                str(training_model), self._state, str(eval_model), device, options
+            )
+            profile_where_wanted(options, OPTIMIZER_PROFILE)
+            self._optimizer = ort.Optimizer(str(optimizer_model), self._state, device, options)
+        except Exception as error:
+            raise EngineError(
+                f"ONNX Runtime cannot load the training artifacts in {training_model.parent}: "
+                f"{str(error).strip().splitlines()[-1]} Generate them again."
+            ) from error
+
+    def set_learning_rate(self, learning_rate: float) -> None:
+        self._optimizer.set_learning_rate(learning_rate)
+
+    def backward(self, inputs: Sequence[np.ndarray]) -> float:
+        """Forward and backward, no step; the loss. `gradient` gives what it left.
+
+        Args:
+            inputs: as `train_step` takes them.
+        """
+        results = self._values()
+        self._module.train_step(inputs, results)
+        self._module.lazy_reset_grad()
+        return float(results[0].numpy())
+
+    def train_step(self, inputs: Sequence[np.ndarray]) -> float:
+        """Forward, backward, optimizer step and gradient reset; the loss before the step.
+
+        Args:
+            inputs: the model's inputs, then the target; contiguous.
+        """
+        results = self._values()
+        self._module.train_step(inputs, results)
+        self._optimizer.optimizer_step()
+        self._module.lazy_reset_grad()
+        return float(results[0].numpy())
+
+    def eval_step(self, inputs: Sequence[np.ndarray]) -> tuple[float, np.ndarray]:
+        """The loss and the first output, (batch, ...), in evaluation mode."""
+        loss, output, *_ = self.eval_results(inputs)
+        return float(loss), output
+
+    def eval_results(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """Every output of the eval model: the loss, a scalar, the first output, and the others."""
+        results = self._values()
+        self._module.eval_step(inputs, results)
+        return [value.numpy() for value in results]
+
+    def parameter_names(self) -> list[str]:
+        """Names of trainable and frozen parameters."""
+        return list(self._state.parameter_names())
+
+    def parameter(self, name: str) -> np.ndarray:
+        """A copy of the parameter's value."""
+        return np.array(self._state.get_parameter(name).data.numpy())
+
+    def gradient(self, name: str) -> np.ndarray:
+        """A copy of the gradient that the last step left in the parameter's buffer."""
+        return np.array(self._state.get_parameter(name).grad.numpy())
+
+    def set_parameter(self, name: str, value: np.ndarray) -> None:
+        """Replace the parameter's value; `value` has its shape and dtype."""
+        native_value = self._value.ortvalue_from_numpy(np.asarray(value, order="C"), self._device)
+        self._state.copy_parameter_from(name, native_value)
+
+    def close(self) -> None:
+        """Let go of the models, which writes their profiles; nothing can be done afterwards."""
+        del self._module, self._optimizer
+
+    def save(self, path: Path) -> None:
+        """Write parameters and optimizer state, for a session to begin from."""
+        self._save(self._state, str(path), True)

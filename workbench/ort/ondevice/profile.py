@@ -1,0 +1,55 @@
+"""What the nodes of on-device training take in training steps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator
+from pathlib import Path
+
+from workbench.ort.graph.facts import forward_nodes
+from workbench.ort.graph.profiles import NodeTime, SessionRun, runs_of
+from workbench.ort.ondevice.ondevice import OPTIMIZER_PROFILE, TRAINING_PROFILE
+from workbench.run_folder.operator_timing import Timing
+
+
+def step_timings(folder: Path, training_model: Path, steps: int) -> list[list[Timing]]:
+    """What each node took in each of the last `steps` steps.
+
+    Args:
+        folder: the profiles of a session that was loaded within `profiled` and is closed.
+        training_model: that it ran; its first output is the loss.
+        steps: how many.
+    """
+    import onnx
+
+    graph = onnx.load(training_model, load_external_data=False).graph
+    forward = forward_nodes(graph, [graph.output[0].name])
+    backward = {node.name for index, node in enumerate(graph.node) if index not in forward}
+    training = _runs(folder, TRAINING_PROFILE)[-steps:]
+    optimizer = _runs(folder, OPTIMIZER_PROFILE)[-steps:]
+    return [
+        [*_of_training(run, backward), *step.timings("optimizer")]
+        for run, step in zip(training, optimizer, strict=True)
+    ]
+
+
+def _of_training(run: SessionRun, backward: Collection[str]) -> Iterator[Timing]:
+    """The nodes of one run: those of the backward pass come after all of the forward pass.
+
+    Nodes that ONNX Runtime has fused have names of their own.
+    """
+    first = next(
+        (index for index, node in enumerate(run.nodes) if node.node in backward), len(run.nodes)
+    )
+    for index, node in enumerate(run.nodes):
+        yield _timing(node, index >= first)
+    yield run.between("forward")
+
+
+def _timing(node: NodeTime, backward: bool) -> Timing:
+    return Timing("backward" if backward else "forward", node.op, node.node, node.provider, node.us)
+
+
+def _runs(folder: Path, name: str) -> list[SessionRun]:
+    (path,) = folder.glob(f"{name}*.json")
+    return runs_of(json.loads(path.read_text(encoding="utf-8")))

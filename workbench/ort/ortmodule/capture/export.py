@@ -1,0 +1,176 @@
+"""From a module and the arguments of one call to an ONNX graph of its forward pass."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import torch
+from torch import nn
+
+from workbench.errors import ModelError, UntrainableError
+from workbench.export import torch_exporter
+from workbench.export.autograd.autograd_functions import AutogradFunctions
+from workbench.export.autograd.function_call import FunctionCall
+from workbench.export.export import EXPORTERS, LAYER, export_onnx
+from workbench.ort.ortmodule.capture.graph_split import has_calls
+from workbench.ort.ortmodule.capture.sizes import Axes
+from workbench.ort.ortmodule.capture.structure import Structure, flatten, rebuild
+
+if TYPE_CHECKING:
+    import onnx
+
+PREFIX = "module."
+"""Before the name of every parameter and buffer in the exported graph."""
+
+
+class ForwardGraph(NamedTuple):
+    """The forward pass, with parameters and buffers as initializers under `PREFIX`."""
+
+    model: onnx.ModelProto
+    inputs: tuple[str, ...]
+    """One name for each tensor among the arguments."""
+    structure: Structure
+    """That of what the module returned; its leaves are the graph's outputs in order."""
+    dtypes: tuple[torch.dtype, ...]
+    """Of the tensors that it returned; the graph may give others."""
+    calls: tuple[FunctionCall, ...]
+    """Of custom autograd functions, by the numbers in their nodes; empty if there is no node."""
+
+
+class NoTensorsError(Exception):
+    """The module returned nothing that a graph could compute."""
+
+
+class Flattened(nn.Module):
+    """A module that takes and returns flat tensors, around one that nests them."""
+
+    def __init__(
+        self,
+        module: nn.Module,
+        arguments: Structure,
+        report: Callable[[_Found], None],
+    ) -> None:
+        super().__init__()
+        self.module = module
+        self.arguments = arguments
+        # The exporter undoes what forward sets on the module, so what it finds goes elsewhere.
+        self.report = report
+
+    def forward(self, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Run the module on its own kind of arguments; report the structure of its result.
+
+        The module's own hooks are left out: they run in Python, around the graph.
+        """
+        args, kwargs = rebuild(self.arguments, iter(tensors))
+        found: list[torch.Tensor] = []
+        result = self.module.forward(*args, **kwargs)
+        try:
+            structure = flatten(result, found, results=True)
+        except UntrainableError as error:
+            self.report(error)
+            raise
+        self.report((structure, tuple(tensor.dtype for tensor in found)))
+        return tuple(found)
+
+
+_Found = tuple[Structure, tuple[torch.dtype, ...]] | UntrainableError
+"""What came of a forward pass: structure and dtypes of its result, or why it has none."""
+
+
+def export_forward(
+    module: nn.Module,
+    arguments: Structure,
+    tensors: Sequence[torch.Tensor],
+    axes: Axes,
+    after_forward: Callable[[], None] | None = None,
+) -> ForwardGraph:
+    """Export one call of `module`.
+
+    Args:
+        module: unchanged afterwards.
+        arguments: structure of the pair (args, kwargs) of the call.
+        tensors: those of the call, on the CPU.
+        axes: for each tensor, which of its axes have any size.
+        after_forward: called when the module's forward pass was traced, before its traces in the
+            module are undone.
+
+    Raises:
+        NoTensorsError: it returns no tensor.
+        UntrainableError: torch cannot export it, or its result cannot be taken apart; the message
+            says why and what to do.
+    """
+    reports: list[_Found] = []
+
+    def report(found: _Found) -> None:
+        reports.append(found)
+        if after_forward is not None:
+            after_forward()
+
+    # The exporter's errors name the class of what it was given.
+    named = type(type(module).__name__, (Flattened,), {})
+    flat: nn.Module = named(module, arguments, report)
+    inputs = tuple(f"input_{index}" for index in range(len(tensors)))
+    dynamic = [dict(each) for each in axes]
+    examples = [_example(tensor, each) for tensor, each in zip(tensors, dynamic, strict=True)]
+    functions = AutogradFunctions(opaque=True)
+    try:
+        model = export_onnx(
+            flat,
+            examples,
+            input_names=inputs,
+            output_names=(),
+            training=True,
+            axes=dynamic,
+            functions=functions,
+            # Without an axis of any size, tracing could freeze values and nothing would show it.
+            exporters=tuple(EXPORTERS) if any(dynamic) else (torch_exporter.NAME,),
+            source_lines=True,
+        )
+    except ModelError as error:
+        _look_at(reports)
+        if isinstance(error, UntrainableError):
+            raise
+        raise UntrainableError(f"ORTModule: {error}") from error
+    found = _look_at(reports)
+    if found is None:
+        raise UntrainableError(
+            f"ORTModule: torch exports {type(module).__name__} by its bytecode alone, which does "
+            "not tell what it returns. A number that it computes from values of a tensor, such as "
+            "len(torch.unique(x)), decides what runs; keep it a tensor."
+        )
+    _name_layers_as_the_module_does(model)
+    calls = tuple(functions.calls) if has_calls(model) else ()
+    return ForwardGraph(model, inputs, *found, calls)
+
+
+def _look_at(reports: Sequence[_Found]) -> tuple[Structure, tuple[torch.dtype, ...]] | None:
+    """What came of the last forward pass; None if there was none.
+
+    Raises:
+        NoTensorsError: it returned no tensor.
+        UntrainableError: its result could not be taken apart.
+    """
+    for found in reversed(reports):
+        if isinstance(found, UntrainableError):
+            raise found
+        structure, dtypes = found
+        if not dtypes:
+            raise NoTensorsError
+        return structure, dtypes
+    return None
+
+
+def _example(tensor: torch.Tensor, axes: Mapping[int, str]) -> torch.Tensor:
+    """A tensor to export with: a batch of one would be taken for a constant."""
+    made = tensor.detach()
+    made = torch.cat([made, made]) if 0 in axes and len(made) == 1 else made
+    # Where gradients are turned off, the export looks for what they would flow to.
+    return made.requires_grad_(tensor.requires_grad)
+
+
+def _name_layers_as_the_module_does(model: onnx.ModelProto) -> None:
+    for node in model.graph.node:
+        for entry in node.metadata_props:
+            if entry.key == LAYER:
+                entry.value = entry.value.removeprefix(PREFIX)

@@ -1,0 +1,113 @@
+"""What a module is made of, and whether that is still so."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import torch
+from torch import nn
+from torch.nn.modules import module as torch_module
+
+from workbench.ort.ortmodule.capture.attributes import Attributes
+
+_FORWARD_HOOKS = ("_forward_pre_hooks", "_forward_hooks")
+_BACKWARD_HOOKS = ("_backward_pre_hooks", "_backward_hooks")
+_GLOBAL_HOOKS: tuple[dict[int, Any], ...] = tuple(
+    getattr(torch_module, f"_global{name}") for name in (*_FORWARD_HOOKS, *_BACKWARD_HOOKS)
+)
+
+_TRACED = frozenset({"torch", "transformers", "workbench"})
+"""Packages whose forward hooks compute, as that of weight_norm, and may be part of a graph."""
+
+Slot = tuple[dict[str, Any], str]
+"""Where a parameter or buffer is kept: its owner's registry, and its name therein."""
+
+
+class Layout:
+    """The submodules, parameters and buffers that a module has, by name.
+
+    Whether that is still so shows in the registries, without a walk through the module.
+    """
+
+    def __init__(self, module: nn.Module) -> None:
+        self._names: dict[str, nn.Module] = dict(module.named_modules())
+        self.modules = list(self._names.values())
+        """The module and all in it."""
+        self.children = [
+            (each._modules, dict(each._modules)) for each in self.modules if each._modules
+        ]
+        """Each registry of submodules that is not empty, with what it held."""
+        self.attributes = Attributes(self.modules)
+        self.registries: list[dict[str, Any]] = [each._parameters for each in self.modules]
+        self.registries += [each._buffers for each in self.modules]
+        """Every registry of parameters or buffers."""
+        self.count = sum(map(len, self.registries))
+        """How many parameters and buffers they held."""
+        self.hooks: list[dict[int, Any]] = [
+            getattr(each, name)
+            for each in self.modules[1:]
+            for name in (*_FORWARD_HOOKS, *_BACKWARD_HOOKS)
+        ]
+        self.hooks += _GLOBAL_HOOKS
+        """Every registry of hooks but the module's own, which run around the graph."""
+        self.parameters = {name: self._slot(name) for name, _ in module.named_parameters()}
+        """Slot of each parameter; a tied one has the first of its names."""
+        self.buffers = {name: self._slot(name) for name, _ in module.named_buffers()}
+        """Slot of each buffer, persistent or not."""
+        self.slots = [*self.parameters.values(), *self.buffers.values()]
+        """Those of the parameters, then those of the buffers."""
+
+    def is_current(self) -> bool:
+        """Whether no submodule was replaced and no parameter or buffer added or taken away.
+
+        And no attribute was given another value.
+        """
+        return (
+            all(now == before for now, before in self.children)
+            and all(registry.get(name) is not None for registry, name in self.slots)
+            and sum(map(len, self.registries)) == self.count
+            and self.attributes.unchanged()
+        )
+
+    def lost_hook(self) -> str | None:
+        """Where a hook is that a graph would lose, or None."""
+        if not any(map(len, self.hooks)):
+            return None
+        if any(map(len, _GLOBAL_HOOKS)):
+            return "on all modules"
+        for name, each in self._names.items():
+            if name and _would_be_lost(each):
+                return f"on {name!r}"
+        return None
+
+    def tensors(self) -> list[torch.Tensor]:
+        """What lies in `slots` now."""
+        return [registry[name] for registry, name in self.slots]
+
+    def trained(self) -> tuple[bool, ...]:
+        """For each parameter, in order, whether it requires a gradient."""
+        return tuple([owner[name].requires_grad for owner, name in self.parameters.values()])
+
+    def modes(self) -> tuple[bool, ...]:
+        """For each of `modules` whether it is in training mode."""
+        return tuple([module.training for module in self.modules])
+
+    def _slot(self, name: str) -> Slot:
+        path, _, attribute = name.rpartition(".")
+        owner = self._names[path]
+        registries: tuple[Any, Any] = (owner._parameters, owner._buffers)
+        return registries[attribute not in owner._parameters], attribute
+
+
+def _would_be_lost(module: nn.Module) -> bool:
+    if any(getattr(module, name) for name in _BACKWARD_HOOKS):
+        return True
+    hooks = [hook for name in _FORWARD_HOOKS for hook in getattr(module, name).values()]
+    return any(_package(hook) not in _TRACED for hook in hooks)
+
+
+def _package(hook: Any) -> str:
+    while isinstance(hook, partial):
+        hook = hook.func
+    return str(getattr(hook, "__module__", "")).partition(".")[0]

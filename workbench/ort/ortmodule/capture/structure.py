@@ -1,0 +1,276 @@
+"""Nested arguments and results of a module as a flat list of tensors, and back."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict, UserDict
+from collections.abc import Iterator
+from enum import Enum
+from types import SimpleNamespace
+from typing import Any, NamedTuple
+
+import torch
+from torch.utils import _pytree as pytree
+
+from workbench.errors import UntrainableError
+from workbench.ort.ortmodule.capture.graph_values import holds_graph_values
+
+
+class Leaf(NamedTuple):
+    """The place of one tensor."""
+
+
+class Number(NamedTuple):
+    """The place of a number that follows the sizes of the tensors; a tensor in the graph."""
+
+    kind: type
+
+
+class Constant(NamedTuple):
+    """A value that is part of the graph: None, a Python number or string, or a dtype and such."""
+
+    kind: type
+    """Beside the value, for 1, 1.0 and True are equal but do not compute the same."""
+    value: Any
+
+
+class Kept(NamedTuple):
+    """An object among the results that depends on no tensor of the graph: given back as it is."""
+
+    value: Any
+
+
+class Sequence(NamedTuple):
+    """A list, tuple or named tuple."""
+
+    kind: type
+    items: tuple[Any, ...]
+
+
+class Mapping(NamedTuple):
+    """A dict in its order, or one of transformers' outputs, which are dataclasses as well."""
+
+    kind: type
+    keys: tuple[Any, ...]
+    items: tuple[Any, ...]
+
+
+class Object(NamedTuple):
+    """A dataclass or another object that is what its attributes and items are."""
+
+    kind: type
+    attributes: Mapping
+    contents: Mapping | None
+    """Those of a subclass of dict."""
+
+
+class Registered(NamedTuple):
+    """A container of a class that is registered with PyTorch's pytree."""
+
+    kind: type
+    context: Any
+    items: tuple[Any, ...]
+
+
+Structure = Leaf | Number | Constant | Kept | Sequence | Mapping | Object | Registered
+"""What is left of a nested value without its tensors. That of arguments is hashable, and equal for
+equal nesting."""
+
+LEAF = Leaf()
+
+_NUMBERS: dict[type, tuple[type, torch.dtype]] = {
+    torch.SymInt: (int, torch.int64),
+    torch.SymFloat: (float, torch.float64),
+    torch.SymBool: (bool, torch.bool),
+}
+"""What stands for a number while a module is exported: the number's class, and its tensor's."""
+
+_CONSTANTS = (
+    bool,
+    int,
+    float,
+    complex,
+    str,
+    bytes,
+    Enum,
+    torch.dtype,
+    torch.device,
+    torch.layout,
+    torch.memory_format,
+)
+
+_MADE_OF_ATTRIBUTES = ("torch.distributions.", "transformers.cache_utils.")
+"""Modules whose objects are what their attributes are."""
+
+_WAYS_OUT = (
+    "Return its tensors, make its class a dataclass, or register it with "
+    "torch.utils._pytree.register_pytree_node. Wrap the module in one that does so if "
+    "it is not yours."
+)
+
+
+def flatten(value: Any, tensors: list[torch.Tensor], *, results: bool = False) -> Structure:
+    """The structure of `value`, whose tensors are appended to `tensors` from left to right.
+
+    Args:
+        value: what is nested.
+        tensors: takes its tensors.
+        results: it is what a module returned while it was exported. An object of any class is
+            then kept as it is if it holds nothing that the graph computes.
+
+    Raises:
+        UntrainableError: something in `value` is none of the kinds above.
+    """
+    return _Flattening(tensors, results).of(value, "")
+
+
+class _Flattening:
+    def __init__(self, tensors: list[torch.Tensor], results: bool) -> None:
+        self._tensors = tensors
+        self._results = results
+        self._within: set[int] = set()
+
+    def of(self, value: Any, where: str) -> Structure:
+        if isinstance(value, torch.Tensor):
+            self._tensors.append(value)
+            return LEAF
+        if type(value) in _NUMBERS:
+            kind, dtype = _NUMBERS[type(value)]
+            self._tensors.append(torch.scalar_tensor(value, dtype=dtype))
+            return Number(kind)
+        if value is None or isinstance(value, _CONSTANTS):
+            return Constant(type(value), value)
+        if id(value) in self._within:
+            raise UntrainableError(
+                f"ORTModule cannot take apart a {_name(value)} that holds itself"
+                f"{_at(where)}. Pass on what it holds in its place."
+            )
+        self._within.add(id(value))
+        structure = self._container(value, where)
+        self._within.remove(id(value))
+        return structure
+
+    def _container(self, value: Any, where: str) -> Structure:
+        kind = type(value)
+        if isinstance(value, (list, tuple)):
+            items = [self.of(item, f"{where}[{place}]") for place, item in enumerate(value)]
+            return Sequence(kind, tuple(items))
+        if kind in (dict, OrderedDict):
+            return self._mapping(kind, value, where)
+        if self._results and not holds_graph_values(value):
+            return Kept(value)
+        if dataclasses.is_dataclass(value) and isinstance(value, dict):
+            # transformers' outputs: of their fields they hold those that are not None.
+            return self._mapping(kind, dict(value), where)
+        if self._results and kind in pytree.SUPPORTED_NODES:
+            children, context = pytree.SUPPORTED_NODES[kind].flatten_fn(value)
+            found = [self.of(child, f"{where}[{i}]") for i, child in enumerate(children)]
+            return Registered(kind, context, tuple(found))
+        if _is_made_of_attributes(value):
+            attributes = self._mapping(dict, _attributes(value), where, ".{}")
+            held = isinstance(value, dict)
+            contents = self._mapping(dict, dict(value), where) if held else None
+            return Object(kind, attributes, contents)
+        raise self._refusal(value, where)
+
+    def _mapping(
+        self, kind: type, held: dict[Any, Any], where: str, form: str = "[{!r}]"
+    ) -> Mapping:
+        items = [self.of(item, where + form.format(key)) for key, item in held.items()]
+        return Mapping(kind, tuple(held), tuple(items))
+
+    def _refusal(self, value: Any, where: str) -> UntrainableError:
+        if self._results:
+            return UntrainableError(
+                f"ORTModule cannot give back a {_name(value)}, which the module returns"
+                f"{_at(where)}: it holds tensors of the graph. {_WAYS_OUT}"
+            )
+        return UntrainableError(
+            "ORTModule takes tensors, None, numbers, strings and lists, tuples, dicts and "
+            f"dataclasses of them, but met a {_name(value)}. "
+            "Wrap the module in one whose forward takes only these."
+        )
+
+
+def rebuild(structure: Structure, tensors: Iterator[torch.Tensor]) -> Any:
+    """The nested value of this structure around the next tensors of `tensors`."""
+    if isinstance(structure, (Leaf, Number)):
+        tensor = next(tensors)
+        return tensor if isinstance(structure, Leaf) else structure.kind(tensor)
+    if isinstance(structure, (Constant, Kept)):
+        return structure.value
+    if isinstance(structure, Object):
+        return _object(structure, tensors)
+    return _container(structure, tensors)
+
+
+def _container(structure: Sequence | Mapping | Registered, tensors: Iterator[torch.Tensor]) -> Any:
+    items = [rebuild(item, tensors) for item in structure.items]
+    kind = structure.kind
+    if isinstance(structure, Registered):
+        return pytree.SUPPORTED_NODES[kind].unflatten_fn(items, structure.context)
+    if isinstance(structure, Mapping):
+        pairs = zip(structure.keys, items, strict=True)
+        return kind(**dict(pairs)) if dataclasses.is_dataclass(kind) else kind(pairs)
+    return kind(*items) if hasattr(kind, "_fields") else kind(items)
+
+
+def dtypes_of(structure: Structure, value: Any) -> Iterator[torch.dtype]:
+    """The dtypes of the tensors in `value`, which has this structure, from left to right."""
+    match structure:
+        case Leaf():
+            yield value.dtype
+        case Number():
+            yield next(dtype for kind, dtype in _NUMBERS.values() if kind is structure.kind)
+        case Sequence():
+            for item, held in zip(structure.items, value, strict=True):
+                yield from dtypes_of(item, held)
+        case Mapping():
+            for item, key in zip(structure.items, structure.keys, strict=True):
+                yield from dtypes_of(item, value[key])
+        case Object():
+            yield from dtypes_of(structure.attributes, _attributes(value))
+            if structure.contents is not None:
+                yield from dtypes_of(structure.contents, value)
+        case Registered():
+            children, _ = pytree.SUPPORTED_NODES[structure.kind].flatten_fn(value)
+            for item, held in zip(structure.items, children, strict=True):
+                yield from dtypes_of(item, held)
+
+
+def _object(structure: Object, tensors: Iterator[torch.Tensor]) -> Any:
+    """An object with the attributes and items of another, whose `__init__` has run for that."""
+    kind = structure.kind
+    made: Any = kind.__new__(kind)  # type: ignore[call-overload]
+    for name, value in rebuild(structure.attributes, tensors).items():
+        # Past a frozen dataclass and properties of its own.
+        object.__setattr__(made, name, value)
+    if structure.contents is not None:
+        put = (OrderedDict if isinstance(made, OrderedDict) else dict).__setitem__
+        for key, value in rebuild(structure.contents, tensors).items():
+            put(made, key, value)
+    return made
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    found = dict(vars(value)) if hasattr(value, "__dict__") else {}
+    if dataclasses.is_dataclass(value):
+        names = [field.name for field in dataclasses.fields(value)]
+        found = {name: getattr(value, name) for name in names if hasattr(value, name)} | found
+    return found
+
+
+def _is_made_of_attributes(value: Any) -> bool:
+    if isinstance(value, type):
+        return False
+    if isinstance(value, (dict, UserDict, SimpleNamespace)) or dataclasses.is_dataclass(value):
+        return True
+    return f"{type(value).__module__}.".startswith(_MADE_OF_ATTRIBUTES)
+
+
+def _name(value: Any) -> str:
+    return f"{type(value).__module__}.{type(value).__qualname__}"
+
+
+def _at(where: str) -> str:
+    return f" at result{where}" if where else ""

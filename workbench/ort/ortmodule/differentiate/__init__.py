@@ -1,0 +1,1 @@
+"""From the graph of a forward pass to one of both passes."""

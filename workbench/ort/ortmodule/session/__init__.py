@@ -1,0 +1,1 @@
+"""Graphs loaded into ONNX Runtime, and the step that training repeats."""

@@ -1,0 +1,79 @@
+"""Parameters and buffers of a module as ONNX Runtime values on the very same memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch.utils.dlpack import to_dlpack  # type: ignore[attr-defined]
+
+from workbench.errors import EngineError
+from workbench.ort.native import native
+from workbench.ort.ortmodule.capture.layout import Slot
+
+_NEVER = -1
+"""An address that no tensor has."""
+
+
+class OtherStateError(Exception):
+    """A parameter or buffer has another dtype or shape than the graph was built for."""
+
+
+class BoundState:
+    """Wraps each tensor once; later steps only look whether its memory is still the same.
+
+    Optimizers update in place, which keeps the memory. What has been given other memory
+    (`.data = ...`, a new `nn.Parameter`) is wrapped anew at the next step.
+    """
+
+    def __init__(self, slots: Iterable[Slot]) -> None:
+        self._slots = list(slots)
+        self._addresses = [_NEVER for _ in self._slots]
+        self._kinds: list[tuple[torch.dtype, torch.Size] | None] = [None for _ in self._slots]
+        self._wrap = native().OrtValue.from_dlpack
+        self.tensors = [torch.empty(0) for _ in self._slots]
+        """The tensors in the order of the slots. Current after `refresh`."""
+        self.values: list[Any] = [None for _ in self._slots]
+        """The same as native values."""
+
+    def refresh(self) -> None:
+        """Wrap whatever lies elsewhere than it did.
+
+        Raises:
+            OtherStateError: see there; nothing can be run any more.
+            EngineError: a tensor is not on the CPU.
+        """
+        for index, (registry, name) in enumerate(self._slots):
+            tensor = registry[name]
+            if tensor.device.type != "cpu":
+                raise EngineError(
+                    f"ORTModule trains on the CPU but {name!r} is on {tensor.device}. "
+                    "Keep the module on the CPU."
+                )
+            contiguous = tensor.is_contiguous()
+            moved = tensor is not self.tensors[index] or tensor.data_ptr() != self._addresses[index]
+            if moved or not contiguous:
+                kind = (tensor.dtype, tensor.shape)
+                if self._kinds[index] not in (None, kind):
+                    raise OtherStateError(name)
+                self._kinds[index] = kind
+                self.tensors[index] = tensor
+                self.values[index] = self._wrap(*crossing(tensor))
+                # A copy of what is not contiguous is old after the next update.
+                self._addresses[index] = tensor.data_ptr() if contiguous else _NEVER
+
+
+def crossing(tensor: torch.Tensor) -> tuple[object, bool]:
+    """`tensor` as a DLPack capsule, and whether it holds truth values in its bytes.
+
+    On the same memory, or on a copy if it is not contiguous.
+    """
+    if tensor.requires_grad:
+        tensor = tensor.detach()
+    if not tensor.is_contiguous():
+        tensor = tensor.contiguous()
+    if tensor.dtype is torch.bool:
+        # ONNX Runtime takes truth values as bytes and a flag.
+        return to_dlpack(tensor.view(torch.uint8)), True
+    return to_dlpack(tensor), False

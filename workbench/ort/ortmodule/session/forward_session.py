@@ -1,0 +1,94 @@
+"""A graph without a gradient, loaded into ONNX Runtime: what lies before all that is trained."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import torch
+from torch.utils.dlpack import from_dlpack
+
+from workbench.errors import UntrainableError
+from workbench.onnx_io.graph_metadata import uses_running_statistics
+from workbench.ort.graph.gradient import parameters_as_inputs
+from workbench.ort.native import native
+from workbench.ort.ortmodule.capture.export import PREFIX
+from workbench.ort.ortmodule.capture.layout import Layout
+from workbench.ort.ortmodule.session.bound_state import BoundState, crossing
+from workbench.ort.ortmodule.session.buffer_updates import BufferUpdates
+from workbench.ort.ortmodule.session.session_options import native_options
+from workbench.settings.ortmodule_options import ORTModuleOptions
+from workbench.trainable import make_trainable
+
+if TYPE_CHECKING:
+    import onnx
+
+
+class ForwardSession:
+    """Runs a forward pass in training mode of which nothing is trained."""
+
+    def __init__(
+        self,
+        model: onnx.ModelProto,
+        inputs: Sequence[str],
+        layout: Layout,
+        options: ORTModuleOptions,
+    ) -> None:
+        """Load `model`.
+
+        Args:
+            model: parameters and buffers are initializers under `PREFIX`.
+            inputs: names of its other inputs.
+            layout: of the module, current.
+            options: how to run it.
+
+        Raises:
+            UntrainableError: ONNX Runtime has no kernel for a part of it.
+        """
+        c = native()
+        normalizations = Counter(
+            node.input[3]
+            for node in model.graph.node
+            if node.op_type == "BatchNormalization" and not uses_running_statistics(node)
+        )
+        model, report = make_trainable(model, [])
+        held = {tensor.name for tensor in model.graph.initializer}
+        slots = {PREFIX + name: slot for name, slot in layout.parameters.items()}
+        slots |= {PREFIX + name: slot for name, slot in layout.buffers.items()}
+        names = [name for name in slots if name in held]
+        model = parameters_as_inputs(model, names)
+        self._result_count = len(model.graph.output) - len(report.state_updates)
+        self._updates = BufferUpdates(report.state_updates, normalizations, layout.buffers)
+        self.state = BoundState(slots[name] for name in names)
+        """The parameters and buffers that it reads."""
+        self.state.refresh()
+        self._inputs = [*inputs, *names]
+        self._outputs = [value.name for value in model.graph.output]
+        device = c.OrtDevice(c.OrtDevice.cpu(), c.OrtDevice.default_memory(), 0)
+        self._devices = [device] * len(self._outputs)
+        self._vector = c.OrtValueVector
+        self._run_options = c.RunOptions()
+        chosen = native_options(options, options.threads or torch.get_num_threads())
+        try:
+            self._session = c.InferenceSession(chosen, model.SerializeToString(), False, False)
+            self._session.initialize_session(["CPUExecutionProvider"], [{}], set())
+        except Exception as error:
+            raise UntrainableError(
+                f"ONNX Runtime cannot run a part of this module: {error} "
+                "Replace the layer that it names."
+            ) from error
+
+    def forward(self, inputs: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """The outputs of the graph; buffers are updated. `state` must be current."""
+        feeds, fetches = self._vector(), self._vector()
+        for tensor in inputs:
+            feeds.push_back(*crossing(tensor))
+        for value in self.state.values:
+            feeds.push_back(value)
+        self._session.run_with_ortvaluevector(
+            self._run_options, self._inputs, feeds, self._outputs, fetches, self._devices
+        )
+        outputs: list[torch.Tensor] = fetches.to_dlpacks(from_dlpack)
+        self._updates.apply(outputs[self._result_count :])
+        return outputs[: self._result_count]

@@ -1,0 +1,145 @@
+"""The one node that ONNX Runtime's passes are in PyTorch's autograd graph."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import torch
+
+from workbench.errors import EngineError
+from workbench.ort.ortmodule.differentiate.gradient import GradientGraph
+from workbench.ort.ortmodule.session.session import TrainingSession
+
+_version = attrgetter("_version")
+
+
+class Program(NamedTuple):
+    """A session, and how its tensors go with the arguments of `RunGraph.apply`."""
+
+    session: TrainingSession
+    input_count: int
+    """How many of the tensors are inputs of the module; trained parameters follow."""
+    input_gradients: tuple[int | None, ...]
+    """For each input, the place of its gradient among those of the backward pass; those of the
+    parameters come last, in their order."""
+    not_differentiable: tuple[int, ...]
+    """Indices of the results that have no gradient."""
+    read_again: tuple[int, ...] = ()
+    """Indices of the inputs and parameters that the backward pass reads where they lie."""
+
+
+class RunGraph(torch.autograd.Function):
+    """Forward: the results of the module. Backward: the gradients of inputs and parameters.
+
+    The trained parameters are arguments only so that autograd hands them their gradients; the
+    session has their memory already.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, program: Program, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """The results of the module for these inputs, which the parameters follow."""
+        session = program.session
+        results, run = session.forward(tensors[: program.input_count])
+        shapes = None
+        if len(results) > 1:
+            shapes = [(result.shape, result.dtype) for result in results]
+            if program.not_differentiable:
+                ctx.mark_non_differentiable(*[results[i] for i in program.not_differentiable])
+        if session.graph.saved:
+            # Has autograd notice if a result that the backward pass reads is changed in place.
+            ctx.save_for_backward(*[results[index] for index in session.graph.saved])
+        ctx.set_materialize_grads(False)
+        again = [tensors[index] for index in program.read_again]
+        ctx.under_way = (program, run, shapes, again, _changes(again))
+        return tuple(results)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+        """Gradients of the arguments of `forward`, in their order."""
+        under_way, ctx.under_way = ctx.under_way, None
+        if under_way is None:
+            raise EngineError(
+                "ORTModule went backward through this result already, which freed what that "
+                "takes. Add the losses and call backward once, or call the module again."
+            )
+        if torch.is_grad_enabled():
+            raise EngineError(
+                "ORTModule cannot differentiate twice (create_graph=True). Use the plain module "
+                "where second derivatives are needed."
+            )
+        program, run, shapes, again, changes = under_way
+        session = program.session
+        if _changes(again) != changes:
+            raise EngineError(
+                "A parameter or an argument was changed in place after ORTModule's forward pass, "
+                "and its backward pass reads it. Change it after backward, or pass a clone."
+            )
+        if session.graph.saved:
+            _check_results(ctx)
+        given = gradients if shapes is None else _given(session.graph, gradients, shapes)
+        found = session.backward(given, run)
+        places = program.input_gradients
+        of_parameters = found[len(places) - places.count(None) :]
+        return (
+            None,
+            *[None if place is None else found[place] for place in places],
+            *of_parameters,
+        )
+
+
+def _check_results(ctx: Any) -> None:
+    """Raise an EngineError where a result that the backward pass reads was changed."""
+    try:
+        _ = ctx.saved_tensors
+    except RuntimeError as error:
+        raise EngineError(
+            "A result of ORTModule was changed in place before its backward pass, which reads it. "
+            "Use an operation that makes a new tensor, such as y + 1 for y.add_(1), or change a "
+            f"clone. PyTorch says: {error}"
+        ) from error
+
+
+def _changes(tensors: Sequence[torch.Tensor]) -> int:
+    """How often the tensors were changed in place; those of inference mode do not count that."""
+    try:
+        return sum(map(_version, tensors))
+    except RuntimeError:
+        return sum(tensor._version for tensor in tensors if not tensor.is_inference())
+
+
+def _given(
+    graph: GradientGraph,
+    gradients: Sequence[torch.Tensor | None],
+    shapes: Sequence[tuple[torch.Size, torch.dtype]],
+) -> list[torch.Tensor]:
+    """The gradients that the backward pass takes; zero for a result that nothing was made of."""
+    given = []
+    for index in graph.differentiable:
+        gradient = gradients[index]
+        if gradient is None:
+            shape, dtype = shapes[index]
+            gradient = torch.zeros(shape if index in graph.full_gradients else (), dtype=dtype)
+        given.append(gradient)
+    return given
+
+
+# `Function.apply` looks for transforms of `torch.func` among its arguments, which takes as long as
+# a layer of a small network; ORTModule has looked already.
+_apply: Any = super(torch.autograd.Function, RunGraph).apply
+
+
+def run_graph(
+    program: Program | Callable[..., tuple[torch.Tensor, ...]], *tensors: torch.Tensor
+) -> tuple[torch.Tensor, ...]:
+    """The results of the module, as part of autograd's graph.
+
+    Args:
+        program: one graph, or what runs several.
+        tensors: as in `RunGraph`.
+    """
+    if not isinstance(program, Program):
+        return program(*tensors)
+    results: tuple[torch.Tensor, ...] = _apply(program, *tensors)
+    return results

@@ -1,0 +1,189 @@
+"""A gradient graph loaded into ONNX Runtime: the step that every training step repeats."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch.utils.dlpack import from_dlpack
+
+from workbench.errors import EngineError, UntrainableError
+from workbench.ort.native import native
+from workbench.ort.ortmodule.differentiate.gradient import GradientGraph
+from workbench.ort.ortmodule.differentiate.graph_options import options_in_the_way
+from workbench.ort.ortmodule.differentiate.recompute import (
+    NOTHING,
+    RecomputePlan,
+    plan_recomputation,
+    recompute_report,
+    recomputing,
+)
+from workbench.ort.ortmodule.session.bound_state import BoundState, crossing
+from workbench.ort.ortmodule.session.buffer_updates import BufferUpdates
+from workbench.ort.ortmodule.session.observation import Observation, end_profile, observed
+from workbench.ort.ortmodule.session.session_options import (
+    native_options,
+    node_count,
+    session_report,
+)
+from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions
+
+
+class TrainingSession:
+    """Runs the forward pass of a graph, and later its backward pass.
+
+    Tensors cross in both directions by DLPack, without copies. What the backward pass needs stays
+    in the partial run that `forward` returns, so several may be under way at once.
+    """
+
+    def __init__(
+        self,
+        graph: GradientGraph,
+        state: BoundState,
+        updates: BufferUpdates,
+        threads: int,
+        plan: RecomputePlan = NOTHING,
+    ) -> None:
+        """Load `graph`.
+
+        Args:
+            graph: what to run.
+            state: the tensors `graph.state`.
+            updates: takes over the outputs that are new values of buffers.
+            threads: of ONNX Runtime's own pool.
+            plan: what to compute again in the backward pass.
+
+        Raises:
+            UntrainableError: ONNX Runtime has no kernel for a part of it.
+        """
+        c = native()
+        self.graph = graph
+        self.state = state
+        self._updates = updates
+        self.result_count = len(graph.outputs) - len(graph.report.state_updates)
+        """How many tensors the module returns."""
+        self.threads = threads
+        self._has_updates = bool(graph.report.state_updates)
+        self._vector = c.OrtValueVector
+        self._partial_run = c.PartialGraphExecutionState
+        session_options = native_options(graph.options, threads)
+        with recomputing(session_options, plan):
+            session, self.observation = _load(graph, session_options)
+        self._agent = _agent(graph, session)
+        # The agent keeps no reference of its own.
+        self._session = session
+        self._plan = plan
+
+    @property
+    def options_report(self) -> tuple[OptionReport, ...]:
+        """What came of each option, in the order of `ORTModuleOptions`."""
+        nodes = node_count(self.observation.optimized)
+        found = (
+            *self.graph.options_report,
+            *recompute_report(self.graph.options, self._plan, nodes),
+            *session_report(self.graph.options, self.threads),
+        )
+        order = list(ORTModuleOptions.model_fields)
+        return tuple(sorted(found, key=lambda report: order.index(report.option)))
+
+    def end_profile(self) -> tuple[list[dict[str, Any]], int]:
+        """The profile of a session that was loaded within `profiled`; see there."""
+        return end_profile(self._session)
+
+    def forward(self, inputs: Iterable[torch.Tensor]) -> tuple[list[torch.Tensor], Any]:
+        """The results of the module, whose buffers are updated, and the partial run.
+
+        `state` must be current.
+        """
+        outputs, run = self.run_forward(inputs)
+        if self._has_updates:
+            self._updates.apply(outputs[self.result_count :])
+            del outputs[self.result_count :]
+        return outputs, run
+
+    def run_forward(self, inputs: Iterable[torch.Tensor]) -> tuple[list[torch.Tensor], Any]:
+        """Every output of the graph, and the partial run.
+
+        The native BatchNormalization writes new means where it read the old ones, too.
+        """
+        feeds = self._vector()
+        for tensor in inputs:
+            feeds.push_back(*crossing(tensor))
+        for value in self.state.values:
+            feeds.push_back(value)
+        fetches, run = self._vector(), self._partial_run()
+        try:
+            self._agent.run_forward(feeds, fetches, run, None)
+        except Exception as error:
+            raise _failure("forward", error) from error
+        outputs: list[torch.Tensor] = fetches.to_dlpacks(from_dlpack)
+        return outputs, run
+
+    def backward(self, gradients: Iterable[torch.Tensor], run: Any) -> list[torch.Tensor]:
+        """Gradients in the order of `graph.gradients`.
+
+        Args:
+            gradients: of the results `graph.differentiable`, in their order.
+            run: a partial run that no backward pass has used.
+        """
+        feeds, fetches = self._vector(), self._vector()
+        for tensor in gradients:
+            feeds.push_back(*crossing(tensor))
+        try:
+            self._agent.run_backward(feeds, fetches, run)
+        except Exception as error:
+            raise _failure("backward", error) from error
+        found: list[torch.Tensor] = fetches.to_dlpacks(from_dlpack)
+        return found
+
+
+def plan_for(graph: GradientGraph) -> RecomputePlan:
+    """What to compute again by the options of `graph`, which is loaded for that.
+
+    Raises:
+        UntrainableError: ONNX Runtime has no kernel for a part of it.
+    """
+    options = graph.options
+    if not options.recomputes:
+        return NOTHING
+    session, observation = _load(graph, native_options(options, threads=1))
+    nodes = node_count(observation.optimized)
+    return plan_recomputation(_agent(graph, session), nodes, options)
+
+
+def _load(graph: GradientGraph, session_options: Any) -> tuple[Any, Observation]:
+    c = native()
+    try:
+        with observed(session_options) as observation:
+            session = c.InferenceSession(session_options, graph.model, False, False)
+            session.initialize_session(["CPUExecutionProvider"], [{}], set())
+    except Exception as error:
+        raise UntrainableError(
+            f"ONNX Runtime cannot run the gradient of this module: {error} "
+            "Replace the layer that it names, or freeze every parameter before it."
+            f"{options_in_the_way(graph.options)}"
+        ) from error
+    return session, observation
+
+
+def _agent(graph: GradientGraph, session: Any) -> Any:
+    """A native TrainingAgent, which keeps no reference to `session`."""
+    c = native()
+    device = c.OrtDevice(c.OrtDevice.cpu(), c.OrtDevice.default_memory(), 0)
+    gradients = list(graph.gradients.values())
+    return c.TrainingAgent(
+        session,
+        [*graph.inputs, *graph.state],
+        [device] * len(graph.outputs),
+        gradients,
+        [device] * len(gradients),
+        0,
+    )
+
+
+def _failure(what: str, error: Exception) -> EngineError:
+    return EngineError(
+        f"ONNX Runtime failed in the {what} pass: {error} The plain module, `wrapped` of the "
+        "ORTModule, may tell more of the same arguments, such as an index out of range."
+    )

@@ -1,0 +1,84 @@
+"""Options that decide how ONNX Runtime runs a graph, and what came of each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from workbench.errors import EngineError
+from workbench.ort.native import native
+from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions
+
+_SKIP_FUSION = "SkipLayerNormFusion"
+"""It takes no notice of who reads the deviation that LayerNormalization found, and drops it."""
+
+
+def native_options(options: ORTModuleOptions, threads: int) -> Any:
+    """Native SessionOptions, for a pool of so many threads."""
+    c = native()
+    made = c.SessionOptions()
+    made.intra_op_num_threads = threads
+    # PyTorch's threads work between the passes; ONNX Runtime's, waiting busily, would slow them.
+    made.add_session_config_entry("session.intra_op.allow_spinning", str(int(options.spinning)))
+    # Nodes of the forward pass come before the YieldOp wherever that is possible.
+    made.execution_order = c.ExecutionOrder.PRIORITY_BASED
+    made.enable_mem_pattern = options.memory_pattern
+    made.enable_mem_reuse = options.memory_reuse
+    made.use_deterministic_compute = is_deterministic(options)
+    made.log_severity_level = int(getattr(c.Severity, options.log_level.upper()))
+    if options.memory_efficient_gradients:
+        made.add_session_config_entry("optimization.disable_specified_optimizers", _SKIP_FUSION)
+    return made
+
+
+def is_deterministic(options: ORTModuleOptions) -> bool:
+    """Whether the same bits are asked for at every run, by option or of PyTorch."""
+    return options.deterministic or torch.are_deterministic_algorithms_enabled()
+
+
+def require_provider(options: ORTModuleOptions) -> None:
+    """Refuse an execution provider that cannot be had.
+
+    Raises:
+        EngineError: says what is there, and what to do.
+    """
+    if options.execution_provider == "cpu":
+        return
+    offered = native().get_available_providers()
+    if "CUDAExecutionProvider" in offered:
+        reason = "ORTModule of the workbench keeps parameters and results in the CPU's memory"
+    else:
+        reason = f"the installed ONNX Runtime offers {', '.join(offered)} alone"
+    raise EngineError(f"execution_provider='cuda': {reason}. Leave it at 'cpu'.")
+
+
+def session_report(options: ORTModuleOptions, threads: int) -> Iterator[OptionReport]:
+    """What came of the options of a session that runs with so many threads."""
+
+    def switch(name: str, reason: str = "") -> OptionReport:
+        on = bool(getattr(options, name))
+        return OptionReport(name, "on" if on else "off", reason if on else "")
+
+    if options.threads:
+        yield OptionReport("threads", "on", str(threads))
+    else:
+        yield OptionReport("threads", "off", f"{threads} of PyTorch's {torch.get_num_threads()}")
+    yield switch("spinning")
+    yield switch("memory_reuse")
+    yield switch("memory_pattern")
+    yield OptionReport("log_level", "on", options.log_level)
+    if is_deterministic(options):
+        asked = "" if options.deterministic else "as torch.use_deterministic_algorithms asks; "
+        yield OptionReport("deterministic", "on", f"{asked}threads are not measured")
+    else:
+        yield OptionReport("deterministic", "off")
+    yield OptionReport("execution_provider", "on", options.execution_provider)
+
+
+def node_count(model: bytes) -> int:
+    """How many nodes a serialized graph has."""
+    import onnx
+
+    return len(onnx.load_from_string(model).graph.node)

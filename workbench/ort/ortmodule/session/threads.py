@@ -1,0 +1,67 @@
+"""How many threads a graph is run with: as many as PyTorch has, or one where that is faster."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from statistics import median
+
+import torch
+
+from workbench.ort.ortmodule.session.session import TrainingSession
+
+LONG_S = 1.0
+"""Where both passes of a graph take longer, nothing is tried."""
+
+TRIALS, LEAST_TRIALS = 7, 2
+"""Runs of either session whose medians are compared, and how few they are where each is long."""
+
+TRIALS_S = 0.5
+"""What the trials of one session may take, unless they are the fewest."""
+
+WORTHWHILE = 0.9
+"""Several threads must take less than this part of the time that one takes."""
+
+
+def fastest(
+    load: Callable[[int], TrainingSession],
+    inputs: Sequence[torch.Tensor],
+    threads: int,
+    *,
+    one_if_long: bool = False,
+) -> TrainingSession:
+    """Load a session with `threads` threads, or with one where its passes are measured faster.
+
+    ONNX Runtime wakes its threads for operators of a few microseconds, which takes longer than it
+    saves unless they wait busily, and then they are in the way of PyTorch's. Those wait busily too:
+    where PyTorch's kernels run the long operators, they are faster by themselves.
+
+    Running statistics change as in training: keep them safe.
+
+    Args:
+        load: makes a session with a pool of so many threads.
+        inputs: of the graph, with a batch of the usual size.
+        threads: at most; those of PyTorch.
+        one_if_long: where nothing is tried, one thread rather than several.
+    """
+    one = load(1)
+    if threads == 1:
+        return one
+    both_passes_s(one, inputs)
+    once = both_passes_s(one, inputs)
+    if once > LONG_S:
+        return one if one_if_long else load(threads)
+    many = load(threads)
+    both_passes_s(many, inputs)
+    trials = max(LEAST_TRIALS, min(TRIALS, int(TRIALS_S / once)))
+    times = [(both_passes_s(one, inputs), both_passes_s(many, inputs)) for _ in range(trials)]
+    of_one, of_many = zip(*times, strict=True)
+    return many if median(of_many) < WORTHWHILE * median(of_one) else one
+
+
+def both_passes_s(session: TrainingSession, inputs: Sequence[torch.Tensor]) -> float:
+    """Seconds that a forward and a backward pass take; may change running statistics."""
+    started = time.perf_counter()
+    outputs, run = session.run_forward(inputs)
+    session.backward([torch.ones_like(outputs[i]) for i in session.graph.differentiable], run)
+    return time.perf_counter() - started

@@ -1,0 +1,1 @@
+"""The only place that imports or unpickles what a user names."""

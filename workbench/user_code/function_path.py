@@ -1,0 +1,72 @@
+"""A function of the user's own by its name, "package.module:function"."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import inspect
+import re
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from workbench.errors import ConfigError, nearest
+from workbench.user_code.user_code import add_to_search_path
+
+FUNCTION_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
+
+
+_BUILT_IN = (types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDescriptorType)
+
+
+def call_problem(function: Any) -> str:
+    """Why `function` cannot be called with an output and a target, as tensors; empty if it can be.
+
+    It is not called. What Python brings, such as `os.system`, takes no tensors.
+    """
+    inner: Any = function
+    while isinstance(inner, functools.partial):
+        inner = inner.func
+    if not callable(inner):
+        return f"{type(inner).__name__} is no function. Give a function of torch tensors."
+    if isinstance(inner, type):
+        return "it is a class. Give an instance of it, or a function of torch tensors."
+    package = str(getattr(inner, "__module__", None) or type(inner).__module__).partition(".")[0]
+    if package in sys.stdlib_module_names or (isinstance(inner, _BUILT_IN) and package != "torch"):
+        return (
+            "it is part of Python, or native code. Give a function of torch tensors, "
+            "(output, target) -> scalar."
+        )
+    try:
+        inspect.signature(function).bind(None, None)
+    except TypeError as error:
+        return f"it cannot be called with an output and a target: {error}."
+    except ValueError:  # native code of torch, which has no signature
+        return ""
+    return ""
+
+
+def import_function(path: str) -> Callable[..., Any]:
+    """What `path` names, looked for in the working directory too.
+
+    Raises:
+        ConfigError: it cannot be imported, or is no function.
+    """
+    module_name, _, name = path.partition(":")
+    add_to_search_path(str(Path.cwd()))
+    try:
+        module = importlib.import_module(module_name)
+    except Exception as error:
+        raise ConfigError(
+            [f"{path!r}: cannot import {module_name!r}: {type(error).__name__}: {error}."]
+        ) from error
+    found = getattr(module, name, None)
+    if not callable(found):
+        public = [known for known, value in vars(module).items() if callable(value)]
+        raise ConfigError(
+            [f"{path!r}: {module_name!r} has no such function. {nearest(name, public)}"]
+        )
+    function: Callable[..., Any] = found
+    return function
