@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from workbench.figures import STYLES
+from workbench.figures.engine_style import STYLES
 from workbench.runs.reader import NewPoints
 from workbench.widgets.charts import Charts, columns
 

@@ -235,7 +235,7 @@ class Comparison:
 
     def plot(self) -> Figure:
         """Loss, throughput, memory and the ratios as a static figure."""
-        from workbench.figures import plot_comparison
+        from workbench.compare.figure import plot_comparison
 
         return plot_comparison(self)
 

@@ -97,7 +97,7 @@ class Profile:
 
     def plot(self) -> Figure:
         """The longest operators of each engine as bars, their parts of the step by colour."""
-        from workbench.figures import plot_profile
+        from workbench.profiling.figure import plot_profile
 
         return plot_profile(self)
 

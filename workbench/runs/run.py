@@ -243,7 +243,7 @@ class Run:
 
     def plot(self) -> Figure:
         """Loss, throughput and memory of the run as a static figure."""
-        from workbench.figures import plot_run
+        from workbench.runs.figure import plot_run
 
         return plot_run(self)
 

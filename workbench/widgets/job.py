@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from workbench.compare import Comparison
-from workbench.figures import plot_runs
 from workbench.runs import Run
+from workbench.runs.figure import plot_runs
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

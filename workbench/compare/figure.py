@@ -1,0 +1,69 @@
+"""The figure of a comparison."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.compare.comparison import MARK
+from workbench.display.number_format import significant
+from workbench.figures.engine_style import STYLES
+from workbench.figures.static_figure import caption, make_figure
+from workbench.runs.figure import draw_loss, draw_memory, draw_throughput
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from workbench.compare.comparison import Comparison
+
+WARNING_STYLE: dict[str, Any] = {"fontsize": 10, "fontweight": "bold", "color": "#b91c1c"}
+"""Of the title of a figure whose numbers are not to be trusted."""
+
+
+def plot_comparison(comparison: Comparison) -> Figure:
+    """Loss, throughput and memory of every engine, and their ratios to the reference."""
+    title = f"Comparison with {comparison.reference}"
+    figure, (loss, throughput, memory, ratios) = make_figure(4, title)
+    for engine, run in comparison.runs.items():
+        points = run.follow().poll()
+        draw_loss(loss, engine, points)
+        draw_throughput(throughput, engine, points, comparison.unmeasured_steps)
+        draw_memory(memory, engine, points)
+    if comparison.runs:
+        loss.legend(fontsize=8)
+    _draw_ratios(ratios, comparison)
+    notes = [f"{MARK} {engine}: {why}" for engine, why in comparison.in_stead.items()]
+    caption(figure, "\n".join([comparison.caption, *notes]))
+    if comparison.warning:
+        figure.suptitle(f"{title}\n{comparison.warning}", **WARNING_STYLE)
+    return figure
+
+
+def _draw_ratios(axes: Axes, comparison: Comparison) -> None:
+    engines = [engine for engine in comparison.engines if engine in comparison.runs]
+    marked = comparison.in_stead
+    for row, engine in enumerate(engines):
+        ratio = comparison.ratio(engine)
+        colour, _ = STYLES[engine]
+        if not np.isfinite(ratio.median):
+            continue
+        axes.barh(row, ratio.median, color=colour, height=0.55, alpha=0.85)
+        axes.plot([ratio.low, ratio.high], [row, row], color="#171717", linewidth=2)
+        axes.text(
+            ratio.high,
+            row,
+            f"  {significant(ratio.median)}",
+            va="center",
+            ha="left",
+            fontsize=8,
+            clip_on=False,
+        )
+    names = [engine + MARK * (engine in marked) for engine in engines]
+    axes.set_yticks(range(len(engines)), names, fontsize=8)
+    axes.invert_yaxis()
+    axes.axvline(1.0, color="#737373", linewidth=0.8, linestyle=":")
+    axes.margins(x=0.18)
+    axes.set_title("Speed", fontsize=9, loc="left")
+    axes.set_xlabel(f"throughput over {comparison.reference}, 95 % interval", fontsize=8)

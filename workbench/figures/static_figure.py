@@ -1,0 +1,55 @@
+"""Static figures for notebooks, reports and readers without a kernel."""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+import numpy as np
+from matplotlib.figure import Figure
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+class StaticFigure(Figure):
+    """A figure that shows itself in a notebook without a plotting backend."""
+
+    def _repr_png_(self) -> bytes:
+        buffer = io.BytesIO()
+        self.savefig(buffer, format="png", dpi=110)
+        return buffer.getvalue()
+
+
+def make_figure(panels: int, title: str) -> tuple[StaticFigure, np.ndarray]:
+    figure = StaticFigure(figsize=(3.4 * panels, 3.2), layout="constrained")
+    figure.suptitle(printable(title), fontsize=11, fontweight="bold", parse_math=False)
+    axes = figure.subplots(1, panels)
+    for panel in axes:
+        panel.grid(True, color="#e5e5e5", linewidth=0.6)
+        panel.set_axisbelow(True)
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.tick_params(labelsize=8)
+    return figure, axes
+
+
+def label(axes: Axes, title: str, unit: str) -> None:
+    axes.set_title(title, fontsize=9, loc="left")
+    axes.set_xlabel("step", fontsize=8)
+    axes.set_ylabel(unit, fontsize=8)
+
+
+def from_zero(axes: Axes) -> None:
+    """Show the axis from 0 up to a little over what is drawn on it so far."""
+    tops = [np.nanmax(line.get_ydata()) for line in axes.lines if len(line.get_ydata())]  # type: ignore[arg-type]
+    if tops:
+        axes.set_ylim(0, 1.08 * max(tops))
+
+
+def printable(text: str) -> str:
+    """`text` without what no font has: a name that was read from a record may hold anything."""
+    return "".join(mark if mark.isprintable() or mark == "\n" else " " for mark in text)
+
+
+def caption(figure: Figure, text: str) -> None:
+    figure.supxlabel(printable(text), fontsize=7, color="#525252", parse_math=False)
