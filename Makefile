@@ -5,6 +5,7 @@
 #   LAB_ARGS=--no-browser        handed to JupyterLab by `make lab`
 #   CHROMIUM=/path/to/chromium   the browser of the browser tests
 #   PYTEST_ARGS="-k digits"      handed to pytest by `make test` and `make test-all`
+#   JOBS=2                       test files run side by side; each takes about a core and 1 GB
 #   MODULES="runs compare"       the parts that `make mutants` tries; default all
 #   SAMPLE=40 SEED=1             how many faults of each part it tries, and which; default all
 
@@ -19,6 +20,7 @@ INSTALLED := $(VENV)/.installed
 EXTRAS ?= cpu,hf,test
 LAB_ARGS ?=
 PYTEST_ARGS ?=
+JOBS ?= 2
 # In a container people are root, and Jupyter wants to hear that this is meant.
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
@@ -44,10 +46,13 @@ test-all: check browser pytest ## the same, sweeps included
 
 .PHONY: pytest
 pytest: $(BUNDLED) $(EXTENDED)
-	@echo "== Tests"
-	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && \
-	  WORKBENCH_HOME="$$home" $(BIN)/python -m pytest --nbval-lax --nbval-current-env \
-	    $(TESTS) tests notebooks $(PYTEST_ARGS)
+	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && export WORKBENCH_HOME="$$home"; \
+	run() { $(BIN)/python -m pytest $(TESTS) --durations=10 "$$@" $(PYTEST_ARGS) || \
+	  $(if $(strip $(PYTEST_ARGS)),[ $$? = 5 ],false); }; \
+	echo "== Tests, $(JOBS) files at a time" && \
+	run -n $(JOBS) --dist loadfile tests --ignore=tests/browser && \
+	echo "== Tests in the browser, and notebooks" && \
+	run --nbval-lax --nbval-current-env tests/browser notebooks
 
 check: $(INSTALLED) ## lint, format and types, of Python and TypeScript
 	@echo "== Lint, format, types"

@@ -7,8 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from workbench.data import Dataset
+from workbench.errors import ConfigError
 from workbench.extensions.native_extension import NativeExtension
-from workbench.runs.launch import worker_environment
+from workbench.runs import runs, train
+from workbench.runs.launch import GRACE_VARIABLE, worker_environment
 from workbench.settings.config import make_config
 from workbench.user_code.user_code import UserCode
 
@@ -41,3 +44,14 @@ def test_a_wait_policy_of_the_users_own_stays(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
     config = make_config({"engine": "ortmodule", "ortmodule": {"pytorch_kernels": False}})
     assert worker_environment(config, UserCode())["OMP_WAIT_POLICY"] == "ACTIVE"
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("text", ["soon", "-1", "nan", "inf"])
+def test_a_wrong_time_to_heed_a_stop_is_refused(
+    digits: Dataset, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setenv(GRACE_VARIABLE, text)
+    with pytest.raises(ConfigError, match=f"{GRACE_VARIABLE}='{text}': a number of seconds"):
+        train("digits-mlp", digits, engine="fake", steps=1)
+    assert runs().empty

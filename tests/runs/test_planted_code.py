@@ -25,6 +25,7 @@ from workbench.artifacts.artifacts import FORMAT_VERSION, KIND
 from workbench.data import Dataset
 from workbench.errors import ConfigError, ModelError, WorkbenchError
 from workbench.run_folder.run_folder import RunFolder
+from workbench.runs.export import export_saved
 from workbench.settings.config import TrainingConfig, read_config
 
 EVIL = """
@@ -353,6 +354,13 @@ def test_a_trained_factory_is_exported_without_its_code(
     written = run.export(tmp_path / "one.onnx")
     assert "good_nets" not in sys.modules
     weights = run.weights()
+    name = min(weights)
+    with pytest.raises(ModelError, match=f"lacks 1 weights of its model, for instance '{name}'"):
+        export_saved(
+            run.folder,
+            tmp_path / "two.onnx",
+            {key: value for key, value in weights.items() if key != name},
+        )
     shutil.rmtree(run.folder.artifacts_path)
     with pytest.raises(ModelError, match="Give the model too"):
         run.export(tmp_path / "two.onnx")

@@ -22,13 +22,14 @@ def export_saved(folder: RunFolder, path: Path, weights: dict[str, Any]) -> Path
         weights: parameters and buffers by name.
 
     Raises:
-        ModelError: only code of the user's builds the model, and nothing has exported it.
+        ModelError: only code of the user's builds the model, and nothing has exported it; or
+            `weights` lacks some of the model's.
     """
     model = load_saved(folder.model_path)
     if model.buildable:
         return model.export(path, weights=weights, complete=True)
     try:
-        exported = Artifacts.load(folder.artifacts_path).inference_model
+        artifacts = Artifacts.load(folder.artifacts_path)
     except ArtifactsError:
         raise ModelError(
             f"The model of run {folder.id} is built by code of your own, which is not run because "
@@ -36,4 +37,10 @@ def export_saved(folder: RunFolder, path: Path, weights: dict[str, Any]) -> Path
             "run.export(path, model=wb.load_model(...)), or workbench export RUN PATH --model "
             "package.module:factory."
         ) from None
-    return write_inference_model(read_onnx(exported).model, weights, path)
+    missing = [name for name in (*artifacts.trainable, *artifacts.frozen) if name not in weights]
+    if missing:
+        raise ModelError(
+            f"The checkpoint of run {folder.id} lacks {len(missing)} weights of its model, for "
+            f"instance {missing[0]!r}; it was damaged or changed, and is not exported."
+        )
+    return write_inference_model(read_onnx(artifacts.inference_model).model, weights, path)

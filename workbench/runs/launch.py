@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import subprocess
@@ -12,7 +13,7 @@ from collections.abc import Mapping
 
 from workbench.child_process.watchdog import STOP_GRACE_S, Watch
 from workbench.data import Dataset
-from workbench.errors import RunError
+from workbench.errors import ConfigError, RunError
 from workbench.extensions.native_extension import native_extension
 from workbench.files.disk import writing
 from workbench.files.folder_lock import hold
@@ -127,7 +128,7 @@ def _start(
         folder=str(folder.path),
         engine=config.engine,
         memory_limit_bytes=config.memory_limit_bytes,
-        grace_s=float(os.environ.get(GRACE_VARIABLE) or STOP_GRACE_S),
+        grace_s=_stop_grace_s(),
     )
     with writing(folder.log_path):
         log = folder.log_path.open("wb")
@@ -145,6 +146,24 @@ def _start(
             )
         except OSError as error:
             raise RunError(f"The worker process cannot be started: {error}.") from error
+
+
+def _stop_grace_s() -> float:
+    """Seconds that a worker has to act on a stop.
+
+    Raises:
+        ConfigError: the variable that sets them holds no such number.
+    """
+    text = os.environ.get(GRACE_VARIABLE)
+    if not text:
+        return STOP_GRACE_S
+    try:
+        grace_s = float(text)
+    except ValueError:
+        grace_s = math.nan
+    if not (math.isfinite(grace_s) and grace_s >= 0):
+        raise ConfigError([f"{GRACE_VARIABLE}={text!r}: a number of seconds, 0 or more."])
+    return grace_s
 
 
 def worker_environment(config: TrainingConfig, model_code: UserCode) -> Mapping[str, str]:
