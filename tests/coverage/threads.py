@@ -32,6 +32,7 @@ from tests.coverage.parity import Step, export, one_step, session, trained_names
 from tests.forked import outcome
 from tests.parity import warm_up
 from workbench import ORTModule
+from workbench.machine.threads import RECORD
 from workbench.ort.native import native
 from workbench.ort.ortmodule import build
 from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph
@@ -115,7 +116,9 @@ def ortmodule(
 ) -> Iterator[Work]:
     build.export_forward = lambda *_: exported  # type: ignore[assignment]
     torch.set_num_threads(threads)
-    options = ORTModuleOptions(threads=threads, pytorch_kernels=pytorch_kernels)
+    # More threads than there are cores show what loses updates; only a record may ask for them.
+    wanted = {"threads": threads, "pytorch_kernels": pytorch_kernels}
+    options = ORTModuleOptions.model_validate(wanted, context=RECORD)
     module = copy.deepcopy(module)
     wrapped = ORTModule(module, options)
 

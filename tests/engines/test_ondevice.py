@@ -16,6 +16,7 @@ from tests.engines.ondevice_probe import SETTINGS, STEPS, images
 from workbench.engines.base import EngineSetup
 from workbench.models import load_model
 from workbench.settings.config import make_config
+from workbench.user_code.user_code import UserCode
 
 TOLERANCE = 1e-5
 
@@ -25,12 +26,15 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which the probe has run."""
     folder = tmp_path_factory.mktemp("ondevice")
     examples = {"normalized": images()[0].inputs, "tied": (np.zeros((2, 5), np.int64),)}
+    code = UserCode()
     for name, inputs in examples.items():
-        source = f"tests.engines.ondevice_modules:{name}"
-        load_model(source, example_inputs=inputs).save(folder / name)
+        model = load_model(f"tests.engines.ondevice_modules:{name}", example_inputs=inputs)
+        model.save(folder / name)
+        code = code.and_that(model.code)
     done = subprocess.run(
         [sys.executable, "-m", "tests.engines.ondevice_probe", str(folder)],
         cwd=Path(__file__).parents[2],
+        env=code.environment(),
         capture_output=True,
         text=True,
         check=False,

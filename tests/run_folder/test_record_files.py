@@ -15,6 +15,7 @@ from workbench.errors import RunFolderError
 from workbench.run_folder.control import ControlReader, create_control, grant, want
 from workbench.run_folder.events import EventReader, EventWriter
 from workbench.run_folder.run_folder import FORMAT_VERSION, RunFolder, home, time_stamp, write_json
+from workbench.settings.config import TrainingConfig
 
 
 def test_the_control_file_is_two_native_integers(tmp_path: Path) -> None:
@@ -150,8 +151,9 @@ def test_every_path_lies_in_the_run_folder_under_its_name(tmp_path: Path) -> Non
 def test_spec_and_summary_come_back(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     assert folder.read_summary() is None
-    folder.write_spec({"model": "m"})
-    assert folder.read_spec() == {"format": FORMAT_VERSION, "model": "m"}
+    spec = {"config": TrainingConfig().model_dump(), "model": "m", "dataset": "d", "samples": 3}
+    folder.write_spec(spec)
+    assert folder.read_spec() == json.loads(json.dumps({"format": FORMAT_VERSION, **spec}))
     folder.write_summary({"status": "completed"})
     assert folder.read_summary() == {"status": "completed"}
     folder.summary_path.write_text("{")

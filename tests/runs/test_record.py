@@ -83,7 +83,7 @@ def test_the_status_is_that_of_the_last_word() -> None:
     run = write_run("a", [{"event": "phase", "text": "exporting"}])
     assert (run.status, run.phase, run.ended) == ("starting", "exporting", False)
     for event, status in [("built", "running"), ("paused", "paused"), ("resumed", "running")]:
-        append(run.folder.events_path, [{"event": event}])
+        append(run.folder.events_path, [{"event": event, "rss_before_bytes": 1}])
         assert (run.status, run.phase, run.ended) == (status, status, False)
     for status in ("completed", "stopped", "failed"):
         run.folder.write_summary({"status": status, "error": None})
@@ -130,7 +130,7 @@ def test_the_list_has_the_newest_run_first_and_its_figures() -> None:
         "a", [steps(1, [1.0, 0.5, 0.5], [3.0, 2.0, 1.5])], {"status": "completed"}, warmup_steps=1
     )
     time.sleep(0.002)  # names have the time to the millisecond
-    begun = write_run("b", [{"event": "built"}])
+    begun = write_run("b", [{"event": "built", "rss_before_bytes": 1}])
     listed = runs()
     assert list(listed["id"]) == [begun.id, ended.id]
     assert list(listed["model"]) == ["model-b", "model-a"]

@@ -323,7 +323,7 @@ FORKS: dict[str, Callable[[], Any]] = {
     "peak_no_reuse": partial(peak_bytes, memory_reuse=False),
     "peak_own_kernels": partial(peak_bytes, pytorch_kernels=False),
     "peak_pattern": partial(peak_bytes, pytorch_kernels=False, memory_pattern=True),
-    "threads_3": partial(thread_count, 3),
+    "threads_2": partial(thread_count, 2),
     "threads_1": partial(thread_count, 1),
     "idle": idle_cpu_s,
     "idle_spinning": partial(idle_cpu_s, spinning=True),
