@@ -53,10 +53,17 @@ def test_neither_torch_nor_onnx_is_ever_loaded(answers: dict[str, Any]) -> None:
     assert answers["loaded"] == []
 
 
-def test_batch_normalization_equals_pytorch(work: Path, answers: dict[str, Any]) -> None:
+def test_batch_normalization_equals_pytorch(
+    work: Path, answers: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Losses, weights, running statistics and counters after 50 steps, and the evaluation."""
     from workbench.engines.pytorch import PyTorchEngine
 
+    # The engine builds the module in this process, as it does in a worker.
+    source = "tests.engines.ondevice_modules:normalized"
+    code = load_model(source, example_inputs=images()[0].inputs).code
+    for name, value in code.environment().items():
+        monkeypatch.setenv(name, value)
     config = make_config({**SETTINGS, "engine": "pytorch"})
     engine = PyTorchEngine(EngineSetup(work / "normalized", work / "none", config, lambda _: None))
     batches = images()
