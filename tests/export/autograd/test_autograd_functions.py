@@ -11,6 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.autograd import Function
 
+from tests.functions.programs import NOT_MATERIALIZED
+from tests.functions.programs import Model as FunctionModel
 from workbench.errors import ModelError, UntrainableError
 from workbench.export.autograd.autograd_functions import DOMAIN, AutogradFunctions
 from workbench.export.export import export_onnx
@@ -139,6 +141,19 @@ def test_a_call_remembers_that_gradients_were_turned_off(kind: str, detached: bo
 def test_a_gradient_that_would_have_to_pass_it_is_refused_by_name(trained: str) -> None:
     with pytest.raises(UntrainableError, match=r"Outside is Python code(.|\n)*ortmodule.*freeze"):
         make_trainable(exported("outside"), [trained, "last.weight"])
+
+
+@pytest.mark.fault
+def test_none_for_the_gradient_of_an_unused_result_is_refused_by_name() -> None:
+    made = export_onnx(
+        FunctionModel(NOT_MATERIALIZED),
+        (torch.zeros(3, 6),),
+        input_names=["x"],
+        output_names=["y"],
+        training=True,
+    )
+    with pytest.raises(UntrainableError, match=r"NoneForUnused.*set_materialize_grads.*ortmodule"):
+        make_trainable(made, ["first.weight", "last.weight"])
 
 
 @pytest.mark.parametrize("trained", ["first.weight", "first.bias"])
