@@ -241,7 +241,7 @@ class SavedResult(Function):
 
 
 class SavedArgument(Function):
-    """Its backward writes to the argument that its forward saved, by way of `data`."""
+    """Its backward writes to the argument that its forward saved, of which its result is a view."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> Tensor:
@@ -251,7 +251,7 @@ class SavedArgument(Function):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> Tensor:
         (x,) = ctx.saved_tensors
-        x.data.sign_().clamp_(min=0.25)
+        x.sign_().clamp_(min=0.25)
         return gradient * x
 
 
