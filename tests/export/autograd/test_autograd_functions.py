@@ -41,6 +41,21 @@ class Outside(Rounded):
         return torch.from_numpy(gradient.numpy() * 2), None
 
 
+class PastTheTrace(Rounded):
+    """Its backward writes to a tensor by way of `data`."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, _: int) -> Tensor:
+        ctx.save_for_backward(x)
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        (x,) = ctx.saved_tensors
+        x.data.sign_()
+        return gradient * x, None
+
+
 class Places(Function):
     """Whole numbers, and floats that have no gradient."""
 
@@ -84,6 +99,8 @@ class Model(nn.Module):
                 hidden = Squared.apply(hidden)
             case "outside":
                 hidden = Outside.apply(hidden, x.shape[0])
+            case "past the trace":
+                hidden = PastTheTrace.apply(hidden, x.shape[0])
             case "detached":
                 hidden = hidden + Rounded.apply(hidden).detach()
             case "no_grad":
@@ -141,6 +158,12 @@ def test_a_call_remembers_that_gradients_were_turned_off(kind: str, detached: bo
 def test_a_gradient_that_would_have_to_pass_it_is_refused_by_name(trained: str) -> None:
     with pytest.raises(UntrainableError, match=r"Outside is Python code(.|\n)*ortmodule.*freeze"):
         make_trainable(exported("outside"), [trained, "last.weight"])
+
+
+@pytest.mark.fault
+def test_a_tensor_that_tracing_does_not_see_is_refused_with_what_to_write() -> None:
+    with pytest.raises(ModelError, match=r"x\.detach\(\) in the place of x\.data"):
+        exported("past the trace")
 
 
 @pytest.mark.fault
