@@ -16,7 +16,15 @@ from tests.functions.programs import PROGRAMS, REFUSED
 
 ROOT = Path(__file__).parents[2]
 TOLERANCE = 1e-5
-ALWAYS = ("clipped gradient", "two results, the first used", "linear", "numpy")
+ALWAYS = (
+    "clipped gradient",
+    "two results, the first used",
+    "linear",
+    "numpy",
+    "autograd in backward",
+    "saved result written to",
+    "unused result of -inf",
+)
 
 
 @cache

@@ -201,9 +201,7 @@ def efficientnet() -> Case:
 
 def efficientnet_pooled_wide() -> Case:
     """Pools its last 2 x 2 pixels by a window of 2,560."""
-    config = transformers.EfficientNetConfig(
-        image_size=64, depth_coefficient=0.2, width_coefficient=0.2, num_labels=3
-    )
+    config = transformers.EfficientNetConfig(image_size=64, depth_coefficient=0.2, num_labels=3)
     return case(transformers.EfficientNetForImageClassification, config, image(64))
 
 

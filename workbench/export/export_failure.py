@@ -66,6 +66,12 @@ _KNOWN = {
     r"No ONNX function found for <OpOverload\(op='([\w.]+)'": Failure(
         r"ONNX has no operator for \1.", _ANOTHER, settles=True
     ),
+    r"fake tensor in the exported program": Failure(
+        "a tensor was used in a way that tracing does not see, as x.data is in the backward of a "
+        "custom autograd function.",
+        "Write x.detach() in the place of x.data.",
+        settles=True,
+    ),
     r"^(aten\.[\w.]+)\.$": Failure(
         r"\1 gives a result whose shape depends on values.", _ANOTHER, settles=True
     ),

@@ -45,7 +45,10 @@ ARGUMENT = "argument"
 
 BACKWARD = "backward"
 """Of a Clip with `FUNCTION`: the function's own backward is in the graph. It begins at nodes with
-`RESULT_GRADIENT` and ends at nodes with `ARGUMENT_GRADIENT`, and nothing else reads it."""
+`RESULT_GRADIENT` and ends at nodes with `ARGUMENT_GRADIENT`, and nothing else reads it. The value
+is what PyTorch gives it for a result without a gradient: `ZEROS`, or `NONE`."""
+
+ZEROS, NONE = "zeros", "none"
 
 RESULT_GRADIENT = "result_gradient"
 """Of a Clip without bounds: it stands for the gradient of the result of this number, "call.result",

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 import onnx
 import onnx_ir as ir
+from onnx import helper
 from onnx_ir import serde
 
 from workbench.errors import UntrainableError
@@ -15,6 +16,7 @@ from workbench.onnx_io.graph_metadata import (
     BACKWARD,
     FUNCTION,
     FUNCTION_CALL,
+    NONE,
     RESULT,
     RESULT_GRADIENT,
 )
@@ -52,6 +54,13 @@ def _gradient(
     wanted = [place for place in ends if path.carried(arguments[place])]
     order = {node.metadata_props[RESULT]: index for index, node in enumerate(results)}
     unused = [node for place, node in starts.items() if place not in order]
+    if unused and results[0].metadata_props[BACKWARD] == NONE:
+        raise UntrainableError(
+            f"The custom autograd function {results[0].metadata_props[FUNCTION]} sets "
+            "set_materialize_grads(False), and some of its results lead to no loss, for which its "
+            "backward expects None; the traced one was given tensors. Leave the setting out, use "
+            "every result, or train the model with the engine ortmodule."
+        )
     part = _Backward(graph, [_input(ends[place]) for place in wanted])
     inputs = [_input(node) for node in results]
     inputs += [arguments[place].outputs[0] for place in wanted]
@@ -62,8 +71,7 @@ def _gradient(
     for place, index in order.items():
         names[str(starts[place].outputs[0].name)] = f"GO({index})"
     for node in unused:
-        raw = made.input(inputs.index(_input(node)))
-        names[str(node.outputs[0].name)] = made.node("Sub", raw, raw)
+        names[str(node.outputs[0].name)] = _zeros(made, inputs.index(_input(node)), _input(node))
     for inner in part.nodes:
         made.append(_renamed(inner, names))
     found: dict[int, str] = {}
@@ -78,6 +86,13 @@ def _gradient(
     return made.finish(last, found)._replace(
         joined=tuple(joined), inputs=tuple(str(value.name) for value in inputs)
     )
+
+
+def _zeros(made: BackwardGraph, index: int, value: ir.Value) -> str:
+    """Zeros of the shape of input `index`, whatever it holds: inf - inf would be nan."""
+    dtype = value.dtype or ir.DataType.FLOAT
+    zero = helper.make_tensor("zero", int(dtype), [1], [0])
+    return made.node("ConstantOfShape", made.node("Shape", made.input(index)), value=zero)
 
 
 class _Backward:

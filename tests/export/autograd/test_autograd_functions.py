@@ -11,6 +11,8 @@ import torch
 from torch import Tensor, nn
 from torch.autograd import Function
 
+from tests.functions.programs import NOT_MATERIALIZED
+from tests.functions.programs import Model as FunctionModel
 from workbench.errors import ModelError, UntrainableError
 from workbench.export.autograd.autograd_functions import DOMAIN, AutogradFunctions
 from workbench.export.export import export_onnx
@@ -37,6 +39,21 @@ class Outside(Rounded):
     @staticmethod
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
         return torch.from_numpy(gradient.numpy() * 2), None
+
+
+class PastTheTrace(Rounded):
+    """Its backward writes to a tensor by way of `data`."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Tensor, _: int) -> Tensor:
+        ctx.save_for_backward(x)
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor, None]:
+        (x,) = ctx.saved_tensors
+        x.data.sign_()
+        return gradient * x, None
 
 
 class Places(Function):
@@ -82,6 +99,8 @@ class Model(nn.Module):
                 hidden = Squared.apply(hidden)
             case "outside":
                 hidden = Outside.apply(hidden, x.shape[0])
+            case "past the trace":
+                hidden = PastTheTrace.apply(hidden, x.shape[0])
             case "detached":
                 hidden = hidden + Rounded.apply(hidden).detach()
             case "no_grad":
@@ -139,6 +158,25 @@ def test_a_call_remembers_that_gradients_were_turned_off(kind: str, detached: bo
 def test_a_gradient_that_would_have_to_pass_it_is_refused_by_name(trained: str) -> None:
     with pytest.raises(UntrainableError, match=r"Outside is Python code(.|\n)*ortmodule.*freeze"):
         make_trainable(exported("outside"), [trained, "last.weight"])
+
+
+@pytest.mark.fault
+def test_a_tensor_that_tracing_does_not_see_is_refused_with_what_to_write() -> None:
+    with pytest.raises(ModelError, match=r"x\.detach\(\) in the place of x\.data"):
+        exported("past the trace")
+
+
+@pytest.mark.fault
+def test_none_for_the_gradient_of_an_unused_result_is_refused_by_name() -> None:
+    made = export_onnx(
+        FunctionModel(NOT_MATERIALIZED),
+        (torch.zeros(3, 6),),
+        input_names=["x"],
+        output_names=["y"],
+        training=True,
+    )
+    with pytest.raises(UntrainableError, match=r"NoneForUnused.*set_materialize_grads.*ortmodule"):
+        make_trainable(made, ["first.weight", "last.weight"])
 
 
 @pytest.mark.parametrize("trained", ["first.weight", "first.bias"])

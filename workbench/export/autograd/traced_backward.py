@@ -10,7 +10,7 @@ gradient leaves the backward out, for nothing reads it.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
@@ -26,8 +26,10 @@ from workbench.onnx_io.graph_metadata import (
     DETACHED,
     FUNCTION,
     FUNCTION_CALL,
+    NONE,
     RESULT,
     RESULT_GRADIENT,
+    ZEROS,
 )
 
 if TYPE_CHECKING:
@@ -38,6 +40,7 @@ BEGIN, END = "ResultGradient", "TracedFunction"
 """Operators of the nodes."""
 
 _NUMBER, _NAME, _RESULT, _ARGUMENTS = "number", "function", "result", "arguments"
+_ZEROS = "materialize_grads"
 """Attributes of these nodes."""
 
 
@@ -80,11 +83,19 @@ def traced_backward(
             zero = context.materialize_grads and isinstance(value, Tensor)
             given.append(torch.zeros_like(value) if zero else None)
     with torch.no_grad(), _autograd_refused():
+        before = versions(given)
         returned: Any = function.backward(context, *given)
+    if versions(given) != before:
+        raise RuntimeError("backward writes to the gradient that it is given, which others share.")
     gradients = list(returned) if isinstance(returned, tuple) else [returned]
     gradients += [None] * (len(arguments) - len(gradients))
     pairs = zip(gradients, arguments, strict=False)
     return [_fitted(gradient, value) for gradient, value in pairs], places
+
+
+def versions(values: Iterable[Any]) -> list[int]:
+    """How often each tensor was written to in place; 0 for what is no tensor."""
+    return [value._version if isinstance(value, Tensor) else 0 for value in values]
 
 
 @contextmanager
@@ -129,7 +140,13 @@ def joined(
     made = torch.onnx.ops.symbolic_multi_out(
         f"{DOMAIN}::{END}",
         [results[place] for place in places] + [gradients[place] for place in wanted],
-        {_NUMBER: context.number, _NAME: name, _RESULT: list(places), _ARGUMENTS: wanted},
+        {
+            _NUMBER: context.number,
+            _NAME: name,
+            _RESULT: list(places),
+            _ARGUMENTS: wanted,
+            _ZEROS: int(context.materialize_grads),
+        },
         dtypes=[results[place].dtype for place in places],
         shapes=[results[place].shape for place in places],
         version=1,
@@ -169,7 +186,16 @@ def write_backward(model: ir.Model) -> None:
             ir.convenience.replace_all_uses_with(old, new, replace_graph_outputs=True)
         graph.insert_before(node, [*before, *made])
         graph.remove(node, safe=True)
-    model.opset_imports.pop(DOMAIN, None)
+        # No gradient comes to a result that nothing reads, so it is none of the call's.
+        unread = [each for each in made if BACKWARD in each.metadata_props and _unread(each)]
+        graph.remove(unread, safe=True)
+    # A call that is one node, as ORTModule trains it, is of that domain and stays.
+    if not any(node.domain == DOMAIN for node in graph):
+        model.opset_imports.pop(DOMAIN, None)
+
+
+def _unread(node: ir.Node) -> bool:
+    return not any(value.uses() or value.is_graph_output() for value in node.outputs)
 
 
 def _results_and_gradients(node: ir.Node, number: str) -> tuple[list[ir.Node], list[ir.Node]]:
@@ -180,7 +206,7 @@ def _results_and_gradients(node: ir.Node, number: str) -> tuple[list[ir.Node], l
         marks = {
             FUNCTION: node.attributes[_NAME].as_string(),
             FUNCTION_CALL: number,
-            BACKWARD: "1",
+            BACKWARD: ZEROS if node.attributes[_ZEROS].as_int() else NONE,
             RESULT: str(place),
         }
         source = node.inputs[index]
