@@ -66,7 +66,8 @@ function cellOf(row: Row, column: Column, reference: string): HTMLTableCellEleme
   } else if (column.key === "ratio" && typeof low === "number" && typeof high === "number") {
     cell.append(element("small", {}, `${formatSignificant(low)} to ${formatSignificant(high)}`));
   }
-  if (column.key === "status") cell.classList.add(`wb-status-${String(value)}`);
+  // An attribute takes any text; a class takes no spaces, and a status is words such as "not started".
+  if (column.key === "status") cell.dataset["status"] = String(value);
   return cell;
 }
 
