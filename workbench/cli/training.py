@@ -167,7 +167,7 @@ def show_run(run: Run, json: bool) -> None:
 
 def run_facts(run: Run) -> dict[str, Any]:
     """One run in a few facts."""
-    from workbench.runs.throughput import samples_per_s
+    from workbench.runs.throughput import mean_samples_per_s
 
     points = run.follow().poll()
     evaluations = frame_rows(run.evaluations)
@@ -184,7 +184,7 @@ def run_facts(run: Run) -> dict[str, Any]:
         "loss": float(points.loss[-1]) if len(points.loss) else None,
         "test_loss": last.get("loss"),
         "test_accuracy": last.get("accuracy"),
-        "samples_per_s": samples_per_s(points, run.config.warmup_steps),
+        "mean_samples_per_s": mean_samples_per_s(points, run.config.warmup_steps),
         "peak_rss_bytes": summary.get("peak_rss_bytes"),
         "startup_s": run.startup_s,
         "checkpoint": run.checkpoint and str(run.checkpoint),
