@@ -8,7 +8,7 @@ import typer
 
 from workbench.cli import options as opt
 from workbench.cli.comparison import print_comparison
-from workbench.cli.output import frame_rows, print_facts, print_json
+from workbench.cli.output import frame_rows, print_facts, print_json, say
 from workbench.cli.plot import check_plot, save_figure
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def train(
         if json:
             print_json({"id": run.id, "status": run.status, "folder": str(run.folder.path)})
         else:
-            print(f"{run.id} goes on by itself; `workbench stop {run.id}` ends it.")
+            say(f"{run.id} goes on by itself; `workbench stop {run.id}` ends it.")
         return
     interrupted = watch_run(run)
     run.wait()
@@ -162,7 +162,7 @@ def show_run(run: Run, json: bool) -> None:
         return
     print_facts(facts)
     if statistics is not None:
-        print(f"\n{statistics!r}")
+        say(f"\n{statistics!r}")
 
 
 def run_facts(run: Run) -> dict[str, Any]:
