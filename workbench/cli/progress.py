@@ -16,13 +16,12 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
+from workbench.cli import INTERRUPTED
 from workbench.cli.output import printable, stderr
 from workbench.compare import Comparison
 from workbench.runs import Run
 
 REFRESH_S = 0.1
-INTERRUPTED = 130
-"""Exit status of a command that Ctrl-C ended: 128 + SIGINT, as shells have it."""
 
 
 class _Work(Protocol):
