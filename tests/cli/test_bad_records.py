@@ -72,6 +72,13 @@ def test_nothing_in_a_record_steers_the_terminal(digits: Dataset, workbench: Inv
     assert workbench("runs", folder.id, "--json").json["statistics"]["graphs"][0]["inputs"] == [ODD]
 
 
+def test_an_interrupted_run_says_why(digits: Dataset, workbench: Invoke) -> None:
+    folder = recorded(digits)
+    said = {"status": "interrupted", "reason": "The notebook that started it is gone."}
+    changed(folder.summary_path, lambda summary: {**summary, **said})
+    assert said["reason"] in workbench("runs", folder.id).stdout
+
+
 @pytest.mark.fault
 def test_sizes_beyond_every_memory_are_damage(digits: Dataset, workbench: Invoke) -> None:
     folder = recorded(digits)

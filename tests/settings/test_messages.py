@@ -9,12 +9,23 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.errors import ConfigError, DataError, ModelError, WorkbenchError
+from workbench.engines import engine_class
+from workbench.errors import ConfigError, DataError, EngineError, ModelError, WorkbenchError
 
 pytestmark = pytest.mark.fault
 
 LONG = "x" * 5000
 ROWS = np.zeros((4, 2), np.float32)
+
+
+@pytest.mark.parametrize("engine", ["onnx", "", "fak"])
+def test_the_engine_for_tests_is_not_offered(engine: str) -> None:
+    with pytest.raises(ConfigError, match=r"(Known: ondevice|Did you mean)") as config:
+        wb.train("digits-mlp", engine=engine)
+    with pytest.raises(EngineError, match=r"(Known: ondevice|Did you mean)") as registry:
+        engine_class(engine)
+    for caught in (config, registry):
+        assert "fake" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

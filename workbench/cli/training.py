@@ -180,6 +180,7 @@ def run_facts(run: Run) -> dict[str, Any]:
         "engine": run.engine,
         "status": run.status,
         "error": run.error,
+        "reason": run.reason or None,
         "steps": run.progress.done_steps,
         "loss": float(points.loss[-1]) if len(points.loss) else None,
         "test_loss": last.get("loss"),

@@ -42,7 +42,9 @@ def _sentence(problem: Any, settings: type[BaseModel]) -> str:
     value = problem["input"]
     field = settings.model_fields.get(last)
     if problem["type"] == "literal_error" and field is not None:
-        known = map(str, get_args(field.annotation))
+        extra = field.json_schema_extra
+        offered = extra.get("offered") if isinstance(extra, dict) else None
+        known = map(str, offered if isinstance(offered, list) else get_args(field.annotation))
         shown = value_text(value)
         return f"{name}={shown}: {nearest(value if isinstance(value, str) else shown, known)}"
     message = problem["msg"]

@@ -14,11 +14,12 @@ from workbench.errors import ConfigError, ModelError
 from workbench.models import Model
 from workbench.runs import Run, train
 from workbench.runs.run import ENDED
+from workbench.settings.config import OFFERED_ENGINES
 from workbench.widgets.charts import EMPTY_HINT, Charts
 from workbench.widgets.choice_field import ChoiceField
 from workbench.widgets.comparison_table import ComparisonTable
 from workbench.widgets.controls import Controls
-from workbench.widgets.engine_choice import OFFERED_ENGINES, EngineChoice
+from workbench.widgets.engine_choice import EngineChoice
 from workbench.widgets.follower import Follower
 from workbench.widgets.job import ComparisonJob, Job, Training
 from workbench.widgets.model_choice import ModelChoice
