@@ -153,8 +153,9 @@ class Watchdog:
             return
         size, unit = (10**6, "MB") if limit_bytes >= 10**7 else (1, "bytes")
         message = (
-            f"The worker's resident memory reached {resident_bytes // size:,} {unit}, over its limit "
-            f"of {limit_bytes // size:,} {unit}. Raise memory_limit_bytes or lower the batch size."
+            f"The worker's resident memory reached {resident_bytes // size:,} {unit}, over its "
+            f"limit of {limit_bytes // size:,} {unit}. Raise memory_limit_bytes or lower the batch "
+            "size."
         )
         _say(message)
         error = {"type": "MemoryLimit", "message": message, "traceback": ""}
