@@ -16,7 +16,7 @@ from benchmarks.result import Result
 from workbench.compare.statistics import ratio
 from workbench.settings.config import default_threads
 
-ROUNDS, QUICK_ROUNDS = 15, 3
+ROUNDS, QUICK_ROUNDS = 15, 6
 
 
 def measure(quick: bool) -> list[Result]:

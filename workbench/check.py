@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
 
 from workbench.artifacts.forward import first_output_only, forward_graphs
 from workbench.artifacts.parameters import choose_parameters
@@ -115,13 +116,18 @@ def check(
         ConfigError: a pattern matches no parameter.
     """
     patterns = None if requires_grad is None else tuple(requires_grad)
-    if isinstance(model, str | Path):
-        model = load_model(model)
-    if isinstance(model, Model):
-        return _check_model(model, patterns)
+    if not _is_graph(model):
+        loaded = model if isinstance(model, Model) else load_model(model)
+        return _check_model(loaded, patterns)
     graph = first_output_only(model)
     names = [value.name for value in graph.graph.initializer if value.dims]
     return Check(model.graph.name, _rows(graph, names))
+
+
+def _is_graph(model: object) -> TypeGuard[onnx.ModelProto]:
+    # A graph can only exist where onnx is loaded already.
+    loaded = sys.modules.get("onnx")
+    return loaded is not None and isinstance(model, loaded.ModelProto)
 
 
 def _check_model(model: Model, patterns: tuple[str, ...] | None) -> Check:

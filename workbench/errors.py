@@ -16,10 +16,15 @@ A message says what is wrong, with which value, and what to do.
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable, Sequence
 
 LONGEST_LIST = 60
 """Names that a message lists."""
+LONGEST_VALUE = 400
+"""Characters of a value that a message shows whole; most paths fit."""
+LONGEST_PROBLEM = 4000
+"""Characters of a problem beyond which its middle is left out."""
 
 
 class WorkbenchError(Exception):
@@ -34,7 +39,7 @@ class ConfigError(WorkbenchError):
     """
 
     def __init__(self, problems: Sequence[str]) -> None:
-        self.problems = tuple(problems)
+        self.problems = tuple(shortened_problem(problem) for problem in problems)
         lines = "\n".join(f"  - {problem}" for problem in self.problems)
         noun = "setting is" if len(self.problems) == 1 else "settings are"
         super().__init__(f"{len(self.problems)} {noun} wrong:\n{lines}")
@@ -66,6 +71,27 @@ class RunError(WorkbenchError):
 
 class RunFolderError(WorkbenchError):
     """A run folder that cannot be read, is from a newer version, or is in use."""
+
+
+def value_text(value: object) -> str:
+    """`value` as Python writes it, its middle left out where it is long."""
+    try:
+        return _shortened(repr(value), LONGEST_VALUE)
+    except Exception:  # a whole number of thousands of digits, and whatever a foreign class raises
+        return f"<{type(value).__name__} that cannot be shown>"
+
+
+def shortened_problem(problem: str) -> str:
+    """A sentence in which long values, and long rows of them, lack their middle."""
+    words = (_shortened(word, LONGEST_VALUE) for word in re.split(r"(\s+)", problem))
+    return _shortened("".join(words), LONGEST_PROBLEM)
+
+
+def _shortened(text: str, longest: int) -> str:
+    if len(text) <= longest:
+        return text
+    kept = longest // 4
+    return f"{text[:kept]}...{text[-kept:]}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

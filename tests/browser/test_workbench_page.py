@@ -102,6 +102,19 @@ def test_stop_while_training_and_while_another_cell_is_busy(open_notebook: MakeN
     expect(notebook.button("Train")).to_be_enabled()
 
 
+def test_stop_while_a_comparison_waits_for_quiet_shows_what_did_not_start(
+    open_notebook: MakeNotebook,
+) -> None:
+    notebook = open_fake(open_notebook)
+    notebook.set_number("Wait for quiet (s)", 3600)
+    notebook.button("Compare").click()
+    expect(notebook.status).to_contain_text("waiting for a quiet machine")
+    notebook.button("Stop").click()
+    expect(notebook.status).to_contain_text("Stopped before any engine had started.")
+    table = notebook.page.get_by_role("table").filter(has_text="Peak memory")
+    expect(table.get_by_text("not started")).to_be_visible()
+
+
 def test_pause_holds_the_run_and_resume_goes_on(open_notebook: MakeNotebook) -> None:
     notebook = open_fake(open_notebook, step_ms=10)
     expect(notebook.button("Pause")).to_be_disabled()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import subprocess
+import sys
 
 import pytest
 
@@ -91,3 +93,26 @@ def test_every_wrong_setting_is_listed_at_once(workbench: Invoke) -> None:
     assert "3 settings are wrong" in outcome.stderr
     for said in ("'ondevice'", "epochs=0", "'mse'"):
         assert said in outcome.stderr
+
+
+INTERRUPTED_IMPORT = """
+import sys
+from importlib.abc import MetaPathFinder
+
+class Interrupt(MetaPathFinder):
+    def find_spec(self, name, path=None, target=None):
+        if name == "workbench.cli.options":
+            raise KeyboardInterrupt
+
+sys.meta_path.insert(0, Interrupt())
+from workbench.cli import main
+main()
+"""
+
+
+@pytest.mark.fault
+def test_an_interrupt_during_the_imports_says_nothing() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", INTERRUPTED_IMPORT], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

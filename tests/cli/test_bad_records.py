@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import workbench as wb
 from tests.cli.command import Invoke
 from tests.runs.recorded import changed, recorded
@@ -34,6 +36,57 @@ def test_names_are_printed_as_they_are(digits: Dataset, workbench: Invoke) -> No
     assert f"{name}  [31mnext" in shown.stdout, shown.stderr
     assert name in workbench("runs", folder.id).stdout
     assert wb.load_run(folder.id).plot()._repr_png_()  # type: ignore[attr-defined]
+
+
+ODD = "\x1b]0;title\x07\x9b2J\ud800 name"
+"""Sets the title of a terminal, clears it, and cannot be encoded."""
+
+
+def statistics(frozen_bytes: int = 8) -> dict[str, object]:
+    """Statistics as an engine keeps them, with odd names."""
+    memory = dict.fromkeys(("trained_bytes", "buffer_bytes", "result_bytes", "kept_bytes"), 8)
+    memory |= {"frozen_bytes": frozen_bytes, "kept_values": 1, "unknown_values": 0}
+    graph = {
+        **{"inputs": [ODD], "gradient_s": 1.0, "load_s": 1.0, "threads": 1, "memory": memory},
+        **{"exported_nodes": 1, "trainable_nodes": 1, "built": {"forward": 1, "backward": 1}},
+    }
+    return {"engine": "ortmodule", "graphs": [graph]}
+
+
+@pytest.mark.fault
+def test_nothing_in_a_record_steers_the_terminal(digits: Dataset, workbench: Invoke) -> None:
+    folder = recorded(digits)
+    cause = {"type": "E", "message": f"cause {ODD}", "traceback": ODD}
+    changed(
+        folder.summary_path,
+        lambda summary: {
+            **{**summary, "status": "failed", "error": cause, "statistics": statistics()}
+        },
+    )
+    for arguments in (("runs",), ("runs", folder.id), ("stop", folder.id), ("stop", f"a{ODD[:9]}")):
+        shown = workbench(*arguments)
+        text = shown.stdout + shown.stderr
+        assert "Traceback" not in text
+        assert all(mark.isprintable() or mark == "\n" for mark in text), (arguments, text)
+    assert " name" in workbench("runs", folder.id).stdout
+    assert workbench("runs", folder.id, "--json").json["statistics"]["graphs"][0]["inputs"] == [ODD]
+
+
+def test_an_interrupted_run_says_why(digits: Dataset, workbench: Invoke) -> None:
+    folder = recorded(digits)
+    said = {"status": "interrupted", "reason": "The notebook that started it is gone."}
+    changed(folder.summary_path, lambda summary: {**summary, **said})
+    assert said["reason"] in workbench("runs", folder.id).stdout
+
+
+@pytest.mark.fault
+def test_sizes_beyond_every_memory_are_damage(digits: Dataset, workbench: Invoke) -> None:
+    folder = recorded(digits)
+    huge = statistics(10**400)
+    changed(folder.summary_path, lambda summary: {**summary, "statistics": huge})
+    shown = workbench("runs", folder.id, "--json")
+    assert (shown.status, shown.json["status"]) == (0, "unreadable"), shown.stderr
+    assert "frozen_bytes" in shown.json["error"]
 
 
 def test_settings_are_refused_before_anything_starts(workbench: Invoke) -> None:

@@ -129,9 +129,10 @@ def test_compare_prints_a_table(workbench: Invoke) -> None:
     header, row, *_ = outcome.stdout.splitlines()
     assert header.split()[:3] == ["engine", "samples_per_s", "ratio"]
     name, throughput, ratio, *_ = row.split()
-    assert (name, ratio) == ("fake", "1.00")
+    assert (name, ratio) == ("fake", "-")
     assert throughput == significant(float(throughput.replace(",", "")))
     assert "batch 32" in outcome.stdout
+    assert "One engine: there is nothing to compare it with." in outcome.stdout
 
 
 def test_a_quiet_machine_is_waited_for_by_seconds(workbench: Invoke) -> None:

@@ -187,7 +187,7 @@ def test_a_comparison_can_be_paused_and_stopped(
     assert comparison.wait(30).status == "stopped"
 
 
-def test_a_busy_machine_is_said_wherever_ratios_are(
+def test_a_busy_machine_is_said_wherever_figures_are(
     digits: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("WORKBENCH_FAKE", json.dumps({"step_ms": 10}))
@@ -204,7 +204,7 @@ def test_a_busy_machine_is_said_wherever_ratios_are(
     for each in (comparison, again):
         assert re.fullmatch(
             r"The machine was busy \(other programs took \d+\.\d of \d+ cores?\): "
-            r"do not trust these ratios\.",
+            r"do not trust these figures\.",
             each.warning,
         )
         assert list(each.table()["warning"]) == [each.warning]
@@ -227,7 +227,7 @@ def test_a_quiet_machine_needs_no_warning(digits: Dataset, workbench_home: Path)
         assert (again.load is None) == (loads is None)
         assert again.warning == ""
         assert set(again.table()["warning"]) == {""}
-        assert again.plot().get_suptitle() == "Comparison with fake"
+        assert again.plot().get_suptitle() == "fake"
 
 
 def test_a_quiet_machine_is_waited_for_and_the_wait_can_be_stopped(digits: Dataset) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,7 +14,7 @@ import pytest
 from tests.runs.test_run import until
 from workbench.compare.lockstep import Lockstep, make_plan
 from workbench.data import Dataset
-from workbench.machine.load import Load
+from workbench.machine.load import Load, LoadMeter
 from workbench.models import load_model
 from workbench.run_folder.control import grant
 from workbench.runs import Run, prepare
@@ -70,6 +71,33 @@ class Workers:
         _, _, config = prepare(self._model, self._data, settings)
         folder, worker = launch(self._model, self._data, config, granted_steps=0)
         return Run(folder, worker=worker)
+
+
+class TwoMeters:
+    """The meter of a lockstep, and beside it one that knows of no worker."""
+
+    def __init__(self, *own: Any) -> None:
+        self._meters = LoadMeter(), LoadMeter(*own)
+        self.found: list[tuple[Load, Load]] = []
+        """Of each round: what every program took, and what other programs took."""
+
+    @property
+    def running(self) -> bool:
+        return self._meters[1].running
+
+    def start(self) -> None:
+        for meter in self._meters:
+            meter.start()
+
+    def stop(self) -> None:
+        for meter in reversed(self._meters):
+            meter.stop()
+
+    def take(self) -> Load | None:
+        everything, others = (meter.take() for meter in self._meters)
+        if everything is not None and others is not None:
+            self.found.append((everything, others))
+        return others
 
 
 @pytest.fixture
@@ -168,3 +196,24 @@ def test_every_round_has_its_load(workers: Workers) -> None:
     assert wall_s > 80 * 0.005
     assert wall_s < diary[-1].ended - diary[0].began + 1
     assert all(0 <= load.other_s <= (load.wall_s + 0.05) * load.cores for load in known)
+
+
+def test_what_the_workers_take_is_not_taken_by_other_programs(
+    workers: Workers, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both meters see what else the machine does, so that their difference is the workers'."""
+    meters: list[TwoMeters] = []
+
+    def make(*own: Any) -> TwoMeters:
+        meters.append(TwoMeters(*own))
+        return meters[-1]
+
+    monkeypatch.setattr(import_module("workbench.compare.lockstep"), "LoadMeter", make)
+    lockstep = workers.lockstep(45, one={"spin_ms": 20}, two={"spin_ms": 20})
+    lockstep.join(120)
+    assert lockstep.error is None
+    [meter] = meters
+    assert [others for _, others in meter.found] == workers.loads
+    spun_s = 2 * 40 * 0.02
+    found_s = sum(everything.other_s - others.other_s for everything, others in meter.found)
+    assert found_s > 0.6 * spun_s, f"{found_s:.2f} of {spun_s:.2f} s"

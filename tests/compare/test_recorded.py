@@ -10,7 +10,7 @@ import pytest
 
 from tests.runs.written import LAUNCHED, steps, write_run
 from workbench.compare import Comparison
-from workbench.compare.lockstep import make_plan
+from workbench.compare.lockstep import Plan, make_plan
 from workbench.compare.statistics import largest_difference, ratio, rounds_of
 from workbench.errors import RunError
 from workbench.runs import Run
@@ -95,8 +95,28 @@ def test_the_reference_is_pytorch_or_the_first(comparison: Comparison) -> None:
     runs = comparison.runs
     alone = Comparison("c", PLAN, ["ondevice"], runs={"ondevice": runs["ondevice"]})
     assert alone.reference == "ondevice"
-    assert alone.table().loc["ondevice", "ratio"] == 1.0
     assert alone.progress == (62, 62)
+
+
+def test_a_single_engine_has_no_ratio_to_itself(comparison: Comparison) -> None:
+    alone = Comparison("c", PLAN, ["ondevice"], runs={"ondevice": comparison.runs["ondevice"]})
+    row = alone.table().loc["ondevice"]
+    assert row["samples_per_s"] == pytest.approx(40.0)
+    assert row["rounds"] == 20
+    assert row[["ratio", "ratio_low", "ratio_high"]].isna().all()
+    assert alone.caption.endswith(". One engine: there is nothing to compare it with.")
+    assert alone.plot().get_suptitle() == "ondevice"
+
+
+def test_few_rounds_give_ratios_and_no_interval(comparison: Comparison) -> None:
+    few = Comparison("c", Plan(2, 12, 62), comparison.engines, runs=comparison.runs)
+    row = few.table().loc["ondevice"]
+    assert row["rounds"] == 5
+    assert row["ratio"] == pytest.approx(2.0)
+    assert row[["ratio_low", "ratio_high"]].isna().all()
+    assert few.caption.endswith(". Too few rounds for an interval: it takes 6.")
+    assert few.plot().axes
+    assert "interval" not in comparison.caption
 
 
 def test_progress_is_of_all_engines(comparison: Comparison) -> None:
@@ -179,7 +199,7 @@ def test_the_interval_is_of_the_median_and_holds_ninety_five_percent() -> None:
     assert ratio(ratios * 3, np.full(21, 3.0)) == found
     shorter = ratio(np.array([2.0, 4.0]), np.array([1.0, 1.0, 1.0]))
     assert shorter.median == 3.0
-    assert ratio(np.array([5.0]), np.array([2.0])) == (2.5, 2.5, 2.5)
+    assert ratio(np.array([5.0]), np.array([2.0])).median == 2.5
 
 
 def test_the_largest_difference_has_no_sign() -> None:

@@ -36,6 +36,15 @@ def test_nothing_measured_is_not_a_number() -> None:
     assert np.isnan(largest_difference(np.empty(0), np.ones(3)))
 
 
+@pytest.mark.parametrize("rounds", [1, 5])
+def test_too_few_rounds_have_no_interval(rounds: int) -> None:
+    result = ratio(np.full(rounds, 4.0), np.full(rounds, 2.0))
+    assert result.median == 2.0
+    assert np.isnan(result.low)
+    assert np.isnan(result.high)
+    assert ratio(np.full(6, 4.0), np.full(6, 2.0)) == (2.0, 2.0, 2.0)
+
+
 def disturbed(kind: str) -> dict[str, np.ndarray]:
     """Rounds of three engines, of which the second is 1.05 times as fast as the first."""
     random = np.random.default_rng(3)

@@ -10,7 +10,7 @@ import pytest
 
 from workbench.display.number_format import significant
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 
 CASES = {
     0.0: "0",
@@ -28,6 +28,12 @@ CASES = {
     363.59: "364",
     1234.4: "1,234",
     12345.6: "12,346",
+    # Halves that binary holds exactly.
+    1.125: "1.13",
+    -1.125: "-1.13",
+    10.25: "10.3",
+    100.5: "101",
+    1234.5: "1,235",
 }
 
 

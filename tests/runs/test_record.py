@@ -11,7 +11,7 @@ import pytest
 from tests.runs.written import LAUNCHED, append, steps, write_run
 from workbench.errors import RunError
 from workbench.run_folder.checkpoint import write_checkpoint
-from workbench.runs import load_run, runs, samples_per_s
+from workbench.runs import load_run, mean_samples_per_s, runs
 
 
 def test_the_history_is_the_record() -> None:
@@ -44,7 +44,7 @@ def test_an_empty_record_has_no_points() -> None:
     assert [len(array) for array in points[:-1]] == [0] * 6
     assert points.events == []
     assert len(run.history) == len(run.evaluations) == 0
-    assert math.isnan(samples_per_s(points, 0))
+    assert math.isnan(mean_samples_per_s(points, 0))
     assert (run.status, run.phase) == ("starting", "starting the worker")
     assert math.isnan(run.startup_s)
     assert run.progress == (0, 3)
@@ -63,7 +63,7 @@ def test_evaluations_are_rows_and_what_has_no_number_is_none() -> None:
 )
 def test_throughput_leaves_the_warm_up_out(warmup: int, expected: float) -> None:
     points = write_run("a", [steps(1, [2.0, 1.0, 0.5, 0.5])]).follow().poll()
-    np.testing.assert_allclose(samples_per_s(points, warmup), expected, rtol=1e-12)
+    np.testing.assert_allclose(mean_samples_per_s(points, warmup), expected, rtol=1e-12)
 
 
 def test_startup_is_from_launch_to_the_first_record_of_steps() -> None:
@@ -138,7 +138,7 @@ def test_the_list_has_the_newest_run_first_and_its_figures() -> None:
     assert list(listed["status"]) == ["running", "completed"]
     assert list(listed["steps"]) == [0, 3]
     np.testing.assert_array_equal(listed["loss"], [math.nan, 1.5])
-    np.testing.assert_array_equal(listed["samples_per_s"], [math.nan, 20.0])
+    np.testing.assert_array_equal(listed["mean_samples_per_s"], [math.nan, 20.0])
     assert list(load_run(ended.id).history["loss"]) == [3.0, 2.0, 1.5]
     assert load_run(ended.folder.path).id == ended.id
 

@@ -123,9 +123,13 @@ def test_a_comparison_waits_for_quiet_as_long_as_the_form_says(make_page: MakePa
     page.form.quiet_s.value = 3600
     page.compare()
     until(lambda: "waiting for a quiet machine" in page.status.message)
+    assert page.charts.hint == "The lines begin with the first step."
     page.stop()
     assert page.wait(PATIENCE_S)
     assert page.status.message == "Stopped before any engine had started."
+    assert page.status.level == "idle"
+    assert page.charts.hint == "No step was taken."
+    assert [row["cells"]["status"] for row in page.table.rows] == ["not started"]
     page.form.quiet_s.value = -1
     page.compare()
     assert page.wait(PATIENCE_S)

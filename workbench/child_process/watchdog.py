@@ -151,9 +151,11 @@ class Watchdog:
         resident_bytes = self._memory.bytes()
         if resident_bytes <= limit_bytes or self._worker.poll() is not None:
             return
+        size, unit = (10**6, "MB") if limit_bytes >= 10**7 else (1, "bytes")
         message = (
-            f"The worker's resident memory reached {resident_bytes / 1e6:.0f} MB, over its limit "
-            f"of {limit_bytes / 1e6:.0f} MB. Raise memory_limit_bytes or lower the batch size."
+            f"The worker's resident memory reached {resident_bytes // size:,} {unit}, over its "
+            f"limit of {limit_bytes // size:,} {unit}. Raise memory_limit_bytes or lower the batch "
+            "size."
         )
         _say(message)
         error = {"type": "MemoryLimit", "message": message, "traceback": ""}

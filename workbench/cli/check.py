@@ -9,7 +9,7 @@ from rich.table import Table
 from rich.text import Text
 
 from workbench.cli import options as opt
-from workbench.cli.output import print_json, print_table, stderr, told_by
+from workbench.cli.output import as_text, print_json, print_table, say, stderr, told_by
 
 if TYPE_CHECKING:
     from workbench.check import Check
@@ -67,7 +67,7 @@ def check(
     if verify and checked.ok:
         verified = _verify(loaded, settings, requires_grad)
     if verified is not None and not json:
-        print()
+        say()
         print_verification(verified)
     ok = checked.ok and (verified is None or verified.ok)
     if json:
@@ -79,21 +79,21 @@ def check(
 
 def print_check(checked: Check) -> None:
     """The verdict, and a table with a row for each kind of op and state."""
-    print(checked.verdict)
+    say(checked.verdict)
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("op", no_wrap=True)
     table.add_column("nodes", justify="right", no_wrap=True)
     table.add_column("state", no_wrap=True)
     table.add_column("how, or why not and what to do")
     for row in checked.ops:
-        state = Text(row.state, style=_COLOURS[row.state])
-        table.add_row(Text(row.op), str(row.count), state, Text(row.details))
+        state = as_text(row.state, style=_COLOURS[row.state])
+        table.add_row(as_text(row.op), str(row.count), state, as_text(row.details))
     print_table(table)
 
 
 def print_verification(verified: Verification) -> None:
     """The verdict, a table with a row for each engine, and what is wrong."""
-    print(verified.verdict)
+    say(verified.verdict)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("engine", "result"):
         table.add_column(name, no_wrap=True)
@@ -105,23 +105,23 @@ def print_verification(verified: Verification) -> None:
     print_table(table)
     for verdict in verified.engines:
         if verdict.failure:
-            print(f"\n{verdict.engine}: {verdict.failure}")
+            say(f"\n{verdict.engine}: {verdict.failure}")
     wrong = [row for verdict in verified.engines for row in verified.wrong(verdict.engine)[:_SHOWN]]
     if not wrong:
         return
-    print()
+    say()
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("engine", "wrong gradient", "shape", "error", "worst at", "is", "should be"):
         table.add_column(name, overflow="fold")
     for row in wrong:
         numbers = (f"{row.actual:.6g}", f"{row.expected + 0:.6g}")
         where = [str(list(row.shape)), f"{row.relative_error:.1e}", str(list(row.worst_entry))]
-        table.add_row(*map(Text, (row.engine, row.parameter, *where, *numbers)))
+        table.add_row(*map(as_text, (row.engine, row.parameter, *where, *numbers)))
     print_table(table)
 
 
 def _cells(verified: Verification, verdict: EngineVerdict) -> list[Text]:
-    name = Text(verdict.engine)
+    name = as_text(verdict.engine)
     if verdict.failure:
         return [name, Text("failed", style="bold red")]
     right = verified.agrees(verdict.engine)
@@ -132,9 +132,9 @@ def _cells(verified: Verification, verdict: EngineVerdict) -> list[Text]:
     return [
         name,
         result,
-        *map(Text, numbers),
-        Text(f"{worst.relative_error:.1e}"),
-        Text(worst.parameter),
+        *map(as_text, numbers),
+        as_text(f"{worst.relative_error:.1e}"),
+        as_text(worst.parameter),
     ]
 
 

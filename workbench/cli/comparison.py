@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.cli.output import frame_rows, print_json, print_rows
+from workbench.cli.output import frame_rows, print_json, print_rows, say
 from workbench.display.number_format import significant
 
 if TYPE_CHECKING:
@@ -33,12 +33,12 @@ def print_comparison(comparison: Comparison, json: bool) -> None:
             del row[name]
     print_rows(rows, "No engine ran.", right=SIGNIFICANT)
     if comparison.warning:
-        print(f"\n{comparison.warning}")
-    print(f"\n{comparison.caption}")
+        say(f"\n{comparison.warning}")
+    say(f"\n{comparison.caption}")
     for engine, cause in comparison.errors.items():
-        print(f"{engine} failed: {cause}")
+        say(f"{engine} failed: {cause}")
     for engine, sentences in in_stead.items():
-        print(f"{MARK} {engine}: {sentences}")
+        say(f"{MARK} {engine}: {sentences}")
 
 
 def _document(comparison: Comparison, rows: list[dict[str, Any]]) -> dict[str, Any]:

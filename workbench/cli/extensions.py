@@ -8,7 +8,7 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from workbench.cli import options as opt
-from workbench.cli.output import print_json, stderr
+from workbench.cli.output import print_json, printable, say, stderr
 
 
 def build_extensions(
@@ -47,12 +47,13 @@ def build_extensions(
             if not if_possible:
                 raise
             progress.stop()
-            stderr.print(f"ORTModule goes without PyTorch's kernels. {error}", markup=False)
+            message = f"ORTModule goes without PyTorch's kernels. {error}"
+            stderr.print(printable(message), markup=False)
             return
     found = {"library": built.extension.library, "seconds": round(built.seconds, 1)}
     if json:
         print_json(found)
     elif built.seconds:
-        print(f"Built in {built.seconds:.0f} s: {built.extension.library}")
+        say(f"Built in {built.seconds:.0f} s: {built.extension.library}")
     else:
-        print(f"Built already: {built.extension.library}")
+        say(f"Built already: {built.extension.library}")

@@ -10,7 +10,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli import options as opt
-from workbench.cli.output import print_json, stderr
+from workbench.cli.output import print_json, say, stderr
 
 TOUR = Path("notebooks") / "00_tour.ipynb"
 
@@ -27,7 +27,7 @@ def doctor(json: opt.JsonOption = False) -> None:
     if json:
         print_json(diagnosis.as_dict())
     else:
-        print(diagnosis)
+        say(str(diagnosis))
     if not diagnosis.ok:
         raise typer.Exit(1)
 

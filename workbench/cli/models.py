@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli import options as opt
-from workbench.cli.output import print_facts, print_json, print_rows, stderr, told_by
+from workbench.cli.output import print_facts, print_json, print_rows, say, stderr, told_by
 from workbench.cli.training import dataset
 
 
@@ -32,7 +32,7 @@ def models(
         print_json(rows)
         return
     for row in rows:
-        print(f"{row['name']}  (dataset: {row['dataset']})\n  {row['card']}\n")
+        say(f"{row['name']}  (dataset: {row['dataset']})\n  {row['card']}\n")
 
 
 def show_model(source: str, json: bool) -> None:
@@ -54,7 +54,7 @@ def show_model(source: str, json: bool) -> None:
         print_json({**facts, "layers": layers})
         return
     print_facts(facts)
-    print()
+    say()
     print_rows(layers, "No layers.")
 
 

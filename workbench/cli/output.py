@@ -1,4 +1,8 @@
-"""What commands print: results on stdout, everything else on stderr."""
+"""What commands print: results on stdout, everything else on stderr.
+
+Names, messages and statistics come from models and records that anybody may have written. So text
+is printed by way of `printable` alone: then nothing steers the terminal, and all can be encoded.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +24,29 @@ stderr = Console(stderr=True, highlight=False)
 
 
 def say_error(message: str) -> None:
-    """One message on stderr, as it is."""
+    """One message on stderr."""
     stderr.print("[bold red]Error:[/]", end=" ")
-    stderr.print(message, markup=False, soft_wrap=True)
+    stderr.print(printable(message), markup=False, soft_wrap=True)
 
 
 def told_by(status: Status) -> Callable[[str], None]:
-    """What shows a text beside a spinner, as it is: names in it may look like markup."""
-    return lambda text: status.update(Text(text))
+    """What shows a text beside a spinner: names in it may look like markup."""
+    return lambda text: status.update(as_text(text))
+
+
+def say(text: str = "") -> None:
+    """Some lines on stdout."""
+    print(printable(text))
+
+
+def printable(text: str) -> str:
+    """`text` with a space for all that is neither a letter or sign nor the end of a line."""
+    return "".join(mark if mark.isprintable() or mark == "\n" else " " for mark in text)
+
+
+def as_text(value: object, style: str = "") -> Text:
+    """`value` in one line, as a cell of a table, whatever it looks like."""
+    return Text(_one_line(str(value)), style=style)
 
 
 def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
@@ -63,7 +82,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], empty: str, right: Sequence[st
     Numbers stand at the right, and the columns `right`.
     """
     if not rows:
-        print(empty)
+        say(empty)
         return
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name, value in rows[0].items():
@@ -71,7 +90,7 @@ def print_rows(rows: Sequence[Mapping[str, Any]], empty: str, right: Sequence[st
         number |= name in right
         table.add_column(name, justify="right" if number else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(_cell(value)) for value in row.values()))
+        table.add_row(*(as_text(_cell(value)) for value in row.values()))
     print_table(table)
 
 
@@ -97,5 +116,8 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"
     text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-    # One line a row, and nothing that would steer the terminal.
-    return "".join(mark if mark.isprintable() else " " for mark in text)
+    return _one_line(text)
+
+
+def _one_line(text: str) -> str:
+    return printable(text).replace("\n", " ")

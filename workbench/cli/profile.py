@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.table import Table
-from rich.text import Text
 
 from workbench.cli import options as opt
-from workbench.cli.output import print_json, print_table, stderr, told_by
+from workbench.cli.output import as_text, print_json, print_table, say, stderr, told_by
 from workbench.cli.plot import check_plot, save_figure
 
 if TYPE_CHECKING:
@@ -76,10 +75,10 @@ def print_profile(profile: Profile) -> None:
     from workbench.profiling.result import wall_sentence
 
     for each in profile.engines:
-        print(wall_sentence(each))
+        say(wall_sentence(each))
         print_table(_table(each))
-        print()
-    print(profile.caption)
+        say()
+    say(profile.caption)
 
 
 def _table(profile: EngineProfile) -> Table:
@@ -94,8 +93,8 @@ def _table(profile: EngineProfile) -> Table:
     for row in rows[:SHOWN]:
         parts = [row[f"{part}_us"] for part in ("forward", "backward", "optimizer")]
         table.add_row(
-            Text(row["op"]),
-            Text(row["provider"]),
+            as_text(row["op"]),
+            as_text(row["provider"]),
             str(row["calls"]),
             *[f"{part:,.0f}" if part else "-" for part in parts],
             f"{row['us']:,.0f}",

@@ -16,13 +16,12 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from workbench.cli.output import stderr
+from workbench.cli import INTERRUPTED
+from workbench.cli.output import printable, stderr
 from workbench.compare import Comparison
 from workbench.runs import Run
 
 REFRESH_S = 0.1
-INTERRUPTED = 130
-"""Exit status of a command that Ctrl-C ended: 128 + SIGINT, as shells have it."""
 
 
 class _Work(Protocol):
@@ -49,7 +48,7 @@ def watch_comparison(comparison: Comparison) -> bool:
 
         def refresh() -> None:
             # Before there are runs, a quiet machine may be waited for.
-            progress.update(waiting, phase=comparison.phase, visible=not comparison.runs)
+            progress.update(waiting, phase=printable(comparison.phase), visible=not comparison.runs)
             for engine, run in comparison.runs.items():
                 if engine not in bars:
                     bars[engine] = _Bar(progress, run)
@@ -72,7 +71,7 @@ class _Bar:
         self._run = run
         self._reader = run.follow()
         self._loss = ""
-        self._task: TaskID = progress.add_task(run.engine, total=None, phase=run.phase, loss="")
+        self._task: TaskID = progress.add_task(run.engine, total=None, phase="", loss="")
 
     def refresh(self) -> None:
         losses = self._reader.poll().loss
@@ -80,7 +79,11 @@ class _Bar:
             self._loss = f"loss {losses[-1]:.4f}"
         done, total = self._run.progress
         self._progress.update(
-            self._task, completed=done, total=total, phase=self._run.phase, loss=self._loss
+            self._task,
+            completed=done,
+            total=total,
+            phase=printable(self._run.phase),
+            loss=self._loss,
         )
 
 

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from workbench.cli import options as opt
-from workbench.cli.output import frame_rows, print_json, print_rows
+from workbench.cli.output import frame_rows, print_json, print_rows, say
 
 
 def runs(
@@ -53,7 +53,7 @@ def stop(
     if json:
         print_json({"id": found.id, "status": found.status, "steps": found.progress.done_steps})
     else:
-        print(f"{found.id}: {message}")
+        say(f"{found.id}: {message}")
 
 
 def export(
@@ -75,4 +75,4 @@ def export(
     if json:
         print_json({"run": run, "path": str(written), "bytes": written.stat().st_size})
     else:
-        print(written)
+        say(str(written))

@@ -8,7 +8,7 @@ import typer
 
 from workbench.cli import options as opt
 from workbench.cli.comparison import print_comparison
-from workbench.cli.output import frame_rows, print_facts, print_json
+from workbench.cli.output import frame_rows, print_facts, print_json, say
 from workbench.cli.plot import check_plot, save_figure
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ def train(
         if json:
             print_json({"id": run.id, "status": run.status, "folder": str(run.folder.path)})
         else:
-            print(f"{run.id} goes on by itself; `workbench stop {run.id}` ends it.")
+            say(f"{run.id} goes on by itself; `workbench stop {run.id}` ends it.")
         return
     interrupted = watch_run(run)
     run.wait()
@@ -162,12 +162,12 @@ def show_run(run: Run, json: bool) -> None:
         return
     print_facts(facts)
     if statistics is not None:
-        print(f"\n{statistics!r}")
+        say(f"\n{statistics!r}")
 
 
 def run_facts(run: Run) -> dict[str, Any]:
     """One run in a few facts."""
-    from workbench.runs.throughput import samples_per_s
+    from workbench.runs.throughput import mean_samples_per_s
 
     points = run.follow().poll()
     evaluations = frame_rows(run.evaluations)
@@ -180,11 +180,12 @@ def run_facts(run: Run) -> dict[str, Any]:
         "engine": run.engine,
         "status": run.status,
         "error": run.error,
+        "reason": run.reason or None,
         "steps": run.progress.done_steps,
         "loss": float(points.loss[-1]) if len(points.loss) else None,
         "test_loss": last.get("loss"),
         "test_accuracy": last.get("accuracy"),
-        "samples_per_s": samples_per_s(points, run.config.warmup_steps),
+        "mean_samples_per_s": mean_samples_per_s(points, run.config.warmup_steps),
         "peak_rss_bytes": summary.get("peak_rss_bytes"),
         "startup_s": run.startup_s,
         "checkpoint": run.checkpoint and str(run.checkpoint),

@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.compare.lockstep import Lockstep, Plan
-from workbench.compare.statistics import Ratio, Speed, largest_difference, rounds_of, speeds
+from workbench.compare.statistics import (
+    MIN_ROUNDS,
+    Ratio,
+    Speed,
+    largest_difference,
+    ratio_note,
+    rounds_of,
+    speeds,
+)
 from workbench.errors import RunError
 from workbench.machine.load import Load, total_load
 from workbench.machine.machine import machine_sentence
@@ -23,8 +31,8 @@ WAIT_POLL_S = 0.1
 
 COLUMNS = {
     "samples_per_s": "samples per second: the reference's median over rounds, times the ratio",
-    "ratio": "throughput over the reference's: median over rounds",
-    "ratio_low": "lower end of its 95 % bootstrap interval",
+    "ratio": "throughput over the reference's: median over rounds; none of a single engine",
+    "ratio_low": f"lower end of its 95 % bootstrap interval; none below {MIN_ROUNDS} rounds",
     "ratio_high": "upper end",
     "rounds": "rounds after the warm-up that these figures are from",
     "peak_memory_mb": "peak resident set of the worker, 10^6 bytes",
@@ -155,7 +163,8 @@ class Comparison:
         load = self.load
         if load is None or not load.busy:
             return ""
-        return f"The machine was busy ({load.sentence}): do not trust these ratios."
+        what = "ratios" if len(self.engines) > 1 else "figures"
+        return f"The machine was busy ({load.sentence}): do not trust these {what}."
 
     def pause(self) -> None:
         """Pause after the burst under way."""
@@ -222,15 +231,17 @@ class Comparison:
 
     @property
     def caption(self) -> str:
-        """What the numbers came from, in one line."""
+        """What the numbers came from, and which ratios or intervals there are none of, and why."""
         run = next(iter(self.runs.values()), None)
         if run is None:
             return ""
         config = run.config
+        note = ratio_note(self._speeds(), len(self.engines))
         return (
             f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}, "
             f"{self._plan.total} steps, first {self._plan.unmeasured} not measured, "
             f"{config.threads} threads; {machine_sentence(run.spec.get('machine'))}"
+            f"{'. ' * bool(note)}{note}"
         )
 
     def plot(self) -> Figure:
@@ -241,7 +252,8 @@ class Comparison:
 
     def _speeds(self) -> dict[str, Speed]:
         rounds = {engine: self.rounds(engine) for engine in self.runs}
-        return speeds(rounds, self.reference)
+        # A single engine would be measured against itself.
+        return speeds(rounds, self.reference if len(self.engines) > 1 else "")
 
     def _row(self, engine: str, speed: Speed | None) -> dict[str, Any]:
         run = self.runs.get(engine)

@@ -24,7 +24,8 @@ WARNING_STYLE: dict[str, Any] = {"fontsize": 10, "fontweight": "bold", "color": 
 
 def plot_comparison(comparison: Comparison) -> Figure:
     """Loss, throughput and memory of every engine, and their ratios to the reference."""
-    title = f"Comparison with {comparison.reference}"
+    alone = len(comparison.engines) == 1
+    title = comparison.reference if alone else f"Comparison with {comparison.reference}"
     figure, (loss, throughput, memory, ratios) = make_figure(4, title)
     for engine, run in comparison.runs.items():
         points = run.follow().poll()
@@ -50,9 +51,10 @@ def _draw_ratios(axes: Axes, comparison: Comparison) -> None:
         if not np.isfinite(ratio.median):
             continue
         axes.barh(row, ratio.median, color=colour, height=0.55, alpha=0.85)
-        axes.plot([ratio.low, ratio.high], [row, row], color="#171717", linewidth=2)
+        if np.isfinite(ratio.high):
+            axes.plot([ratio.low, ratio.high], [row, row], color="#171717", linewidth=2)
         axes.text(
-            ratio.high,
+            ratio.high if np.isfinite(ratio.high) else ratio.median,
             row,
             f"  {significant(ratio.median)}",
             va="center",

@@ -198,13 +198,18 @@ def _feedable(values: Any, what: str, *, booleans: bool = False) -> np.ndarray:
 
 def _array(values: Any, what: str) -> np.ndarray:
     try:
-        return np.asarray(values)
+        array = np.asarray(values)
     except ValueError as error:
         raise DataError(
             f"{what} is ragged: {error}. Give rows of one shape, for instance by padding."
         ) from None
     except Exception as error:  # whatever a foreign __array__ raises
         raise DataError(f"{what} cannot be made an array: {error}. Give numpy arrays.") from error
+    if array.ndim == 0:
+        raise DataError(
+            f"Inputs and target need a first axis that counts the rows; {what} is a single value."
+        )
+    return array
 
 
 def _refuse_lost(array: np.ndarray, narrow: np.ndarray, what: str) -> None:

@@ -6,7 +6,8 @@ from importlib import import_module
 from typing import NamedTuple
 
 from workbench.engines.base import Engine
-from workbench.errors import EngineError, nearest
+from workbench.errors import EngineError, nearest, value_text
+from workbench.settings.config import OFFERED_ENGINES
 
 ENGINES: dict[str, str] = {
     "pytorch": "workbench.engines.pytorch:PyTorchEngine",
@@ -39,7 +40,8 @@ def engine_class(name: str) -> type[Engine]:
     try:
         module_name, class_name = ENGINES[name].split(":")
     except KeyError:
-        raise EngineError(f"There is no engine {name!r}. {nearest(name, ENGINES)}") from None
+        offered = nearest(name, OFFERED_ENGINES)
+        raise EngineError(f"There is no engine {value_text(name)}. {offered}") from None
     found: type[Engine] = getattr(import_module(module_name), class_name)
     return found
 

@@ -44,6 +44,8 @@ class Behaviour(BaseModel):
     raise_while_building: bool = False
     step_ms: float = 0.0
     """How long each step takes beside its arithmetic."""
+    spin_ms: float = 0.0
+    """Processor time that each step takes beside its arithmetic."""
     evaluate_ms: float = 0.0
     """How long the evaluation of each batch takes beside its arithmetic."""
     finish_ms: float = 0.0
@@ -259,6 +261,9 @@ class FakeEngine(Engine):
     def _misbehave(self) -> None:
         wanted = self.behaviour
         time.sleep(wanted.step_ms / 1e3)
+        spun_s = time.process_time() + wanted.spin_ms / 1e3
+        while time.process_time() < spun_s:
+            pass
         if self.step == 1:
             time.sleep(wanted.first_step_ms / 1e3)
         if self.step == wanted.transient_at:

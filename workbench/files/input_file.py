@@ -41,6 +41,19 @@ def check_file(path: Path, failure: type[WorkbenchError]) -> Path:
     return path
 
 
+def read_file(path: Path, failure: type[WorkbenchError]) -> bytes:
+    """All of the regular file `path`.
+
+    Raises:
+        failure: as `check_file`, or it cannot be read all the same, as files of the system.
+    """
+    check_file(path, failure)
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise failure(f"{shown(path)} cannot be read: {error.strerror or error}.") from None
+
+
 def file_kind(path: Path) -> int | None:
     """What `path` leads to, as `stat.S_IFMT` says it; None where there is nothing.
 

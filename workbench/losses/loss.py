@@ -16,7 +16,7 @@ from pydantic import (
 )
 from typing_extensions import override
 
-from workbench.errors import ConfigError, nearest
+from workbench.errors import ConfigError, nearest, value_text
 from workbench.user_code.function_path import FUNCTION_PATH, call_problem, import_function
 
 LossName = Literal["cross_entropy", "nll", "mse", "l1", "smooth_l1", "bce_with_logits"]
@@ -47,7 +47,7 @@ def _numbers(value: Any) -> Any:
         return None
     try:
         array = np.asarray(value.tolist() if hasattr(value, "tolist") else value, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(
             "give a number, or numbers in an array or in lists of one length"
         ) from None
@@ -94,7 +94,7 @@ class Loss(BaseModel):
     factor: float = Field(default=1.0, allow_inf_nan=False)
     output: str | None = None
     weight: Numbers = None
-    ignore_index: int = -100
+    ignore_index: int = Field(default=-100, ge=-(2**63), lt=2**63)
     label_smoothing: float = Field(default=0.0, ge=0, le=1)
     beta: float = Field(default=1.0, ge=0, allow_inf_nan=False)
     pos_weight: Numbers = None
@@ -274,4 +274,4 @@ def _is_row(weight: Any) -> bool:
 def _sentence(loss: str, problem: Any) -> str:
     name = ".".join(str(part) for part in problem["loc"])
     message = problem["msg"].removeprefix("Value error, ")
-    return f"loss {loss}: {name}={problem['input']!r}: {message[0].lower()}{message[1:]}."
+    return f"loss {loss}: {name}={value_text(problem['input'])}: {message[0].lower()}{message[1:]}."

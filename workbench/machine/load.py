@@ -135,6 +135,8 @@ def wait_for_quiet(
     began = time.monotonic()
     quiet_for_s = 0.0
     meter = LoadMeter()
+    limit = f"{limit_s / 60:.0f} min" if limit_s >= 120 else f"{limit_s:g} s"
+    terms = f"needs {quiet_s:g} s of quiet, starts anyway after {limit}"
     while quiet_for_s < quiet_s:
         if given_up() or time.monotonic() - began > limit_s:
             return False
@@ -145,8 +147,8 @@ def wait_for_quiet(
         if load is None:
             return False
         quiet_for_s = 0.0 if load.busy else quiet_for_s + load.wall_s
-        found = load.sentence if load.busy else f"quiet for {quiet_for_s:.1f} of {quiet_s:g} s"
-        tell(f"waiting for a quiet machine: {found}")
+        found = load.sentence if load.busy else f"quiet for {quiet_for_s:.1f} s"
+        tell(f"waiting for a quiet machine: {found}; {terms}")
     return True
 
 

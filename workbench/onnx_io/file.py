@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.errors import ModelError
-from workbench.files.input_file import check_file
+from workbench.files.input_file import check_file, read_file
 from workbench.onnx_io.constants import lift_constants
 from workbench.onnx_io.external_data import LARGE_BYTES, every_tensor, read_external_data
 from workbench.onnx_io.graph import graph_inputs
@@ -179,7 +179,7 @@ def _check_sizes(path: Path, model: onnx.ModelProto) -> None:
 def _parse(path: Path) -> onnx.ModelProto:
     import onnx
 
-    content = path.read_bytes()
+    content = read_file(path, ModelError)
     for magic, what in OTHER_FORMATS.items():
         if content.startswith(magic):
             raise ModelError(f"{path} is not ONNX: it looks like {what}.")

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, NonNegativeInt, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from workbench.errors import RunFolderError
 from workbench.machine.threads import RECORD
-from workbench.run_folder.statistics import Statistics
+from workbench.run_folder.statistics import Count, Statistics
 from workbench.settings.config import TrainingConfig
 from workbench.settings.setting_problems import problems_of
 
@@ -27,8 +27,8 @@ class MachineRecord(_Record):
     """The machine, as `describe_machine` writes it."""
 
     processor: str
-    cores: int
-    memory_bytes: int
+    cores: Count
+    memory_bytes: Count
 
 
 class SpecRecord(_Record):
@@ -37,7 +37,7 @@ class SpecRecord(_Record):
     config: TrainingConfig
     model: str
     dataset: str
-    samples: NonNegativeInt
+    samples: Count
     machine: MachineRecord | None = None
     launched: float | None = Field(default=None, allow_inf_nan=False)
 
@@ -62,10 +62,10 @@ class SummaryRecord(_Record):
 
     status: EndStatus
     error: CauseRecord | None = None
-    steps: NonNegativeInt | None = None
+    steps: Count | None = None
     evaluation: EvaluationRecord | None = None
-    peak_rss_bytes: NonNegativeInt | None = None
-    rss_before_bytes: NonNegativeInt | None = None
+    peak_rss_bytes: Count | None = None
+    rss_before_bytes: Count | None = None
     statistics: Statistics | None = None
 
 

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from html import escape
-from typing import Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
+
+Count = Annotated[int, Field(ge=0, lt=2**63)]
+"""Of bytes, nodes, calls: what int64 holds, so that every sum and quotient is a number."""
+Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class _Record(BaseModel):
@@ -19,7 +23,7 @@ class Rewrite(_Record):
     """Nodes of one operator that were rewritten in one way."""
 
     op: str
-    count: int
+    count: Count
     note: str
     """How."""
     own_gradient: bool
@@ -29,26 +33,26 @@ class Rewrite(_Record):
 class Nodes(_Record):
     """Nodes of a graph of both passes."""
 
-    forward: int
-    backward: int
+    forward: Count
+    backward: Count
     """Those that only the gradients need."""
 
 
 class Memory(_Record):
     """Bytes that a graph holds, for a batch of the size that it was built for."""
 
-    trained_bytes: int
+    trained_bytes: Count
     """Parameters that train. Their gradients take as much again."""
-    frozen_bytes: int
+    frozen_bytes: Count
     """Parameters that do not."""
-    buffer_bytes: int
-    result_bytes: int
+    buffer_bytes: Count
+    result_bytes: Count
     """What the module returns."""
-    kept_bytes: int
+    kept_bytes: Count
     """What the backward pass reads of the forward pass, parameters and buffers left out."""
-    kept_values: int
+    kept_values: Count
     """How many these are."""
-    unknown_values: int
+    unknown_values: Count
     """Of kept values and results, those whose size is not known beforehand; not counted above."""
 
 
@@ -57,28 +61,28 @@ class GraphStatistics(_Record):
 
     inputs: tuple[str, ...]
     """Dtype and shape of each, such as "float32 [batch=32, 64]": the axis is free and was 32."""
-    export_s: float | None = None
+    export_s: Seconds | None = None
     """Seconds to export the module; None where the graph shares the export of another."""
-    gradient_s: float
+    gradient_s: Seconds
     """Seconds to rewrite the graph and to build its gradient."""
-    load_s: float
+    load_s: Seconds
     """Seconds to load it, trials of its threads included."""
-    exported_nodes: int
-    trainable_nodes: int
+    exported_nodes: Count
+    trainable_nodes: Count
     """Nodes of the forward pass after it was rewritten to train."""
     built: Nodes
     """After the gradient was built."""
     run: Nodes | None = None
     """After ONNX Runtime's optimization: what each step runs; None where it does not tell."""
     rewritten: tuple[Rewrite, ...] = ()
-    fusions: dict[str, int] = {}
+    fusions: dict[str, Count] = {}
     """Operators that ONNX Runtime put in the place of several, and how many nodes of each."""
-    operators: dict[str, int] = {}
+    operators: dict[str, Count] = {}
     """Nodes of each operator in the graph that runs, the most frequent first."""
-    kernels: dict[str, dict[str, int]] = {}
+    kernels: dict[str, dict[str, Count]] = {}
     """Of operators for which there is a choice, whose kernels run how many nodes: operator ->
     {"PyTorch": nodes, "ONNX Runtime": nodes}, who runs none left out."""
-    threads: int
+    threads: Count
     memory: Memory | None = None
 
 
@@ -96,7 +100,7 @@ class ByPyTorch(_Record):
 
     what: str
     why: str
-    calls: int | None = None
+    calls: Count | None = None
     """How often; None where it is part of every step."""
     in_stead: bool
     """Whether the engine should have run it: False of what is PyTorch's by design."""

@@ -14,14 +14,23 @@ from workbench.runs.active import active_folders
 from workbench.runs.activity import Status
 from workbench.runs.launch import launch
 from workbench.runs.run import Progress, Run
-from workbench.runs.throughput import samples_per_s
+from workbench.runs.throughput import mean_samples_per_s
 from workbench.settings.config import TrainingConfig, make_config
 from workbench.settings.requires_grad import trainable_names
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Progress", "Run", "Status", "load_run", "prepare", "runs", "samples_per_s", "train"]
+__all__ = [
+    "Progress",
+    "Run",
+    "Status",
+    "load_run",
+    "mean_samples_per_s",
+    "prepare",
+    "runs",
+    "train",
+]
 
 
 MODULE_ENGINES = frozenset({"pytorch", "pytorch-compile", "ortmodule"})
@@ -114,8 +123,9 @@ def load_run(run_id: str | Path) -> Run:
 def runs(*, active: bool = False) -> pd.DataFrame:
     """The runs in this working directory, newest first.
 
-    Columns: id, model, engine, status, steps, loss (last recorded), samples_per_s, error (why it
-    failed, or why its record is unreadable). Nothing that a record names is imported or run.
+    Columns: id, model, engine, status, steps, loss (last recorded), mean_samples_per_s (over all
+    measured steps; a comparison's `samples_per_s` is of its rounds), error (why it failed, or why
+    its record is unreadable). Nothing that a record names is imported or run.
 
     Args:
         active: only runs whose worker lives, but of every directory; one more column, folder,
@@ -126,7 +136,7 @@ def runs(*, active: bool = False) -> pd.DataFrame:
     """
     import pandas as pd
 
-    columns = ["id", "model", "engine", "status", "steps", "loss", "samples_per_s", "error"]
+    columns = ["id", "model", "engine", "status", "steps", "loss", "mean_samples_per_s", "error"]
     if not active:
         return pd.DataFrame([_row(path) for path in reversed(_run_paths())], columns=columns)
     rows = [{**_row(path), "folder": str(path)} for path in active_folders()]
@@ -166,6 +176,6 @@ def _row(path: Path) -> dict[str, Any]:
         "status": run.status,
         "steps": len(points.step),
         "loss": points.loss[-1] if len(points.loss) else float("nan"),
-        "samples_per_s": samples_per_s(points, run.config.warmup_steps),
+        "mean_samples_per_s": mean_samples_per_s(points, run.config.warmup_steps),
         "error": run.error,
     }

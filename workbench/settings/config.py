@@ -22,6 +22,8 @@ from workbench.settings.ortmodule_options import ORTModuleOptions
 from workbench.settings.setting_problems import problems_of
 
 EngineName = Literal["pytorch", "pytorch-compile", "ondevice", "ortmodule", "fake"]
+OFFERED_ENGINES = ("pytorch", "pytorch-compile", "ondevice", "ortmodule")
+"""The engines that pages, messages and help name; the other is for tests."""
 OptimizerName = Literal["adamw", "sgd"]
 
 
@@ -33,7 +35,7 @@ class TrainingConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    engine: EngineName = "ondevice"
+    engine: EngineName = Field("ondevice", json_schema_extra={"offered": [*OFFERED_ENGINES]})
     epochs: int = Field(default=1, ge=1, description="passes over the training split")
     steps: int | None = Field(default=None, ge=1, description="optimizer steps; overrides epochs")
     batch_size: int = Field(default=32, ge=1, description="samples in one step")

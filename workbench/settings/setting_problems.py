@@ -6,7 +6,7 @@ from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from workbench.errors import nearest
+from workbench.errors import nearest, value_text
 
 
 def problems_of(error: ValidationError, settings: type[BaseModel]) -> list[str]:
@@ -42,10 +42,13 @@ def _sentence(problem: Any, settings: type[BaseModel]) -> str:
     value = problem["input"]
     field = settings.model_fields.get(last)
     if problem["type"] == "literal_error" and field is not None:
-        known = get_args(field.annotation)
-        return f"{name}={value!r}: {nearest(str(value), map(str, known))}"
+        extra = field.json_schema_extra
+        offered = extra.get("offered") if isinstance(extra, dict) else None
+        known = map(str, offered if isinstance(offered, list) else get_args(field.annotation))
+        shown = value_text(value)
+        return f"{name}={shown}: {nearest(value if isinstance(value, str) else shown, known)}"
     message = problem["msg"]
-    return f"{name}={value!r}: {message[0].lower()}{message[1:]}."
+    return f"{name}={value_text(value)}: {message[0].lower()}{message[1:]}."
 
 
 def _held(settings: type[BaseModel], name: object) -> type[BaseModel] | None:

@@ -14,6 +14,8 @@ from workbench.runs.reader import NewPoints
 from workbench.widgets.bundle import bundle
 
 EMPTY_HINT = "Choose a model and engines, then press Train or Compare."
+WAITING_HINT = "The lines begin with the first step."
+NOTHING_HINT = "No step was taken."
 
 
 class Charts(anywidget.AnyWidget):
@@ -30,7 +32,7 @@ class Charts(anywidget.AnyWidget):
     total_steps = traitlets.Int(0).tag(sync=True)
     """Steps that each run will take, for the axis; 0 while that is not known."""
     hint = traitlets.Unicode(EMPTY_HINT).tag(sync=True)
-    """What to do while there is nothing to show."""
+    """What to say while there is nothing to show."""
 
     def __init__(self, **kwargs: Any) -> None:
         self._lock = threading.RLock()
@@ -51,6 +53,7 @@ class Charts(anywidget.AnyWidget):
             self._unsent = {engine: [] for engine in engines}
             self._counts = dict.fromkeys(engines, 0)
             self.total_steps = total_steps
+            self.hint = WAITING_HINT
             self._send_all()
 
     def add(self, engine: str, points: NewPoints) -> None:

@@ -13,9 +13,9 @@ import traitlets
 
 from workbench.compare import DEFAULT_ENGINES
 from workbench.errors import EngineError
+from workbench.settings.config import OFFERED_ENGINES
 from workbench.widgets.bundle import bundle
 
-OFFERED_ENGINES = ("pytorch", "pytorch-compile", "ondevice", "ortmodule")
 CHECKING = "looking whether it can run here …"
 TIMEOUT_S = 120
 

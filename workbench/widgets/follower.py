@@ -6,7 +6,7 @@ import time
 
 from workbench.runs.reader import RunReader
 from workbench.runs.run import ENDED
-from workbench.widgets.charts import Charts
+from workbench.widgets.charts import NOTHING_HINT, Charts
 from workbench.widgets.job import Job
 from workbench.widgets.status import Level, Status
 
@@ -71,15 +71,20 @@ class Follower:
         self._charts.flush()
         if status in ENDED:
             self._charts.total_steps = max(self._done_steps.values(), default=0)
-            level: Level = "error" if self._failed else LEVELS[status]
-            self._status.show(level, self.job.outcome, self._elapsed, self._share)
+            self._charts.hint = NOTHING_HINT
+            self._status.show(
+                self._last_level(status), self.job.outcome, self._elapsed, self._share
+            )
         else:
             where = self._elapsed if status == "starting" else self._where
             self._status.show(LEVELS.get(status, "busy"), self.job.doing, where, self._share)
 
-    @property
-    def _failed(self) -> bool:
-        return any(run.error is not None for run in self.job.runs.values())
+    def _last_level(self, status: str) -> Level:
+        if any(run.error is not None for run in self.job.runs.values()):
+            return "error"
+        if status == "stopped" and not self.job.runs:
+            return "idle"  # nothing was begun, so nothing is done
+        return LEVELS[status]
 
     @property
     def _share(self) -> float:

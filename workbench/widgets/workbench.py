@@ -14,11 +14,12 @@ from workbench.errors import ConfigError, ModelError
 from workbench.models import Model
 from workbench.runs import Run, train
 from workbench.runs.run import ENDED
-from workbench.widgets.charts import Charts
+from workbench.settings.config import OFFERED_ENGINES
+from workbench.widgets.charts import EMPTY_HINT, Charts
 from workbench.widgets.choice_field import ChoiceField
 from workbench.widgets.comparison_table import ComparisonTable
 from workbench.widgets.controls import Controls
-from workbench.widgets.engine_choice import OFFERED_ENGINES, EngineChoice
+from workbench.widgets.engine_choice import EngineChoice
 from workbench.widgets.follower import Follower
 from workbench.widgets.job import ComparisonJob, Job, Training
 from workbench.widgets.model_choice import ModelChoice
@@ -233,6 +234,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
     def _on_error(self, error: Exception) -> None:
         """What kept a job from starting or from being followed: it is not followed any more."""
         self._follower = None
+        self.charts.hint = EMPTY_HINT
         self.status.show_error(error)
         self._rest()
 

@@ -14,7 +14,7 @@ import { onThemeChange } from "./theme";
 interface Traits {
   /** Steps that the run shown will take; 0 while that is not known. */
   total_steps: number;
-  /** What to do while there is nothing to show. */
+  /** What to say while there is nothing to show. */
   hint: string;
 }
 

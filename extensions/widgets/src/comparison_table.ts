@@ -61,12 +61,15 @@ function cellOf(row: Row, column: Column, reference: string): HTMLTableCellEleme
   else if (typeof value === "string") cell.append(value);
   else cell.append((FORMATS[column.key] ?? formatMegabytes)(value));
   const { ratio_low: low, ratio_high: high } = row.cells;
-  if (column.key === "ratio" && row.engine === reference) {
-    cell.append(element("small", {}, "reference"));
-  } else if (column.key === "ratio" && typeof low === "number" && typeof high === "number") {
-    cell.append(element("small", {}, `${formatSignificant(low)} to ${formatSignificant(high)}`));
+  if (column.key === "ratio" && value !== null) {
+    const interval =
+      typeof low === "number" && typeof high === "number"
+        ? `${formatSignificant(low)} to ${formatSignificant(high)}`
+        : "too few rounds";
+    cell.append(element("small", {}, row.engine === reference ? "reference" : interval));
   }
-  if (column.key === "status") cell.classList.add(`wb-status-${String(value)}`);
+  // An attribute takes any text; a class takes no spaces, and a status is words such as "not started".
+  if (column.key === "status") cell.dataset["status"] = String(value);
   return cell;
 }
 

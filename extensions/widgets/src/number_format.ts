@@ -10,7 +10,7 @@ export function formatWhole(value: number): string {
 
 /**
  * A ratio or a throughput with three significant digits or more: 0.00283 · 1.07 · 364 · 12,345.
- * The same as `significant` in number_format.py.
+ * The same as `significant` in number_format.py, halves away from zero included.
  */
 export function formatSignificant(value: number): string {
   if (value === 0) return "0";
