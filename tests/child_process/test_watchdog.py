@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -15,9 +16,12 @@ import pytest
 from tests.processes import gone, until
 from workbench.child_process import watchdog
 from workbench.child_process.watchdog import Watch
+from workbench.run_folder.control import create_control, want
+from workbench.run_folder.run_folder import RunFolder
 
 pytestmark = pytest.mark.fault
 
+HANDLED = (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT)
 SLEEPER = "import time; print('up', flush=True); time.sleep(600)"
 
 
@@ -95,15 +99,85 @@ def test_memory_is_held_while_the_interpreters_lock_is_not_given_back() -> None:
     assert finish(start(script, memory_limit_bytes=200_000_000)) == -signal.SIGKILL
 
 
-def test_it_imports_the_standard_library_alone() -> None:
+def test_it_imports_the_standard_library_and_its_neighbours_alone() -> None:
     """It runs without site-packages, and without this package's own start."""
-    names = set()
-    for node in ast.walk(ast.parse(Path(watchdog.__file__).read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names.add((node.module or "").split(".")[0])
-    assert names <= sys.stdlib_module_names
+    folder = Path(watchdog.__file__).parent
+    neighbours = {f"workbench.child_process.{name}" for name in ("resident_set", "worker_end")}
+    for file in ("watchdog.py", "resident_set.py", "worker_end.py"):
+        names = set()
+        for node in ast.walk(ast.parse((folder / file).read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                names.add(node.module or "")
+        top = {name if name in neighbours else name.split(".")[0] for name in names}
+        assert top <= sys.stdlib_module_names | neighbours
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> RunFolder:
+    folder = RunFolder(tmp_path / "run")
+    folder.path.mkdir()
+    folder.write_spec({})
+    create_control(folder.control_path, None)
+    return folder
+
+
+def summary_of(folder: RunFolder) -> dict[str, Any]:
+    summary = folder.read_summary()
+    assert summary is not None
+    return summary
+
+
+@pytest.mark.parametrize(
+    ("end", "message"),
+    [("os._exit(74)", "disk full"), ("os.kill(os.getpid(), 11)", "SIGSEGV"), ("os._exit(0)", "")],
+)
+def test_a_stop_that_fails_is_a_failure(end: str, message: str, folder: RunFolder) -> None:
+    """Also where there is no watchdog.lock that keeps room for the summary."""
+    script = f"import os, time; print('up', flush=True); time.sleep(0.5); {end}"
+    want(folder.control_path, "stop")
+    finish(start(script, folder=str(folder.path)))
+    summary = summary_of(folder)
+    assert summary["status"] == ("failed" if message else "stopped")
+    assert message in (summary["error"] or {"message": ""})["message"]
+
+
+def test_a_stop_that_is_not_heeded_is_a_stop(folder: RunFolder) -> None:
+    want(folder.control_path, "stop")
+    finish(start(SLEEPER, folder=str(folder.path), grace_s=0.1))
+    assert summary_of(folder)["status"] == "stopped"
+
+
+def test_a_stop_that_is_taken_back_ends_nothing(folder: RunFolder) -> None:
+    script = "import time; print('up', flush=True); time.sleep(3)"
+    want(folder.control_path, "stop")
+    process = start(script, folder=str(folder.path), grace_s=1)
+    assert process.stdout is not None
+    process.stdout.readline()
+    want(folder.control_path, "run")
+    assert finish(process) == 0
+
+
+def test_an_error_of_the_system_ends_no_healthy_process(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_: Path) -> list[tuple[str, int]]:
+        monkeypatch.undo()
+        raise FileNotFoundError("renamed meanwhile")
+
+    monkeypatch.setattr(watchdog, "unfinished_sizes", fail)
+    want(folder.control_path, "stop")
+    script = "import time; time.sleep(0.5)"
+    watch = Watch([sys.executable, "-S", "-c", script], None, str(folder.path), grace_s=0)
+    held = {number: signal.getsignal(number) for number in HANDLED}
+    try:
+        assert watchdog.Watchdog(watch).run() in (0, -signal.SIGTERM)
+    finally:
+        signal.set_wakeup_fd(-1)
+        for number, handler in held.items():
+            signal.signal(number, handler)
+    assert summary_of(folder)["status"] == "stopped"
 
 
 CHILD = """

@@ -6,6 +6,7 @@ import json
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -192,3 +193,59 @@ def test_every_kind_of_model_keeps_what_it_says_of_itself(tmp_path: Path) -> Non
     loaded = load_saved(tmp_path / "model")
     for attribute in ("name", "card", "defaults", "dataset", "inputs", "outputs", "parameters"):
         assert getattr(loaded, attribute) == getattr(model, attribute), attribute
+
+
+def damaged_header(text: str) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        header = text.encode() + b"\n"
+        start = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little")
+        (folder / "example-0.npy").write_bytes(start + header)
+
+    return damage
+
+
+def piped(name: str) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        (folder / name).unlink(missing_ok=True)
+        os.mkfifo(folder / name)
+
+    return damage
+
+
+def seeded(seed: object) -> Callable[[Path], None]:
+    def damage(folder: Path) -> None:
+        record = json.loads((folder / "model.json").read_text())
+        record["source"]["seed"] = seed
+        (folder / "model.json").write_text(json.dumps(record))
+
+    return damage
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("damage", "message"),
+    [
+        (
+            damaged_header("{'descr': '<f8', 'fortran_order': False, 'shape': (10000000000000,)}"),
+            "not a readable saved model",
+        ),
+        (damaged_header("(" * 60), "not a readable saved model"),
+        (seeded(True), "not a readable saved model"),
+        (seeded(2**64), "not a readable saved model"),
+        (piped("example-0.npy"), "is a pipe"),
+        (piped("weights.safetensors"), "is a pipe"),
+    ],
+)
+def test_a_damaged_saved_model_is_refused(
+    saved: tuple[Path, str, str], damage: Callable[[Path], None], message: str
+) -> None:
+    damage(saved[0])
+    with pytest.raises(ModelError, match=message):
+        load_saved(saved[0])
+
+
+@pytest.mark.fault
+def test_a_pickle_that_is_a_pipe_is_refused(saved: tuple[Path, str, str]) -> None:
+    piped("module.pkl")(saved[0])
+    with pytest.raises(ModelError, match="is a pipe"):
+        _ = load_saved(saved[0]).buildable

@@ -1,9 +1,12 @@
 """The wishes of the watchers, as the worker sees them without asking the system."""
 
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from workbench.errors import RunFolderError
 from workbench.run_folder.control import ControlReader, create_control, grant, want
 
 
@@ -33,3 +36,30 @@ def test_a_wish_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     create_control(tmp_path / "c", granted_steps=None)
     with pytest.raises(ValueError, match="not in tuple"):
         want(tmp_path / "c", "halt")  # type: ignore[arg-type]
+
+
+def link(path: Path) -> None:
+    path.with_name("victim").write_bytes(b"sixteen bytes...")
+    path.symlink_to("victim")
+
+
+PLANTS = [link, os.mkfifo, Path.mkdir, lambda path: path.write_bytes(b"short")]
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("use", [ControlReader, lambda path: want(path, "stop")])
+@pytest.mark.parametrize("plant", PLANTS)
+def test_what_is_no_control_file_is_neither_written_nor_mapped(
+    plant: Callable[[Path], None], use: Callable[[Path], object], tmp_path: Path
+) -> None:
+    plant(tmp_path / "c")
+    with pytest.raises(RunFolderError, match="control file"):
+        use(tmp_path / "c")
+    victim = tmp_path / "victim"
+    assert not victim.exists() or victim.read_bytes() == b"sixteen bytes..."
+
+
+@pytest.mark.fault
+def test_a_control_file_that_is_missing_is_said(tmp_path: Path) -> None:
+    with pytest.raises(RunFolderError, match="c is missing"):
+        ControlReader(tmp_path / "c")

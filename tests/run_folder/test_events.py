@@ -1,10 +1,13 @@
 """Events are read once each, whole lines only, whatever a crash left behind."""
 
 import math
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from workbench.errors import RunFolderError
 from workbench.run_folder.events import EventReader, EventWriter, finite_or_none
 
 
@@ -46,8 +49,25 @@ def test_a_loss_that_is_no_number_is_null() -> None:
     assert finite_or_none([1.0, math.nan, math.inf]) == [1.0, None, None]
 
 
-def test_a_full_disk_is_an_error_of_the_system() -> None:
-    writer = EventWriter(Path("/dev/full"))
+def test_a_full_disk_is_an_error_of_the_system(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    writer = EventWriter(tmp_path / "e")
+    full = os.open("/dev/full", os.O_WRONLY)
+    write = os.write
+    monkeypatch.setattr(os, "write", lambda _, content: write(full, content))
     with pytest.raises(OSError, match="No space left"):
         writer.write("phase", text="x")
     writer.close()
+    os.close(full)
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("plant", [lambda path: path.symlink_to("victim"), os.mkfifo])
+def test_nothing_is_written_into_a_link_or_a_pipe(
+    plant: Callable[[Path], None], tmp_path: Path
+) -> None:
+    plant(tmp_path / "e")
+    with pytest.raises(RunFolderError, match="is no regular file"):
+        EventWriter(tmp_path / "e")
+    assert not (tmp_path / "victim").exists()

@@ -67,6 +67,16 @@ def test_a_worker_over_its_memory_limit_is_ended_and_says_so(misbehave: Misbehav
     assert run.status == "failed"
 
 
+FULL_DISK = """
+import os, sys
+from workbench.run_folder import events
+from workbench.worker.__main__ import main
+# A device that is always full stands in for the record of events.
+events.open_regular = lambda path, flags: os.open("/dev/full", os.O_WRONLY)
+sys.exit(main())
+"""
+
+
 def test_a_full_disk_is_said_and_what_was_written_is_kept(
     misbehave: Misbehave, tmp_path: Path
 ) -> None:
@@ -75,15 +85,39 @@ def test_a_full_disk_is_said_and_what_was_written_is_kept(
     shutil.copytree(run.folder.path, folder.path)
     folder.summary_path.unlink()
     folder.events_path.unlink()
-    # A device that is always full stands in for the record of events.
-    folder.events_path.symlink_to("/dev/full")
-    worker = _worker(folder.path)
+    worker = subprocess.run(
+        [sys.executable, "-c", FULL_DISK, str(folder.path)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
     assert worker.returncode == 1, worker.stderr
     summary = folder.read_summary()
     assert summary is not None
     assert summary["status"] == "failed"
     assert "The disk is full" in summary["error"]["message"]
     assert folder.checkpoints()
+
+
+def test_a_control_file_that_is_removed_is_named(misbehave: Misbehave) -> None:
+    run = misbehave({"steps": LONG}, step_ms=5)
+    until(lambda: run.progress.done_steps > 0)
+    run.folder.control_path.unlink()
+    with pytest.raises(RunError, match=r"control\.bin was removed or replaced"):
+        run.wait(60)
+
+
+def test_a_worker_without_a_control_file_says_so(misbehave: Misbehave, tmp_path: Path) -> None:
+    run = misbehave({"steps": 2}).wait(60)
+    folder = RunFolder(tmp_path / "copy")
+    shutil.copytree(run.folder.path, folder.path)
+    folder.summary_path.unlink()
+    folder.control_path.unlink()
+    assert _worker(folder.path).returncode == 1
+    summary = folder.read_summary()
+    assert summary is not None
+    assert "control.bin is missing" in summary["error"]["message"]
 
 
 def test_two_workers_cannot_share_a_folder(misbehave: Misbehave) -> None:

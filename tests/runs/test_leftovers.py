@@ -179,6 +179,33 @@ def test_checkpoints_that_are_not_whole_go_when_the_worker_is_dead(tmp_path: Pat
     os.close(lock)
 
 
+def test_nothing_outside_of_the_runs_is_removed_and_odd_entries_stay(tmp_path: Path) -> None:
+    runs_folder, outside = tmp_path / "runs", tmp_path / "out"
+    half_written = outside / ".summary.json.abcd1234"
+    (outside / ".step-00000001").mkdir(parents=True)
+    RunFolder(outside).write_spec({})
+    half_written.touch()
+    first = launching(runs_folder, "first")
+    first.write_spec({})
+    first.checkpoints_path.symlink_to(outside)
+    (first.path / ".spec.json.folder12").mkdir()
+    (first.path / ".notes.json.mine").touch()
+    (first.path / ".summary.json.abcd1234").touch()
+    (runs_folder / "linked").symlink_to(outside)
+    (runs_folder / "text").touch()
+    piped = RunFolder.create("piped", runs_folder)
+    piped.write_spec({})
+    os.mkfifo(piped.watchdog_lock_path)
+    (piped.checkpoints_path / ".step-00000007").mkdir(parents=True)
+    (piped.checkpoints_path / ".step-mine").mkdir()
+    remove_leftovers(runs_folder)
+    assert half_written.exists()
+    assert (outside / ".step-00000001").exists()
+    kept = {path.name for path in first.path.iterdir() if path.name.startswith(".")}
+    assert kept == {".model.workbench-tmp-x", ".spec.json.folder12", ".notes.json.mine"}
+    assert [path.name for path in piped.checkpoints_path.iterdir()] == [".step-mine"]
+
+
 def test_a_worker_killed_while_it_saves_leaves_whole_checkpoints_alone(running: Run) -> None:
     unfinished = running.folder.checkpoints_path / ".step-99999999"
     unfinished.mkdir()

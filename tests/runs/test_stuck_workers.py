@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -11,6 +13,7 @@ import pytest
 from tests.processes import gone, until
 from tests.runs.fake_runs import Misbehave, launched_elsewhere, watchdog_of, worker_of
 from workbench.errors import RunError
+from workbench.run_folder.control import create_control
 from workbench.runs import Run, load_run
 
 pytestmark = pytest.mark.fault
@@ -107,3 +110,26 @@ def test_a_worker_dies_with_its_watchdog(misbehave: Misbehave) -> None:
     again = load_run(run.id)
     assert again.status == "failed"
     assert again.error == "Its worker is gone."
+
+
+FORKS = """
+import os, signal, sys, time
+from pathlib import Path
+from workbench.worker.control import Control
+control = Control(Path(sys.argv[1]))
+child = os.fork()
+if child == 0:
+    time.sleep(600)
+os.kill(child, signal.SIGTERM)
+_, status = os.waitpid(child, 0)
+time.sleep(0.3)
+assert os.waitstatus_to_exitcode(status) == -signal.SIGTERM, status
+assert control.interruption == "", control.interruption
+"""
+
+
+def test_a_forked_child_that_is_terminated_does_not_interrupt_the_run(tmp_path: Path) -> None:
+    create_control(tmp_path / "control.bin", None)
+    command = [sys.executable, "-c", FORKS, str(tmp_path / "control.bin")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr

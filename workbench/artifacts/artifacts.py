@@ -11,6 +11,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from workbench.errors import ArtifactsError, RunFolderError
+from workbench.files.input_file import check_file, is_file, is_there
 from workbench.run_folder.records import check_record, read_json
 
 FORMAT_VERSION = 1
@@ -124,6 +125,8 @@ class Artifacts(NamedTuple):
 
 def holds_artifacts(directory: Path) -> bool:
     """Whether `directory` has the manifest of training artifacts, of whatever version."""
+    if not is_file(directory / MANIFEST):
+        return False
     try:
         manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -134,6 +137,8 @@ def holds_artifacts(directory: Path) -> bool:
 def sha256(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal."""
     digest = hashlib.sha256()
+    if is_there(path):
+        check_file(path, ArtifactsError)
     with path.open("rb") as file:
         while chunk := file.read(_CHUNK_BYTES):
             digest.update(chunk)

@@ -67,7 +67,7 @@ def run_child(
             way, or was killed. Names the signal and shows the end of its log.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
-        watch = Watch([sys.executable, "-m", package, str(request)], parent=os.getpid())
+        watch = Watch([sys.executable, "-P", "-m", package, str(request)], parent=os.getpid())
         child = subprocess.Popen(
             watch.arguments(),
             stdin=subprocess.DEVNULL,

@@ -68,7 +68,7 @@ class Lockstep:
         self._on_load = on_load
         self._runs: dict[str, Run] = {}
         self._done: dict[str, int] = {}
-        self._meter = LoadMeter(self._worker_pids)
+        self._meter = LoadMeter(self._watchdog_pids)
         self._phase = ""
         self._paused = threading.Event()
         self._stopped = threading.Event()
@@ -191,8 +191,8 @@ class Lockstep:
         while run.has_worker or not run.ended:
             poll.sleep()
 
-    def _worker_pids(self) -> list[int]:
-        pids = [run.worker_pid for run in self._runs.values()]
+    def _watchdog_pids(self) -> list[int]:
+        pids = [run.watchdog_pid for run in self._runs.values()]
         return [pid for pid in pids if pid is not None]
 
     def _say(self, phase: str) -> None:

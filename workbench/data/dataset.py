@@ -11,6 +11,7 @@ import numpy as np
 
 from workbench.data.split import Split
 from workbench.errors import DataError, RunFolderError
+from workbench.files.input_file import check_file, is_there
 from workbench.files.temporary_folder import temporary_folder
 from workbench.run_folder.records import read_json
 
@@ -115,6 +116,8 @@ def _target_file(split_name: str, index: int) -> str:
 
 
 def _read_array(path: Path) -> np.ndarray:
+    if is_there(path):
+        check_file(path, DataError)
     large = path.stat().st_size >= MAP_FROM_BYTES
     array: np.ndarray = np.load(path, mmap_mode="r" if large else None, allow_pickle=False)
     return array

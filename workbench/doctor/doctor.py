@@ -91,7 +91,7 @@ class _Probe:
         self.subject = subject
         self.package = package
         self.process = subprocess.Popen(
-            [sys.executable, "-W", "ignore", "-c", program],
+            [sys.executable, "-P", "-W", "ignore", "-c", program],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,

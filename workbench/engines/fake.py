@@ -118,7 +118,6 @@ class FakeEngine(Engine):
         self.behaviour = behaviour()
         self.report = setup.report
         setup.report("building the fake")
-        time.sleep(self.behaviour.build_ms / 1e3)
         if self.behaviour.ignore_signals:
             signal.signal(signal.SIGTERM, signal.SIG_IGN)
             signal.signal(signal.SIGHUP, signal.SIG_IGN)

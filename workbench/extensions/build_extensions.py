@@ -111,7 +111,7 @@ def _build(extension: NativeExtension, report: Report) -> None:
         link = [f"-L{libraries}", "-ltorch_cpu", "-lc10"]
         _run([compiler, "-shared", *objects, "-o", str(library), *link])
         report(len(files) + 1, steps, "Trying it in a process of its own")
-        _run([sys.executable, "-W", "ignore", "-c", _TRIAL, str(library)])
+        _run([sys.executable, "-P", "-W", "ignore", "-c", _TRIAL, str(library)])
         record = {"sha256": digest_of(library), "compiler": compiler, "flags": _FLAGS}
         (made / RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
         if extension.folder.exists():

@@ -9,6 +9,8 @@ import fcntl
 import os
 from pathlib import Path
 
+from workbench.files.regular_file import FOREIGN, open_regular
+
 
 def hold(path: Path) -> int | None:
     """Lock the file or folder `path`; None where the file system has no locks.
@@ -16,9 +18,12 @@ def hold(path: Path) -> int | None:
     Returns:
         A file descriptor. The lock lasts until it is closed, and every copy that a child process
         was given.
+
+    Raises:
+        OSError: it cannot be opened, or is a link, a pipe or the like.
     """
     flags = os.O_RDONLY if path.is_dir() else os.O_RDWR | os.O_CREAT
-    descriptor = os.open(path, flags, 0o644)
+    descriptor = open_regular(path, flags, folders=True)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX)
     except OSError:
@@ -28,13 +33,16 @@ def hold(path: Path) -> int | None:
 
 
 def is_held(path: Path) -> bool:
-    """Whether a process that lives has locked `path`; True as well where that cannot be told."""
+    """Whether a process that lives has locked `path`; True as well where that cannot be told.
+
+    What is neither a regular file nor a folder is none of the workbench's locks: nobody holds it.
+    """
     try:
-        descriptor = os.open(path, os.O_RDONLY)
+        descriptor = open_regular(path, os.O_RDONLY, folders=True)
     except FileNotFoundError:
         return False
-    except OSError:
-        return True
+    except OSError as error:
+        return error.errno not in FOREIGN
     try:
         fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import ConfigError, ModelError, RunFolderError
+from workbench.errors import ModelError, RunFolderError
 from workbench.models.model import FORMAT_VERSION, WEIGHTS_FILE, Model
 from workbench.models.sources.factory import FactorySource
 from workbench.models.sources.memory import MemorySource
@@ -41,6 +41,7 @@ def load_saved(folder: Path) -> Model:
             raise ModelError(str(error)) from None
     try:
         read_config(record["defaults"])
+        _check_seed(record["source"].get("seed", 0))
         return Model(
             SOURCES[record["kind"]].read(folder, record["source"]),
             name=record["name"],
@@ -49,8 +50,15 @@ def load_saved(folder: Path) -> Model:
             dataset=record["dataset"],
             initial=initial,
         )
-    except (KeyError, TypeError, ValueError, AttributeError, OSError, ConfigError) as error:
+    except ModelError:
+        raise
+    except Exception as error:  # what numpy raises for a damaged array is of many kinds
         raise ModelError(f"{folder} is not a readable saved model: {error!r}.") from error
+
+
+def _check_seed(seed: object) -> None:
+    if type(seed) is not int or not 0 <= seed < 2**63:
+        raise ValueError(f"seed={seed!r}")
 
 
 def _read_record(folder: Path) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from workbench.errors import ModelError
+from workbench.files.input_file import check_file
 from workbench.specs import TensorSpec
 
 
@@ -102,7 +103,10 @@ def write_arrays(folder: Path, arrays: tuple[np.ndarray, ...]) -> None:
 
 
 def read_arrays(folder: Path, count: int) -> tuple[np.ndarray, ...]:
-    """The arrays that `write_arrays` wrote."""
-    return tuple(
-        np.load(folder / f"example-{index}.npy", allow_pickle=False) for index in range(count)
-    )
+    """The arrays that `write_arrays` wrote.
+
+    Raises:
+        ModelError: one of them is no regular file.
+    """
+    files = [check_file(folder / f"example-{index}.npy", ModelError) for index in range(count)]
+    return tuple(np.load(file, allow_pickle=False) for file in files)

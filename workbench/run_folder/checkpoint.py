@@ -12,6 +12,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save_file
 
 from workbench.errors import RunFolderError
+from workbench.files.input_file import check_file, is_there
 
 WEIGHTS = "weights.safetensors"
 
@@ -27,8 +28,13 @@ def write_checkpoint(
         path: where the folder is to be.
         weights: parameters and buffers by name.
         save_state: writes what an engine keeps beside its weights into the folder it is given.
+
+    Raises:
+        RunFolderError: the folder that it is to be in is a link.
     """
     temporary = path.with_name(f".{path.name}")
+    if path.parent.is_symlink():
+        raise RunFolderError(f"{path.parent} is a link; checkpoints are written into no other.")
     shutil.rmtree(temporary, ignore_errors=True)
     # Only these two: a run folder that was removed is not made again.
     temporary.parent.mkdir(exist_ok=True)
@@ -56,11 +62,14 @@ def read_weights(path: Path) -> dict[str, np.ndarray]:
     Raises:
         RunFolderError: there is no checkpoint, or its file is damaged.
     """
+    if not is_there(path / WEIGHTS):
+        raise RunFolderError(f"{path} holds no checkpoint: {WEIGHTS} is missing.")
+    check_file(path / WEIGHTS, RunFolderError)
     try:
         return dict(load_file(path / WEIGHTS))
     except FileNotFoundError:
         raise RunFolderError(f"{path} holds no checkpoint: {WEIGHTS} is missing.") from None
-    except SafetensorError as error:
+    except (SafetensorError, OSError) as error:
         raise RunFolderError(f"{path / WEIGHTS} is damaged: {error}.") from None
 
 

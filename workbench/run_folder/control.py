@@ -13,6 +13,9 @@ import time
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from workbench.errors import RunFolderError
+from workbench.files.regular_file import open_regular
+
 Wish = Literal["run", "pause", "stop"]
 
 _WISHES: tuple[Wish, ...] = ("run", "pause", "stop")
@@ -44,12 +47,20 @@ def create_control(path: Path, granted_steps: int | None) -> None:
 
 
 def want(path: Path, state: Wish) -> None:
-    """Say what the worker is to do from its next step on."""
+    """Say what the worker is to do from its next step on.
+
+    Raises:
+        RunFolderError: something else is in the place of the control file.
+    """
     _write(path, _STATE_OFFSET, _WISHES.index(state))
 
 
 def grant(path: Path, steps: int) -> None:
-    """Allow the worker `steps` steps in all."""
+    """Allow the worker `steps` steps in all.
+
+    Raises:
+        RunFolderError: something else is in the place of the control file.
+    """
     _write(path, _GRANT_OFFSET, steps)
 
 
@@ -69,11 +80,23 @@ class Poll:
 
 
 class ControlReader:
-    """The worker's view of the control file, mapped into its memory."""
+    """The worker's view of the control file, mapped into its memory.
+
+    Raises:
+        RunFolderError: there is none, or something else in its place.
+    """
 
     def __init__(self, path: Path) -> None:
-        with path.open("rb") as file:
-            mapped = mmap.mmap(file.fileno(), _BOTH.size, access=mmap.ACCESS_READ)
+        try:
+            file = _open(path, os.O_RDONLY)
+        except FileNotFoundError:
+            raise RunFolderError(
+                f"{path} is missing: nobody could steer the worker without it. Start a new run."
+            ) from None
+        try:
+            mapped = mmap.mmap(file, _BOTH.size, access=mmap.ACCESS_READ)
+        finally:
+            os.close(file)
         # State and granted steps as native integers: they are read before every step.
         self._fields = memoryview(mapped).cast("q")
 
@@ -94,10 +117,29 @@ class ControlReader:
 def _write(path: Path, offset: int, value: int) -> None:
     # One aligned field in one write: a reader sees the old value or the new one.
     try:
-        file = os.open(path, os.O_WRONLY)
+        file = _open(path, os.O_WRONLY)
     except FileNotFoundError:
         return  # the run folder was removed, which ends its worker
     try:
         os.pwrite(file, _FIELD.pack(value), offset)
     finally:
         os.close(file)
+
+
+def _open(path: Path, flags: int) -> int:
+    try:
+        file = open_regular(path, flags)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise RunFolderError(
+            f"{path} cannot be used as the control file of a run: {error.strerror or error}. It "
+            "must be a regular file that the workbench wrote, and no link."
+        ) from None
+    size_bytes = os.fstat(file).st_size
+    if size_bytes == _BOTH.size:
+        return file
+    os.close(file)
+    raise RunFolderError(
+        f"{path} has {size_bytes} bytes; a control file of the workbench has {_BOTH.size}."
+    )

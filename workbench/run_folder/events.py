@@ -26,6 +26,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from workbench.errors import RunFolderError
+from workbench.files.regular_file import FOREIGN, open_regular
+
 Event = dict[str, Any]
 
 
@@ -34,10 +37,18 @@ class EventWriter:
 
     Raises:
         OSError: the event cannot be written, for example because the disk is full.
+        RunFolderError: there is a link, a pipe or a device in its place.
     """
 
     def __init__(self, path: Path) -> None:
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            self._file = open_regular(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        except OSError as error:
+            if error.errno not in FOREIGN:
+                raise
+            raise RunFolderError(
+                f"{path} is no regular file; a worker writes its record into nothing else."
+            ) from None
 
     def write(self, event: str, **fields: Any) -> None:
         line = json.dumps({"event": event, "time": time.time(), **fields}, allow_nan=False)

@@ -123,7 +123,7 @@ def _start(
     detached: bool,
 ) -> Worker:
     watch = Watch(
-        [sys.executable, "-m", "workbench.worker", str(folder.path)],
+        [sys.executable, "-P", "-m", "workbench.worker", str(folder.path)],
         parent=None if detached else os.getpid(),
         folder=str(folder.path),
         engine=config.engine,

@@ -6,7 +6,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workbench.child_process.watchdog import describe_death
+from workbench.child_process.worker_end import describe_death
 from workbench.errors import RunError, RunFolderError
 from workbench.files.folder_lock import is_held
 from workbench.models import Model, load_model
@@ -157,8 +157,11 @@ class Run:
         return self._worker is not None and self._worker.poll() is None
 
     @property
-    def worker_pid(self) -> int | None:
-        """Process id of the worker while it exists."""
+    def watchdog_pid(self) -> int | None:
+        """Process id of the parent of the worker that this object started, while it exists.
+
+        The worker is its child: who asks for the load of the run asks for the children's too.
+        """
         return self._worker.pid if self._worker is not None and self.has_worker else None
 
     def waits_after(self, step: int) -> bool:

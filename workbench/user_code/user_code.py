@@ -7,10 +7,12 @@ the environment of the worker that it starts at once; a worker runs nothing else
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import os
 import sys
+from pathlib import Path
 from typing import Any, NamedTuple
 
 SHA256_VARIABLE = "WORKBENCH_CODE_SHA256"
@@ -34,14 +36,22 @@ class UserCode(NamedTuple):
         return UserCode((*self.sha256, *other.sha256), tuple(folders))
 
     def environment(self) -> dict[str, str]:
-        """This process's environment, with which a child may run this code and no other."""
+        """This process's environment, with which a child may run this code and no other.
+
+        A process of ours does not search the working directory (`python -P`), where anything may
+        lie under the name of an installed package. The code finds its own modules there all the
+        same, after everything else.
+        """
         kept = {k: v for k, v in os.environ.items() if k not in (SHA256_VARIABLE, PATH_VARIABLE)}
         if not self.sha256:
             return kept
+        search_path = list(self.search_path)
+        with contextlib.suppress(OSError):  # the working directory is gone
+            search_path.append(str(Path.cwd()))
         return {
             **kept,
             SHA256_VARIABLE: " ".join(self.sha256),
-            PATH_VARIABLE: os.pathsep.join(self.search_path),
+            PATH_VARIABLE: os.pathsep.join(dict.fromkeys(search_path)),
         }
 
 

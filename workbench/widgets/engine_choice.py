@@ -58,7 +58,7 @@ def engine_rows() -> list[dict[str, Any]]:
     The kernel itself never loads an engine.
     """
     done = subprocess.run(
-        [sys.executable, "-m", "workbench.engines"],
+        [sys.executable, "-P", "-m", "workbench.engines"],
         capture_output=True,
         text=True,
         stdin=subprocess.DEVNULL,

@@ -17,6 +17,7 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
+from workbench.child_process.worker_end import EXIT_UNWRITABLE
 from workbench.data import load_saved_dataset
 from workbench.data.target_specs import target_specs
 from workbench.engines import engine_class
@@ -32,7 +33,6 @@ from workbench.worker.loop import train
 
 EXIT_FAILED = 1
 EXIT_BUSY = 73
-EXIT_UNWRITABLE = 74
 
 
 def main() -> int:
@@ -54,8 +54,14 @@ def run(folder: RunFolder) -> int:
     spec = folder.read_spec()
     if folder.read_summary() is not None:
         raise RunFolderError(f"Run {folder.id} has ended; start a new one instead.")
-    control = Control(folder.control_path)
     engine = spec["config"]["engine"]
+    try:
+        control = Control(folder.control_path)
+    except RunFolderError as error:
+        say(str(error))
+        failure = {"status": "failed", "error": describe(error)}
+        folder.write_summary({"engine": engine, **failure, "ended": time.time()})
+        return EXIT_FAILED
     control.end_if_stopped_early(lambda: write_early_stop(folder, engine, control))
     summary: dict[str, Any] = {"engine": engine, "error": None}
     try:

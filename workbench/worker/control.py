@@ -23,6 +23,13 @@ REASONS = {
 """The signals that interrupt a run, and what its summary says of them."""
 
 
+def _leave_signals() -> None:
+    """In a process that user code forks: its signals are not the worker's, whose pipe it has."""
+    signal.set_wakeup_fd(-1)
+    for number in REASONS:
+        signal.signal(number, signal.SIG_DFL)
+
+
 class Control:
     """The wishes of the watchers, and the reasons to stop that come from elsewhere."""
 
@@ -36,6 +43,7 @@ class Control:
         """Why the run is to end though nobody asked for a stop; empty as long as it is not."""
         for number in REASONS:
             signal.signal(number, lambda received, _: self._interrupt(received))
+        os.register_at_fork(after_in_child=_leave_signals)
         self._listen()
 
     @property

@@ -11,6 +11,7 @@ import numpy as np
 from typing_extensions import override
 
 from workbench.errors import ModelError
+from workbench.files.input_file import check_file
 from workbench.models.sources.module import ModuleSource
 from workbench.modules.dynamic_axes import DynamicAxes
 from workbench.modules.example_inputs import Examples, read_arrays, write_arrays
@@ -128,13 +129,13 @@ class MemorySource(ModuleSource):
     @property
     @override
     def buildable(self) -> bool:
-        return self._pickle_path is None or may_run(self._pickle_path.read_bytes())
+        return self._pickle_path is None or may_run(_content(self._pickle_path))
 
     def _unpickle(self) -> torch.nn.Module:
         path = self._pickle_path
         assert path is not None
         try:
-            module: torch.nn.Module = unpickle(path.read_bytes())
+            module: torch.nn.Module = unpickle(_content(path))
         except PermissionError:
             raise ModelError(
                 f"{path} is a pickle, which may run any code: it is read only by the worker that "
@@ -142,6 +143,10 @@ class MemorySource(ModuleSource):
                 "example_inputs=...), and give that."
             ) from None
         return module
+
+
+def _content(path: Path) -> bytes:
+    return check_file(path, ModelError).read_bytes()
 
 
 def _computed_tensors(module: torch.nn.Module) -> dict[int, Any]:
