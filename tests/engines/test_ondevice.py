@@ -16,7 +16,7 @@ from tests.engines.ondevice_probe import SETTINGS, STEPS, images
 from workbench.engines.base import EngineSetup
 from workbench.models import load_model
 from workbench.settings.config import make_config
-from workbench.user_code.user_code import UserCode
+from workbench.user_code.user_code import SHA256_VARIABLE, UserCode, sha256_of
 
 TOLERANCE = 1e-5
 
@@ -60,10 +60,8 @@ def test_batch_normalization_equals_pytorch(
     from workbench.engines.pytorch import PyTorchEngine
 
     # The engine builds the module in this process, as it does in a worker.
-    source = "tests.engines.ondevice_modules:normalized"
-    code = load_model(source, example_inputs=images()[0].inputs).code
-    for name, value in code.environment().items():
-        monkeypatch.setenv(name, value)
+    factory = b"tests.engines.ondevice_modules:normalized"
+    monkeypatch.setenv(SHA256_VARIABLE, sha256_of(factory))
     config = make_config({**SETTINGS, "engine": "pytorch"})
     engine = PyTorchEngine(EngineSetup(work / "normalized", work / "none", config, lambda _: None))
     batches = images()
