@@ -169,7 +169,9 @@ def write_backward(model: ir.Model) -> None:
             ir.convenience.replace_all_uses_with(old, new, replace_graph_outputs=True)
         graph.insert_before(node, [*before, *made])
         graph.remove(node, safe=True)
-    model.opset_imports.pop(DOMAIN, None)
+    if not any(node.domain == DOMAIN for node in graph):
+        # The calls of functions that PyTorch applies are of this domain too, and stay.
+        model.opset_imports.pop(DOMAIN, None)
 
 
 def _results_and_gradients(node: ir.Node, number: str) -> tuple[list[ir.Node], list[ir.Node]]:
