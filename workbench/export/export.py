@@ -6,6 +6,7 @@ import contextlib
 import io
 import logging
 import sys
+import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -33,6 +34,9 @@ __all__ = ["EXPORTER", "EXPORTERS", "LAYER", "MAX_IR_VERSION", "OPSET", "export_
 
 OPSET = 20
 """The first opset with Gelu as one node; onnxruntime-training 1.19.2 takes up to 21."""
+
+_ONE_AT_A_TIME = threading.RLock()
+"""Held by an export: it replaces functions of torch, and gives back what it found there."""
 
 Exporter = Callable[["torch.nn.Module", Signature, int], "ir.Model"]
 
@@ -104,7 +108,12 @@ def export_onnx(
         refuse_what_onnx_cannot_say(module)
     named = tuple(dict(each) for each in axes)
     signature = Signature(inputs, tuple(input_names), tuple(output_names), named)
-    with export_modes(module, training=training) as updated, _quiet(), values_unseen():
+    with (
+        _ONE_AT_A_TIME,
+        export_modes(module, training=training) as updated,
+        _quiet(),
+        values_unseen(),
+    ):
         export = partial(_exported, module, signature, exporters)
         name, model = _with_functions(export, functions) if training else export()
         finish(model, module, name, updated, source_lines=source_lines)

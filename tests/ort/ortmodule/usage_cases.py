@@ -60,6 +60,7 @@ from tests.ort.ortmodule.usage_sizes import (
     without_batch,
 )
 from tests.ort.ortmodule.usage_state import (
+    Normalized,
     Rated,
     Scaled,
     Shared,
@@ -68,6 +69,7 @@ from tests.ort.ortmodule.usage_state import (
     checkpoints,
     copies,
     frozen_then_not,
+    half_normalized,
     names,
     other_precision,
     other_shape,
@@ -95,6 +97,7 @@ CASES: dict[str, UseCase] = {
     "frozen-then-not": UseCase(network, frozen_then_not, graphs=2),
     "shared": UseCase(Shared, trained, sweep=True),
     "other-precision": UseCase(network, other_precision, graphs=2, tolerance=5e-3),
+    "half-normalized": UseCase(Normalized, half_normalized, tolerance=5e-3),
     "other-shape": UseCase(network, other_shape, sweep=True),
     "subsets": UseCase(network, subsets, graphs=2),
     "autograd-around": UseCase(network, autograd_around),

@@ -188,3 +188,25 @@ def other_shape(module: nn.Module) -> Any:
     module[2].weight = nn.Parameter(torch.full((5, 8), 0.1))  # type: ignore[index]
     module[2].bias = nn.Parameter(torch.ones(5))  # type: ignore[index]
     return [*found, step(module, torch.randn(5, 4))]
+
+
+class Normalized(nn.Module):
+    """Batch normalization of every kind: with running statistics, without, and as a function."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.conv, self.planes = nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8)
+        self.first, self.rows = nn.Linear(3, 8), nn.BatchNorm1d(8)
+        self.second, self.own = nn.Linear(3, 8), nn.BatchNorm1d(8, track_running_stats=False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.planes(self.conv(x)).relu().mean((2, 3))
+        row = x[:, :, 0, 0]
+        called = nn.functional.batch_norm(self.second(row).tanh(), None, None, training=True)
+        return result + self.rows(self.first(row)) + self.own(self.second(row)) + called
+
+
+def half_normalized(module: nn.Module) -> Any:
+    module.half()
+    found = [step(module, torch.randn(6, 3, 7, 7).half()) for _ in range(2)]
+    return [*found, dict(module.named_buffers())]

@@ -13,6 +13,8 @@ from workbench.trainable.rewrite import GraphEdit, Rewrite
 _FIRST_WITH_TRAINING_MODE = 14
 """Opset."""
 
+_HALVES = (ir.DataType.FLOAT16, ir.DataType.BFLOAT16)
+
 
 class TrainBatchNormalization(Rewrite):
     """Normalizes by the statistics of the batch and gives the new running ones as outputs.
@@ -60,45 +62,48 @@ class TrainBatchNormalization(Rewrite):
 
 
 def _update_statistics(node: ir.Node, edit: GraphEdit) -> None:
-    source, scale, _, mean, variance = node.inputs
+    source, _, _, mean, variance = node.inputs
     assert source is not None
-    assert scale is not None
-    assert scale.shape is not None
     assert mean is not None
+    assert mean.shape is not None
     assert variance is not None
     mean_name, variance_name = str(mean.name), str(variance.name)
     channels = edit.constant(
-        f"{node.outputs[0].name}.channels", ir.tensor(np.float32(scale.shape.numpy()[0]))
+        f"{node.outputs[0].name}.channels", ir.tensor(np.float32(mean.shape.numpy()[0]))
     )
     # n / (n - 1) = size / (size - channels), where size = n channels.
     size = ir.node("Size", [source])
     whole = ir.node("Cast", size.outputs, {"to": int(ir.DataType.FLOAT)})
     rest = ir.node("Sub", [whole.outputs[0], channels])
     factor = ir.node("Div", [whole.outputs[0], rest.outputs[0]])
-    biased = ir.node("Div", [edit.state.get(variance_name, variance), factor.outputs[0]])
+    now = [edit.state.get(mean_name, mean), edit.state.get(variance_name, variance)]
+    # Buffers in half precision are read and written as they are, between Casts.
+    widened = [ir.node("Cast", [value], {"to": int(ir.DataType.FLOAT)}) for value in now]
+    before = widened if mean.dtype in _HALVES else []
+    given = [cast.outputs[0] for cast in before] or now
+    biased = ir.node("Div", [given[1], factor.outputs[0]])
     unbiased = ir.node("Mul", [node.outputs[2], factor.outputs[0]])
-    edit.graph.insert_before(node, [size, whole, rest, factor, biased])
-    edit.graph.insert_after(node, [unbiased])
-    node.replace_input_with(3, edit.state.get(mean_name, mean))
+    results = [node.outputs[1], unbiased.outputs[0]]
+    after = [ir.node("Cast", [value], {"to": int(mean.dtype)}) for value in results if before]
+    edit.graph.insert_before(node, [size, whole, rest, factor, *before, biased])
+    edit.graph.insert_after(node, [unbiased, *after])
+    node.replace_input_with(3, given[0])
     node.replace_input_with(4, biased.outputs[0])
-    for buffer, new, old in (
-        (mean_name, node.outputs[1], mean),
-        (variance_name, unbiased.outputs[0], variance),
-    ):
+    new_values = [cast.outputs[0] for cast in after] or results
+    for old, new in zip((mean, variance), new_values, strict=True):
         new.type, new.shape = old.type, old.shape
-        edit.state[buffer] = new
+        edit.state[str(old.name)] = new
 
 
 def _keeps_statistics(node: ir.Node) -> bool:
-    _, scale, _, mean, variance = node.inputs
+    *_, mean, variance = node.inputs
     return (
         mean is not None
         and mean.is_initializer()
+        and mean.shape is not None
+        and mean.shape.is_static()
         and variance is not None
         and variance.is_initializer()
-        and scale is not None
-        and scale.shape is not None
-        and scale.shape.is_static()
     )
 
 
@@ -106,10 +111,21 @@ def _computes_statistics(node: ir.Node) -> bool:
     source, *_, mean, variance = node.inputs
     if mean is None or variance is None:
         return False
-    producer = mean.producer()
+    producer = _uncast(mean).producer()
     return (
         producer is not None
         and producer.op_type == "ReduceMean"
-        and producer.inputs[0] is source
+        and producer.inputs[0] is not None
+        and source is not None
+        and _uncast(producer.inputs[0]) is _uncast(source)
         and variance.producer() is not None
     )
+
+
+def _uncast(value: ir.Value) -> ir.Value:
+    """What `value` was before any Casts."""
+    while (producer := value.producer()) is not None and producer.op_type == "Cast":
+        inner = producer.inputs[0]
+        assert inner is not None
+        value = inner
+    return value

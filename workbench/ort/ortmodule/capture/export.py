@@ -14,6 +14,7 @@ from workbench.export.autograd.autograd_functions import AutogradFunctions
 from workbench.export.autograd.function_call import FunctionCall
 from workbench.export.export import EXPORTERS, LAYER, export_onnx
 from workbench.ort.ortmodule.capture.graph_split import has_calls
+from workbench.ort.ortmodule.capture.kept_objects import settled
 from workbench.ort.ortmodule.capture.sizes import Axes
 from workbench.ort.ortmodule.capture.structure import Structure, flatten, rebuild
 
@@ -141,7 +142,9 @@ def export_forward(
         )
     _name_layers_as_the_module_does(model)
     calls = tuple(functions.calls) if has_calls(model) else ()
-    return ForwardGraph(model, inputs, *found, calls)
+    structure, dtypes = found
+    structure = settled(structure, module, arguments, tensors, dynamic)
+    return ForwardGraph(model, inputs, structure, dtypes, calls)
 
 
 def _look_at(reports: Sequence[_Found]) -> tuple[Structure, tuple[torch.dtype, ...]] | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from torch._subclasses.fake_tensor import is_fake
@@ -37,7 +38,7 @@ def holds_graph_values(value: Any) -> bool:
             if tracing or is_fake(each):
                 return True
             continue
-        for held in _held_by(each):
+        for held in held_by(each):
             if id(held) not in seen and not isinstance(held, _CLOSED):
                 # Held, so that no other object gets its number.
                 seen[id(held)] = held
@@ -47,7 +48,16 @@ def holds_graph_values(value: Any) -> bool:
     return False
 
 
-def _held_by(each: Any) -> Iterable[Any]:
+def is_closed(value: Any) -> bool:
+    """Whether `value` holds nothing of a call, or only what the module itself keeps."""
+    return isinstance(value, _CLOSED)
+
+
+def held_by(each: Any) -> Iterable[Any]:
+    """What `each` leads to, in an order that is the same for objects alike."""
+    if isinstance(each, np.ndarray) and each.dtype.hasobject:
+        # The collector of garbage does not see into arrays.
+        return [each.tolist()]
     if isinstance(each, FunctionType):
         # Not its globals, which are those of its file.
         return [*(each.__closure__ or ()), each.__defaults__, each.__kwdefaults__, each.__dict__]

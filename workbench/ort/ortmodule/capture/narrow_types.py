@@ -7,12 +7,13 @@ gradients of several operators fail on it, or are wrong.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import TYPE_CHECKING
 
 import onnx
 from onnx import TensorProto
 
+from workbench.onnx_io.graph_metadata import RUNNING, STATISTICS
 from workbench.onnx_io.half_precision import TYPE_ATTRIBUTES
 
 if TYPE_CHECKING:
@@ -46,8 +47,9 @@ _NOT_OF_TRUTH = frozenset({
 })  # fmt: skip
 """Operators that take no truth values in ONNX, or in ONNX Runtime, where PyTorch's do."""
 
-_OWN_TYPES = frozenset({"BatchNormalization"})
-"""Operators that are found by the buffers that they read, and which take half precision."""
+_BUFFERS = frozenset({3, 4})
+"""Places of the running statistics among the inputs of a BatchNormalization that updates them: it
+is found by these buffers, and what gives it its training form computes with them in float32."""
 
 
 def widen(model: onnx.ModelProto) -> bool:
@@ -64,12 +66,13 @@ def widen(model: onnx.ModelProto) -> bool:
         types = {
             value.name: value.type.tensor_type.elem_type for value in _values(inferred)
         } | types
-    nodes = [made for node in graph.node for made in _widened(node, types)]
+    held = {tensor.name for tensor in graph.initializer}
+    nodes = [made for node in graph.node for made in _widened(node, types, _left(node, held))]
     narrows = len(nodes) > len(graph.node)
     del graph.node[:]
     graph.node.extend(nodes)
-    held = {types[value.name] for value in (*graph.input, *graph.initializer)}
-    return narrows and TensorProto.FLOAT16 in held
+    given = {types[value.name] for value in (*graph.input, *graph.initializer)}
+    return narrows and TensorProto.FLOAT16 in given
 
 
 def _values(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto]:
@@ -78,14 +81,29 @@ def _values(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto]:
     yield from graph.output
 
 
-def _widened(node: onnx.NodeProto, types: Mapping[str, int]) -> Iterator[onnx.NodeProto]:
-    """The node, between Casts where it needs them. Its inputs and outputs keep their names."""
-    if node.domain or node.op_type in _MOVES or node.op_type in _OWN_TYPES:
+def _left(node: onnx.NodeProto, held: Collection[str]) -> frozenset[int]:
+    """Places of the inputs of `node` that stay as they are."""
+    if node.op_type == "Where":
+        return frozenset({0})
+    if node.op_type != "BatchNormalization" or node.input[3] not in held:
+        return frozenset()
+    fixed = any((each.key, each.value) == (STATISTICS, RUNNING) for each in node.metadata_props)
+    return frozenset() if fixed else _BUFFERS
+
+
+def _widened(
+    node: onnx.NodeProto, types: Mapping[str, int], left: Collection[int]
+) -> Iterator[onnx.NodeProto]:
+    """The node, between Casts where it needs them, but for the inputs at the places `left`.
+
+    Its inputs and outputs keep their names.
+    """
+    if node.domain or node.op_type in _MOVES:
         yield node
         return
     before: dict[int, int] = {}
     for place, name in enumerate(node.input):
-        if _is_narrow(node, types.get(name, 0)) and not (node.op_type == "Where" and place == 0):
+        if _is_narrow(node, types.get(name, 0)) and place not in left:
             before[place] = types[name]
     gives_truth = node.op_type in _NOT_OF_TRUTH and bool(before)
     after = {

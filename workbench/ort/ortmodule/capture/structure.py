@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 from collections import OrderedDict, UserDict
 from collections.abc import Iterator
 from enum import Enum
-from types import SimpleNamespace
+from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any, NamedTuple
 
 import torch
@@ -35,9 +36,11 @@ class Constant(NamedTuple):
 
 
 class Kept(NamedTuple):
-    """An object among the results that depends on no tensor of the graph: given back as it is."""
+    """An object among the results that depends on no tensor of the graph: a copy at every call."""
 
     value: Any
+    shared: tuple[Any, ...] | None = None
+    """What a copy holds as it is, or is itself; None: it is not copied."""
 
 
 class Sequence(NamedTuple):
@@ -142,8 +145,8 @@ class _Flattening:
             return Constant(type(value), value)
         if id(value) in self._within:
             raise UntrainableError(
-                f"ORTModule cannot take apart a {_name(value)} that holds itself"
-                f"{_at(where)}. Pass on what it holds in its place."
+                f"ORTModule cannot take apart a {name_of(value)} that holds itself"
+                f"{at(where)}. Pass on what it holds in its place."
             )
         self._within.add(id(value))
         structure = self._container(value, where)
@@ -167,7 +170,7 @@ class _Flattening:
             found = [self.of(child, f"{where}[{i}]") for i, child in enumerate(children)]
             return Registered(kind, context, tuple(found))
         if _is_made_of_attributes(value):
-            attributes = self._mapping(dict, _attributes(value), where, ".{}")
+            attributes = self._mapping(dict, attributes_of(value), where, ".{}")
             held = isinstance(value, dict)
             contents = self._mapping(dict, dict(value), where) if held else None
             return Object(kind, attributes, contents)
@@ -182,14 +185,20 @@ class _Flattening:
     def _refusal(self, value: Any, where: str) -> UntrainableError:
         if self._results:
             return UntrainableError(
-                f"ORTModule cannot give back a {_name(value)}, which the module returns"
-                f"{_at(where)}: it holds tensors of the graph. {_WAYS_OUT}"
+                f"ORTModule cannot give back a {name_of(value)}, which the module returns"
+                f"{at(where)}: it holds tensors of the graph. {_way_out(value)}"
             )
         return UntrainableError(
             "ORTModule takes tensors, None, numbers, strings and lists, tuples, dicts and "
-            f"dataclasses of them, but met a {_name(value)}. "
+            f"dataclasses of them, but met a {name_of(value)}. "
             "Wrap the module in one whose forward takes only these."
         )
+
+
+def _way_out(value: Any) -> str:
+    if isinstance(value, (FunctionType, MethodType)):
+        return "Return the tensor itself beside it, and have it take the tensor as an argument."
+    return _WAYS_OUT
 
 
 def rebuild(structure: Structure, tensors: Iterator[torch.Tensor]) -> Any:
@@ -197,8 +206,12 @@ def rebuild(structure: Structure, tensors: Iterator[torch.Tensor]) -> Any:
     if isinstance(structure, (Leaf, Number)):
         tensor = next(tensors)
         return tensor if isinstance(structure, Leaf) else structure.kind(tensor)
-    if isinstance(structure, (Constant, Kept)):
+    if isinstance(structure, Constant):
         return structure.value
+    if isinstance(structure, Kept):
+        if structure.shared is None:
+            return structure.value
+        return copy.deepcopy(structure.value, {id(each): each for each in structure.shared})
     if isinstance(structure, Object):
         return _object(structure, tensors)
     return _container(structure, tensors)
@@ -229,7 +242,7 @@ def dtypes_of(structure: Structure, value: Any) -> Iterator[torch.dtype]:
             for item, key in zip(structure.items, structure.keys, strict=True):
                 yield from dtypes_of(item, value[key])
         case Object():
-            yield from dtypes_of(structure.attributes, _attributes(value))
+            yield from dtypes_of(structure.attributes, attributes_of(value))
             if structure.contents is not None:
                 yield from dtypes_of(structure.contents, value)
         case Registered():
@@ -252,7 +265,8 @@ def _object(structure: Object, tensors: Iterator[torch.Tensor]) -> Any:
     return made
 
 
-def _attributes(value: Any) -> dict[str, Any]:
+def attributes_of(value: Any) -> dict[str, Any]:
+    """What an object holds by name."""
     found = dict(vars(value)) if hasattr(value, "__dict__") else {}
     if dataclasses.is_dataclass(value):
         names = [field.name for field in dataclasses.fields(value)]
@@ -268,9 +282,11 @@ def _is_made_of_attributes(value: Any) -> bool:
     return f"{type(value).__module__}.".startswith(_MADE_OF_ATTRIBUTES)
 
 
-def _name(value: Any) -> str:
+def name_of(value: Any) -> str:
+    """The class of `value`, for messages."""
     return f"{type(value).__module__}.{type(value).__qualname__}"
 
 
-def _at(where: str) -> str:
+def at(where: str) -> str:
+    """The place among the results, for messages."""
     return f" at result{where}" if where else ""
