@@ -155,8 +155,9 @@ def _held_against(structure: Structure, real: Any, where: str) -> Structure:
                 for key, item in zip(attributes.keys, attributes.items, strict=True)
             ]
             own = attributes._replace(items=tuple(parts))
-            inner = None if contents is None else _held_against(contents, real, where)
-            return nested.Object(kind, own, inner)  # type: ignore[arg-type]
+            held_contents: Any = contents
+            inner: Any = None if contents is None else _held_against(held_contents, real, where)
+            return nested.Object(kind, own, inner)
     return structure
 
 
