@@ -79,9 +79,11 @@ class _PassedOn:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         own = vars(self._wrapper.wrapped)
         trains = self._wrapper.wrapped.training and torch.is_grad_enabled()
-        if not trains or threading.get_ident() != self._thread:
+        # Whoever kept it beyond the method, or calls it from another thread, has the plain module.
+        passes_on = any(own.get(name) is self for name in (_CALL, _FORWARD))
+        if not (trains and passes_on) or threading.get_ident() != self._thread:
             return self._plain(*args, **kwargs)
-        held = {name: own[name] for name in (_CALL, _FORWARD)}
+        held = {name: own[name] for name in (_CALL, _FORWARD) if name in own}
         _put_back(own, self._before)
         try:
             return self._target()(*args, **kwargs)
@@ -94,9 +96,12 @@ class _PassedOn:
 
 
 def _put_back(own: dict[str, Any], before: dict[str, Any]) -> None:
+    """Undo what `_passed_on` set, but for what the method itself has set since."""
     for name in (_CALL, _FORWARD):
-        own.pop(name, None)
-    own.update(before)
+        if isinstance(own.get(name), _PassedOn):
+            del own[name]
+            if name in before:
+                own[name] = before[name]
 
 
 def _steps(wrapper: Wrapper, steps: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:

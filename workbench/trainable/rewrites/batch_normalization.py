@@ -79,13 +79,12 @@ def _update_statistics(node: ir.Node, edit: GraphEdit) -> None:
     now = [edit.state.get(mean_name, mean), edit.state.get(variance_name, variance)]
     # Buffers in half precision are read and written as they are, between Casts.
     widened = [ir.node("Cast", [value], {"to": int(ir.DataType.FLOAT)}) for value in now]
-    half = mean.dtype if mean.dtype in _HALVES else None
-    before = [] if half is None else widened
+    before = widened if mean.dtype in _HALVES else []
     given = [cast.outputs[0] for cast in before] or now
     biased = ir.node("Div", [given[1], factor.outputs[0]])
     unbiased = ir.node("Mul", [node.outputs[2], factor.outputs[0]])
     results = [node.outputs[1], unbiased.outputs[0]]
-    after = [] if half is None else [ir.node("Cast", [v], {"to": int(half)}) for v in results]
+    after = [ir.node("Cast", [value], {"to": int(mean.dtype or 0)}) for value in results if before]
     edit.graph.insert_before(node, [size, whole, rest, factor, *before, biased])
     edit.graph.insert_after(node, [unbiased, *after])
     node.replace_input_with(3, given[0])

@@ -155,14 +155,13 @@ def _held_against(structure: Structure, real: Any, where: str) -> Structure:
                 for key, item in zip(attributes.keys, attributes.items, strict=True)
             ]
             own = attributes._replace(items=tuple(parts))
-            held_contents: Any = contents
-            inner: Any = None if contents is None else _held_against(held_contents, real, where)
-            return nested.Object(kind, own, inner)
+            inner = None if contents is None else _held_against(contents, real, where)
+            return nested.Object(kind, own, inner)  # type: ignore[arg-type]
     return structure
 
 
 def _all_against(items: Sequence[Any], real: Any, where: str) -> tuple[Any, ...]:
-    pairs = enumerate(zip_longest(items, real, fillvalue=_ABSENT))
+    pairs: Any = enumerate(zip_longest(items, real, fillvalue=_ABSENT))
     return tuple(_held_against(item, each, f"{where}[{place}]") for place, (item, each) in pairs)
 
 
@@ -193,6 +192,9 @@ def _compared(kept: Any, real: Any, where: str) -> list[Any]:
                 f"{nested.at(where)}: it holds a {nested.name_of(one)}, which cannot be copied, "
                 "and one call would find there what another has left. Return what it holds itself."
             )
+        for each in (one, other):
+            # Until it is asked for, an object leads to its attributes without a dict between.
+            getattr(each, "__dict__", None)
         if not isinstance(one, FunctionType):
             left += zip(held_by(one), held_by(other), strict=False)
         else:
