@@ -23,11 +23,21 @@ REASONS = {
 """The signals that interrupt a run, and what its summary says of them."""
 
 
+def _hold_signals() -> None:
+    """Before a fork: a signal to the child waits until the child has left what it inherits."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, REASONS)
+
+
+def _take_signals() -> None:
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, REASONS)
+
+
 def _leave_signals() -> None:
     """In a process that user code forks: its signals are not the worker's, whose pipe it has."""
     signal.set_wakeup_fd(-1)
     for number in REASONS:
         signal.signal(number, signal.SIG_DFL)
+    _take_signals()
 
 
 class Control:
@@ -43,7 +53,9 @@ class Control:
         """Why the run is to end though nobody asked for a stop; empty as long as it is not."""
         for number in REASONS:
             signal.signal(number, lambda received, _: self._interrupt(received))
-        os.register_at_fork(after_in_child=_leave_signals)
+        os.register_at_fork(
+            before=_hold_signals, after_in_parent=_take_signals, after_in_child=_leave_signals
+        )
         self._listen()
 
     @property

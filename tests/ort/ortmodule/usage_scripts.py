@@ -178,6 +178,16 @@ class Training(Stepping):
     def names(self) -> list[str]:
         return list(inspect.signature(self.forward).parameters)
 
+    def later(self) -> Callable[[Tensor], Tensor]:
+        forward = self.forward
+        return lambda x: forward(x).sum()
+
+    def doubled(self, x: Tensor) -> Tensor:
+        return 2 * self.part(x)
+
+    def switch(self) -> None:
+        self.forward = self.doubled  # type: ignore[method-assign, assignment]
+
 
 def own_calls(module: Any) -> Any:
     """Every call that the methods make runs where one from outside would."""
@@ -194,6 +204,14 @@ def own_calls(module: Any) -> Any:
     assert module.training_step(x).requires_grad
     module.train()
     return [found, parts, twins, module.names(), module.steps, step(module, x)]
+
+
+def kept_forward(module: Any) -> Any:
+    """What a method keeps of the module runs after it; what it sets stays set."""
+    x = torch.randn(3, 4)
+    found = module.later()(x)
+    module.switch()
+    return [found, step(module, x)]
 
 
 def seen_hooks(module: Any) -> Any:
