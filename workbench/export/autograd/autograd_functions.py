@@ -22,7 +22,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import torch
 from torch import Tensor
-from torch._guards import detect_fake_mode
 from torch.autograd import Function
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 
@@ -35,7 +34,7 @@ from workbench.export.autograd.function_call import (
     taken_apart,
 )
 from workbench.export.autograd.function_context import ShapeContext
-from workbench.export.autograd.traced_backward import END
+from workbench.export.autograd.traced_backward import END, ignore_unbacked_symbols
 from workbench.onnx_io.graph_metadata import DETACHED, FUNCTION, FUNCTION_CALL
 
 if TYPE_CHECKING:
@@ -182,7 +181,7 @@ class AutogradFunctions:
         tensors: list[Tensor] = []
         sizes: list[Any] = []
         arguments = taken_apart(args, tensors, sizes)
-        with disable_proxy_modes_tracing(), _values_unseen(tensors):
+        with disable_proxy_modes_tracing(), ignore_unbacked_symbols(tensors):
             context = () if separate else (ShapeContext(args),)
             results = original(*context, *args)
         found: list[Tensor] = []
@@ -209,17 +208,6 @@ class AutogradFunctions:
             tensors: list[Tensor] = []
             taken_apart(results, tensors, [])
             self._pending.append((number, tensors))
-
-
-@contextmanager
-def _values_unseen(tensors: list[Tensor]) -> Iterator[None]:
-    """Let forward compute with numbers that it reads from tensors, if no shape needs them."""
-    mode = detect_fake_mode(tensors)
-    if mode is None or mode.shape_env is None:
-        yield
-        return
-    with mode.shape_env.ignore_fresh_unbacked_symbols():
-        yield
 
 
 def _custom_functions() -> set[type[Function]]:

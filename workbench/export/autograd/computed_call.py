@@ -13,7 +13,7 @@ from workbench.errors import UntrainableError
 from workbench.export.autograd.function_call import function_name
 from workbench.export.autograd.function_context import IN_PLACE, TracedContext
 from workbench.export.autograd.traced_backward import (
-    fakes_unseen,
+    ignore_unbacked_symbols,
     joined,
     traced_backward,
     versions,
@@ -82,7 +82,7 @@ def _with_backward(
     """
     before = versions(arguments)
     try:
-        with fakes_unseen(arguments):
+        with ignore_unbacked_symbols(arguments):
             gradients, places = traced_backward(function, context, arguments, results)
     except Exception:
         # Whatever Python can do may fail on tensors without values. The mark refuses the gradient.

@@ -158,8 +158,8 @@ def joined(
     return given
 
 
-def fakes_unseen(values: Sequence[Any]) -> AbstractContextManager[None]:
-    """A context in which numbers that are read from tensors are nobody's business."""
+def ignore_unbacked_symbols(values: Sequence[Any]) -> AbstractContextManager[None]:
+    """Let numbers be read from tensors without values, as long as no shape needs them."""
     mode = detect_fake_mode([value for value in values if isinstance(value, Tensor)])
     if mode is None or mode.shape_env is None:
         return nullcontext()
