@@ -8,6 +8,8 @@
 #   JOBS=2                       test files run side by side; each takes about a core and 1 GB
 #   MODULES="runs compare"       the parts that `make mutants` tries; default all
 #   SAMPLE=40 SEED=1             how many faults of each part it tries, and which; default all
+#   MINUTES=10                   how long it tries those of each part; default as long as it takes
+#   AGAIN=1                      only the faults that no test noticed the last time
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -26,6 +28,7 @@ AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)
 
 BUNDLED := $(VENV)/.bundled
 EXTENDED := $(VENV)/.extended
+INFERENCE := $(VENV)/inference/.installed
 FRONT_END := extensions/widgets/build.py
 FRONT_END_SOURCES := $(shell find extensions -type f -not -path '*/node_modules/*')
 
@@ -42,19 +45,18 @@ test: TESTS := -m "not sweep"
 test: check browser pytest ## set up and pass every test but the sweeps
 
 test-all: TESTS :=
+test-all: export WORKBENCH_WHOLE_TABLES := 1
 test-all: check browser pytest ## the same, sweeps included
 
 .PHONY: pytest
-pytest: $(BUNDLED) $(EXTENDED)
+pytest: $(BUNDLED) $(EXTENDED) $(INFERENCE)
 	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && export WORKBENCH_HOME="$$home"; \
 	run() { $(BIN)/python -m pytest $(TESTS) --durations=10 "$$@" $(PYTEST_ARGS) || \
 	  $(if $(strip $(PYTEST_ARGS)),[ $$? = 5 ],false); }; \
 	echo "== Tests, $(JOBS) files at a time" && \
-	run -n $(JOBS) --dist loadfile tests --ignore=tests/browser && \
-	echo "== Tests in the browser, and notebooks" && \
-	run --nbval-lax --nbval-current-env tests/browser notebooks
+	run -n $(JOBS) --dist loadfile --no-loadscope-reorder --nbval-lax --nbval-current-env notebooks tests
 
-check: $(INSTALLED) ## lint, format and types, of Python and TypeScript
+check: $(INSTALLED) ## lint, format and types, of Python and TypeScript; unit tests of the front end
 	@echo "== Lint, format, types"
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .
@@ -84,7 +86,8 @@ docs: $(INSTALLED) ## run every case of what trains at every shape and write doc
 
 mutants: $(BUNDLED) $(EXTENDED) ## put small faults into what measures and records; hours (MODULES=.. SAMPLE=.. SEED=..)
 	@$(BIN)/python -m tests.mutants $(MODULES) $(if $(SAMPLE),--sample $(SAMPLE)) \
-	  $(if $(SEED),--seed $(SEED))
+	  $(if $(SEED),--seed $(SEED)) \
+	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(AGAIN),--again)
 
 clean: ## remove what was installed and built; runs in .workbench are kept
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \
@@ -123,4 +126,12 @@ $(BUNDLED): $(INSTALLED) $(FRONT_END_SOURCES)
 $(EXTENDED): $(INSTALLED) $(wildcard extensions/torch_interop/*.cpp)
 	@echo "== Compiling PyTorch's kernels for ORTModule (a minute the first time)"
 	@$(BIN)/workbench build-extensions --if-possible
+	@touch $@
+
+# Exported models are for the onnxruntime of today, which cannot be installed beside onnxruntime-training.
+$(INFERENCE): $(INSTALLED) constraints-inference.txt
+	@echo "== Installing the onnxruntime of today in an environment of its own (half a minute the first time)"
+	@$(BIN)/python -m venv $(@D)
+	@$(@D)/bin/python -m pip install -qq --disable-pip-version-check \
+	  --constraint constraints-inference.txt onnxruntime numpy
 	@touch $@

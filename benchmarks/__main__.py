@@ -15,7 +15,11 @@ from collections.abc import Callable, Mapping
 from benchmarks import (
     aten_kernels,
     autograd_function,
+    charts,
+    checkpoint,
     first_point,
+    footprint,
+    graph_view,
     import_time,
     large_model,
     largest_batch,
@@ -23,15 +27,22 @@ from benchmarks import (
     ondevice_memory,
     ortmodule_models,
     ortmodule_step,
+    personalisation,
     rewritten_layers,
+    run_browser,
+    startup,
 )
 from benchmarks.result import Result, as_markdown
 from workbench.machine.machine import describe_machine, machine_sentence
 
 BENCHMARKS: Mapping[str, Callable[[bool], list[Result]]] = {
     "autograd-function": autograd_function.measure,
+    "charts": charts.measure,
+    "checkpoint": checkpoint.measure,
     "import": import_time.measure,
     "first-point": first_point.measure,
+    "footprint": footprint.measure,
+    "graph_view": graph_view.measure,
     "loop": loop_overhead.measure,
     "large-model": large_model.measure,
     "largest-batch": largest_batch.measure,
@@ -40,6 +51,9 @@ BENCHMARKS: Mapping[str, Callable[[bool], list[Result]]] = {
     "ortmodule": ortmodule_step.measure,
     "aten-kernels": aten_kernels.measure,
     "ortmodule-models": ortmodule_models.measure,
+    "run_browser": run_browser.measure,
+    "personalisation": personalisation.measure,
+    "startup": startup.measure,
 }
 """Each takes whether to be quick (fewer rounds, for a look) and gives its figures."""
 

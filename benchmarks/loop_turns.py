@@ -19,12 +19,13 @@ from typing_extensions import override
 from workbench.data import Batch, Split, load_saved_dataset
 from workbench.engines import engine_class
 from workbench.engines.base import Engine, EngineSetup
-from workbench.run_folder.control import grant
+from workbench.run_folder.control import grant, request_state
 from workbench.run_folder.events import EventWriter
 from workbench.run_folder.run_folder import RunFolder
+from workbench.run_folder.training_progress import TrainingProgress
 from workbench.settings.config import make_config
 from workbench.worker.control import Control
-from workbench.worker.loop import train
+from workbench.worker.loop import TrainingLoop
 
 
 class Turns(Control):
@@ -46,7 +47,7 @@ class Turns(Control):
         while True:
             line = sys.stdin.readline()
             if not line:
-                self.request_stop()
+                request_state(self._path, "stop")
                 return
             loop, steps = line.split()
             if loop == "worker":
@@ -75,7 +76,7 @@ def main() -> None:
     )
     turns = Turns(folder.control_path, engine, endless(dataset.train, config.batch_size))
     print("ready", flush=True)
-    train(folder, engine, dataset, config, turns, events)
+    TrainingLoop(folder, engine, dataset, config, turns, events, TrainingProgress()).run()
 
 
 def endless(train_split: Split, batch_size: int) -> Iterator[Batch]:

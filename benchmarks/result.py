@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -18,7 +19,7 @@ class Result(NamedTuple):
     unit: str
     """Empty for a ratio."""
     aim: float
-    """The value aims to be at most this."""
+    """The value aims to be at most this; infinite where there is no aim."""
     note: str = ""
     at_least: bool = False
     """Whether the aim is a lower bound instead."""
@@ -40,8 +41,7 @@ def as_markdown(results: Sequence[Result], caption: str) -> str:
             for number in (one.value, one.low, one.high, one.aim)
         )
         met, bound = "yes" if one.met else "no", "≥" if one.at_least else "≤"
-        lines.append(
-            f"| {one.what} | {value} | {low} | {high} | {one.spread} | {bound} {aim} | {met} |"
-        )
+        aimed = f"{bound} {aim} | {met}" if math.isfinite(one.aim) else "none | "
+        lines.append(f"| {one.what} | {value} | {low} | {high} | {one.spread} | {aimed} |")
     notes = [f"- {one.what}: {one.note}" for one in results if one.note]
     return "\n".join([*lines, "", *notes, *([""] if notes else []), f"Machine: {caption}"])

@@ -1,4 +1,4 @@
-"""The samples: small models with real data, each in a folder of its own.
+"""The samples: small models with real data, one folder each.
 
 Listing them loads neither torch nor scikit-learn; building one or reading its data does.
 """
@@ -14,7 +14,10 @@ from sample_models import (
     digits_cnn,
     digits_mlp,
     hf_classifier,
+    sketch_cnn,
+    speech_commands,
     text_bert,
+    text_bert_512,
     text_gpt,
 )
 from sample_models.sample import Sample
@@ -31,15 +34,17 @@ SAMPLES: dict[str, Sample] = {
         digits_cnn.SAMPLE,
         breast_cancer_mlp.SAMPLE,
         digits_autoencoder.SAMPLE,
+        sketch_cnn.SAMPLE,
+        speech_commands.SAMPLE,
         text_gpt.SAMPLE,
         text_bert.SAMPLE,
-        text_bert.LONG_SAMPLE,
+        text_bert_512.SAMPLE,
         hf_classifier.SAMPLE,
     )
 }
-"""Every sample by name, simplest first."""
+"""All samples by name, simplest first."""
 
 DATASETS: dict[str, Callable[[float, int], Dataset]] = {
     sample.dataset_name: sample.dataset for sample in SAMPLES.values()
 }
-"""Every sample dataset by name: called with the test fraction and the seed of the split."""
+"""All sample datasets by name, as functions of the test fraction and the seed of the split."""

@@ -49,9 +49,6 @@ def write_answers(cases: Mapping[str, Callable[[], Any]]) -> None:
     """In a probe: what each case returns, written to the file that it was started with."""
     import torch
 
-    from tests.exports import share_translations
-
-    share_translations()
     path = Path(sys.argv[1])
     torch.set_num_threads(1)
     answers: dict[str, Any] = {}

@@ -4,13 +4,23 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from workbench.data import Dataset, load_dataset
+from workbench.data import Dataset
 from workbench.extensions.build_extensions import build_extensions, find_compiler
 from workbench.extensions.native_extension import native_extension
+from workbench.load import load_dataset
+
+
+@pytest.fixture(scope="session", autouse=True)
+def no_export_cache() -> Iterator[None]:
+    """Every export is made anew: a test that wants the cache names a folder for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_CACHE", "off")
+        yield
 
 
 @pytest.fixture(autouse=True)

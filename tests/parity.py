@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
 from collections.abc import Callable, Collection, Sequence
 from functools import cache
@@ -13,9 +14,8 @@ import onnx
 import torch
 from torch import nn
 
-from tests.exports import share_translations
 from workbench.data.target_specs import target_specs
-from workbench.engines.torch_losses import TotalLoss, first_output
+from workbench.engines.torch_losses import TotalLoss, all_outputs
 from workbench.export.export import export_onnx
 from workbench.losses.loss import as_losses
 from workbench.ort.graph.gradient import build_training_model, parameters_as_inputs
@@ -114,7 +114,8 @@ def train_both(
         [p for p in reference.parameters() if p.requires_grad], **settings
     )
     group = stepper.param_groups[0]
-    names_of_outputs = [value.name for value in exported(build, batches[0][0].shape).graph.output]
+    graph = exported(build, batches[0][0].shape).graph
+    names_of_outputs = [value.name for value in graph.output]
     loss_of = TotalLoss(as_losses(loss), names_of_outputs)
     with tempfile.TemporaryDirectory() as folder:
         native = session(
@@ -141,12 +142,12 @@ def train_both(
             worst["loss"] = max(worst["loss"], abs(got - value.item()))
         worst["weights"] = _difference(native, dict(reference.named_parameters()), names)
         buffers = dict(reference.named_buffers())
-        kept = [name for name in native.parameter_names() if name in buffers]
+        kept = [value.name for value in graph.initializer if value.name in buffers]
         worst["buffers"] = _difference(native, buffers, kept)
-        _, output = native.eval_step([batches[-1][0], *targets_of(batches[-1])])
+        _, output, *_ = native.eval_results([batches[-1][0], *targets_of(batches[-1])])
         with torch.no_grad():
             outputs = reference.eval()(torch.from_numpy(batches[-1][0]))
-            expected = first_output(outputs).numpy()
+            expected = all_outputs(outputs)[0].numpy()
         worst["eval"] = float(np.abs(output - expected).max())
         return worst
 
@@ -185,7 +186,8 @@ def _gradient_difference(
 
 def warm_up() -> None:
     """Export once, so that forks of this process need not load the exporter again."""
-    share_translations()
     torch.set_num_threads(1)
     x = np.zeros((2, 3), np.float32)
     export_onnx(nn.Linear(3, 1), (x,), input_names=["x"], output_names=["y"], training=False)
+    # The modules that this loaded stay: no collection need look through them again, in any fork.
+    gc.freeze()

@@ -34,10 +34,13 @@ def test_a_sample_trains(cnn: Check) -> None:
 def test_as_a_frame_as_text_and_as_json(cnn: Check) -> None:
     assert list(cnn.frame.columns) == ["op", "count", "state", "note", "remedy", "layers"]
     assert len(cnn.frame) == len(cnn.ops)
-    assert str(cnn).startswith("digits-cnn trains with ONNX Runtime; 2 nodes are rewritten.\n")
+    assert str(cnn).startswith(
+        "digits-cnn can be trained with ONNX Runtime; 2 nodes are rewritten. "
+        "Trained parameters: 6,138 of 6,138 elements.\n"
+    )
     assert repr(cnn) == str(cnn)
     page = cnn._repr_html_()
-    assert "digits-cnn trains" in page
+    assert "digits-cnn can be trained" in page
     assert "normalizes by the batch while it trains and updates the running statistics" in page
     assert json.loads(json.dumps(cnn.to_dict()))["ok"] is True
 

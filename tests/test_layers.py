@@ -31,37 +31,49 @@ LAYERS = (
     "run_folder",
     "child_process",
     "extensions",
+    "export_cache",
     "modules",
     "onnx_io",
+    "lora",
     "export",
     "models",
     "data",
+    "load",
     "trainable",
     "ort",
+    "inference",
     "artifacts",
     "check",
     "engines",
     "verification",
     "worker",
+    "quantization",
+    "series",
     "figures",
     "runs",
     "profiling",
+    "graphs",
     "compare",
+    "personalisation",
+    "controller",
     "widgets",
     "doctor",
     "",  # workbench/__init__.py: the public names
     "cli",
 )
-"""One row a room. A room may import those above it, so no circle of rooms can be."""
+"""One row per subpackage, which may import those above it: there are no circular imports."""
 
 RANK = {name: rank for rank, name in enumerate(LAYERS)}
 
-WATCHERS = {"progress", "figures", "runs", "compare", "widgets"}
-"""The kernel's side of the run folder: never imports the other side, nor native code."""
+CLIENT_SIDE = {
+    *("progress", "series", "figures", "graphs", "runs", "compare", "personalisation"),
+    *("controller", "widgets"),
+}
+"""Clients of the run folder: they import neither the worker's side nor native code."""
 
 NO_NATIVE = {
     *("errors", "specs", "display", "files", "progress", "machine", "settings", "run_folder"),
-    *("child_process", "extensions", "trainable"),
+    *("child_process", "extensions", "export_cache", "trainable", "series"),
 }
 """Neither torch nor onnxruntime, not even inside a function."""
 
@@ -113,7 +125,10 @@ def files() -> list[Path]:
 
 
 def is_type_checking(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+    return isinstance(node, ast.If) and ast.unparse(node.test) in {
+        "TYPE_CHECKING",
+        "typing.TYPE_CHECKING",
+    }
 
 
 def dotted_module(file: Path) -> list[str]:
@@ -141,7 +156,11 @@ def imports_of(file: Path, source: str) -> Iterator[Import]:
         elif isinstance(node, ast.Call) and "import" in ast.unparse(node.func).split(".")[-1]:
             first = node.args[0] if node.args else None
             if isinstance(first, ast.Constant) and isinstance(first.value, str):
-                yield first.value
+                name = first.value.lstrip(".")
+                level = len(first.value) - len(name)
+                package = dotted_module(file)
+                base = package[: len(package) - level + 1] if level else []
+                yield ".".join([*base, name])
 
     def visit(node: ast.AST, at_load: bool) -> Iterator[Import]:
         for target in targets(node):
@@ -149,6 +168,13 @@ def imports_of(file: Path, source: str) -> Iterator[Import]:
         inner = at_load and not isinstance(
             node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
         )
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            # Decorators and defaults run where the function is defined.
+            for outside in (*node.decorator_list, node.args):
+                yield from visit(outside, at_load)
+            for child in node.body:
+                yield from visit(child, False)
+            return
         if is_type_checking(node):
             assert isinstance(node, ast.If)
             for child in node.body:
@@ -193,13 +219,17 @@ def test_imports_point_one_way() -> None:
     broken("a higher layer imports a lower one:", offenders)
 
 
-def test_samples_know_models_and_data_alone() -> None:
-    """And only those two, and what lists them for people, know the samples."""
+def test_only_what_lists_the_samples_imports_them() -> None:
     offenders = [
         found.where
         for found in imports()
-        if found.is_of("sample_models") and found.layer not in {"models", "data", "widgets", "cli"}
+        if found.is_of("sample_models") and found.layer not in {"load", "widgets", "cli"}
     ]
+    broken("samples are found by `load` and listed for people:", offenders)
+
+
+def test_samples_know_models_and_data_alone() -> None:
+    offenders = []
     for file in sorted((ROOT / "sample_models").rglob("*.py")):
         for found in imports_of(file, file.read_text(encoding="utf-8")):
             if found.is_of("workbench") and found.target.split(".")[1] not in {
@@ -214,14 +244,14 @@ def test_samples_know_models_and_data_alone() -> None:
     broken("samples are models and data, built when asked for:", offenders)
 
 
-def test_the_watchers_know_nothing_of_engines_and_worker() -> None:
+def test_the_client_side_imports_neither_engines_nor_worker() -> None:
     offenders = [
         found.where
         for found in imports()
-        if found.layer in WATCHERS
+        if found.layer in CLIENT_SIDE
         and (found.is_of("workbench.engines") or found.is_of("workbench.worker"))
     ]
-    broken("only the run folder lies between watchers and workers:", offenders)
+    broken("clients and workers communicate only through the run folder:", offenders)
 
 
 @pytest.mark.parametrize("native", ["torch", "onnxruntime"])
@@ -238,12 +268,38 @@ def test_native_packages_load_only_where_they_must(native: str) -> None:
     broken(f"{native} may be imported only inside functions, and here not at all:", offenders)
 
 
+def test_only_widgets_import_the_packages_of_widgets() -> None:
+    """And the progress bar, which is one where a notebook shows it."""
+    offenders = [
+        found.where
+        for found in imports()
+        if found.layer not in {"progress", "widgets"}
+        and any(found.is_of(name) for name in ("anywidget", "ipywidgets", "traitlets"))
+    ]
+    broken("what the page does is in `controller`, which needs no widgets:", offenders)
+
+
+def test_widgets_start_no_jobs() -> None:
+    """Views show state and send commands; the controller alone trains and compares."""
+    offenders = [
+        f"{file.relative_to(ROOT)}:{node.lineno} imports {alias.name}"
+        for file in sorted((PACKAGE / "widgets").rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom | ast.Import)
+        for alias in node.names
+        if alias.name in {"train", "compare", "launch", "load_model", "load_dataset"}
+        or alias.name.partition(".")[0] in {"subprocess", "multiprocessing"}
+        or getattr(node, "module", None) == "subprocess"
+    ]
+    broken("a view starts nothing and loads nothing:", offenders)
+
+
 def test_the_ondevice_engine_never_imports_torch() -> None:
     offenders = [
         found.where
         for found in imports()
         if found.is_of("torch")
-        and (found.file.name.startswith("ondevice") or found.layer == "worker")
+        and ("ondevice" in found.file.relative_to(PACKAGE).as_posix() or found.layer == "worker")
     ]
     broken("a process that trains on device has no torch in it:", offenders)
 
@@ -287,6 +343,19 @@ def test_pickle_is_only_read_where_the_caller_just_wrote_it() -> None:
     broken("pickle is never read from a place that the user did not just write:", offenders)
 
 
+def test_import_module_has_its_own_name() -> None:
+    """Under another, the parser above would not see what it imports."""
+    offenders = [
+        f"{file.relative_to(ROOT)}:{node.lineno}"
+        for file in files()
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module == "importlib"
+        for alias in node.names
+        if alias.name == "import_module" and alias.asname not in {None, alias.name}
+    ]
+    broken("import_module is imported under another name:", offenders)
+
+
 def test_files_are_named_for_what_they_hold() -> None:
     forbidden = {"utils", "util", "common", "helpers", "helper", "misc", "manager"}
     names = [
@@ -316,6 +385,9 @@ def test_files_stay_short() -> None:
         ("from workbench import runs", ("workbench.runs", True)),
         ("import_module('torch')", ("torch", True)),
         ("x = lambda: __import__('torch')", ("torch", False)),
+        ("import_module('..worker', __package__)", ("workbench.worker", True)),
+        ("def f(x=import_module('torch')): ...", ("torch", True)),
+        ("@import_module('torch').no_grad()\ndef f(): ...", ("torch", True)),
     ],
 )
 def test_the_parser_sees(source: str, expected: tuple[str, bool]) -> None:

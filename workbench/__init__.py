@@ -22,34 +22,56 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from workbench.artifacts import generate_artifacts
     from workbench.check import check
-    from workbench.compare import Comparison, compare, load_comparison
-    from workbench.data import Dataset, load_dataset
+    from workbench.compare import Comparison, compare, compare_runs, load_comparison
+    from workbench.data import Dataset
     from workbench.doctor import doctor
     from workbench.engines import engines
     from workbench.errors import WorkbenchError
+    from workbench.load import load_dataset, load_model
     from workbench.losses.loss import Loss
-    from workbench.models import Model, load_model
+    from workbench.models import Model
     from workbench.ort.ortmodule import ORTModule
+    from workbench.personalisation import Examples, personalise
     from workbench.profiling import profile
-    from workbench.runs import Run, load_run, runs, train
+    from workbench.runs import Run, load_run, resume, runs, train, undelete
     from workbench.settings.config import TrainingConfig
     from workbench.settings.ortmodule_options import ORTModuleOptions
     from workbench.verification import verify
-    from workbench.widgets import Workbench
+    from workbench.widgets import (
+        ArtifactBuilder,
+        ComparisonView,
+        GraphView,
+        ModelView,
+        RunBrowser,
+        Trainer,
+        Workbench,
+    )
+    from workbench.widgets.pads import SketchPad, SoundPad, TextPad
 
 __all__ = [
+    "ArtifactBuilder",
     "Comparison",
+    "ComparisonView",
     "Dataset",
+    "Examples",
+    "GraphView",
     "Loss",
     "Model",
+    "ModelView",
     "ORTModule",
     "ORTModuleOptions",
     "Run",
+    "RunBrowser",
+    "SketchPad",
+    "SoundPad",
+    "TextPad",
+    "Trainer",
     "TrainingConfig",
     "Workbench",
     "WorkbenchError",
     "check",
     "compare",
+    "compare_runs",
     "doctor",
     "engines",
     "generate_artifacts",
@@ -57,35 +79,52 @@ __all__ = [
     "load_dataset",
     "load_model",
     "load_run",
+    "personalise",
     "profile",
+    "resume",
     "runs",
     "train",
+    "undelete",
     "verify",
 ]
 
 _HOMES = {
+    "ArtifactBuilder": "widgets",
     "Comparison": "compare",
+    "ComparisonView": "widgets",
     "Dataset": "data",
+    "Examples": "personalisation",
+    "GraphView": "widgets",
     "Loss": "losses.loss",
     "Model": "models",
+    "ModelView": "widgets",
     "ORTModule": "ort.ortmodule",
     "ORTModuleOptions": "settings.ortmodule_options",
     "Run": "runs",
+    "RunBrowser": "widgets",
+    "SketchPad": "widgets.pads",
+    "SoundPad": "widgets.pads",
+    "TextPad": "widgets.pads",
+    "Trainer": "widgets",
     "TrainingConfig": "settings.config",
     "Workbench": "widgets",
     "WorkbenchError": "errors",
     "check": "check",
     "compare": "compare",
+    "compare_runs": "compare",
     "doctor": "doctor",
     "engines": "engines",
     "generate_artifacts": "artifacts",
     "load_comparison": "compare",
-    "load_dataset": "data",
-    "load_model": "models",
+    "load_dataset": "load",
+    "load_model": "load",
     "load_run": "runs",
+    "personalise": "personalisation",
     "profile": "profiling",
+    "resume": "runs",
     "runs": "runs",
     "train": "runs",
+    "undelete": "runs",
     "verify": "verification",
 }
 """The module, under `workbench`, in which each public name lives."""

@@ -1,13 +1,13 @@
-"""Every error that the workbench raises on purpose.
+"""The exceptions of the workbench.
 
     WorkbenchError
-    ├── ConfigError            settings that cannot be used; lists every problem at once
-    ├── ModelError             a model that cannot be loaded or understood
-    │   └── UntrainableError   a model that loads but that an engine cannot train
+    ├── ConfigError            invalid settings; lists all problems
+    ├── ModelError             a model that cannot be loaded or is not supported
+    │   └── UntrainableError   a model that an engine cannot train
     ├── DataError              a dataset that cannot be loaded or does not fit its model
     ├── ArtifactsError         training artifacts that cannot be generated or read
-    ├── EngineError            an engine that is unknown, cannot run here, or failed
-    ├── RunError               a run that failed; says engine, step and log
+    ├── EngineError            an engine that is unknown, not available, or failed
+    ├── RunError               a failed run; gives engine, step and log
     └── RunFolderError         a run folder that cannot be read or is in use
 
 A message says what is wrong, with which value, and what to do.
@@ -20,22 +20,22 @@ import re
 from collections.abc import Iterable, Sequence
 
 LONGEST_LIST = 60
-"""Names that a message lists."""
+"""Largest number of names in a message."""
 LONGEST_VALUE = 400
-"""Characters of a value that a message shows whole; most paths fit."""
+"""Characters from which a value in a message is shortened."""
 LONGEST_PROBLEM = 4000
-"""Characters of a problem beyond which its middle is left out."""
+"""Characters from which a problem is shortened."""
 
 
 class WorkbenchError(Exception):
-    """Base of every error that the workbench raises on purpose."""
+    """Base class of the exceptions of the workbench."""
 
 
 class ConfigError(WorkbenchError):
-    """Settings that cannot be used.
+    """Invalid settings.
 
     Attributes:
-        problems: one sentence for each wrong setting.
+        problems: one sentence per invalid setting.
     """
 
     def __init__(self, problems: Sequence[str]) -> None:
@@ -46,11 +46,11 @@ class ConfigError(WorkbenchError):
 
 
 class ModelError(WorkbenchError):
-    """A model that cannot be loaded or understood."""
+    """A model that cannot be loaded or is not supported."""
 
 
 class UntrainableError(ModelError):
-    """A model that loads but that an engine cannot train."""
+    """A model that an engine cannot train."""
 
 
 class DataError(WorkbenchError):
@@ -62,11 +62,11 @@ class ArtifactsError(WorkbenchError):
 
 
 class EngineError(WorkbenchError):
-    """An engine that is unknown, cannot run here, or failed."""
+    """An engine that is unknown, not available, or failed."""
 
 
 class RunError(WorkbenchError):
-    """A run that failed; the message says engine, step, cause and where the log is."""
+    """A failed run; the message gives engine, step, cause and the path of the log."""
 
 
 class RunFolderError(WorkbenchError):
@@ -74,15 +74,15 @@ class RunFolderError(WorkbenchError):
 
 
 def value_text(value: object) -> str:
-    """`value` as Python writes it, its middle left out where it is long."""
+    """The `repr` of `value`, shortened in the middle if it is long."""
     try:
         return _shortened(repr(value), LONGEST_VALUE)
-    except Exception:  # a whole number of thousands of digits, and whatever a foreign class raises
+    except Exception:  # an integer with too many digits, or an error in `__repr__`
         return f"<{type(value).__name__} that cannot be shown>"
 
 
 def shortened_problem(problem: str) -> str:
-    """A sentence in which long values, and long rows of them, lack their middle."""
+    """A sentence with long values shortened in the middle."""
     words = (_shortened(word, LONGEST_VALUE) for word in re.split(r"(\s+)", problem))
     return _shortened("".join(words), LONGEST_PROBLEM)
 
@@ -95,7 +95,7 @@ def _shortened(text: str, longest: int) -> str:
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """A sentence that offers the known names nearest to `name`, or the first of them all."""
+    """A sentence that suggests the known names nearest to `name`, or lists the known names."""
     names = sorted(known)
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if close:

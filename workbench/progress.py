@@ -1,6 +1,6 @@
-"""A progress bar for those who wait in a notebook; nothing anywhere else.
+"""A progress bar in notebooks; elsewhere nothing is displayed.
 
-The command line draws its own bars with rich from the same figures.
+The command line has its own progress bars.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from types import TracebackType
 
 
 class ProgressBar:
-    """Shows how far something is, in the output of the notebook cell that waits for it.
+    """Displays progress in the output of the waiting notebook cell.
 
-    It vanishes when the wait is over, so that a saved notebook holds results only.
+    It is removed at the end, so that a saved notebook contains only results.
     """
 
     def __init__(self) -> None:
@@ -40,11 +40,11 @@ class ProgressBar:
             self._box.close()
 
     def say(self, text: str) -> None:
-        """Show what is going on, in a few words, where nothing can be counted."""
+        """Show a short text without a number of steps."""
         self.show(0, 0, text)
 
     def show(self, done: int, total: int, text: str) -> None:
-        """Show `done` of `total` steps and what is going on, in a few words."""
+        """Show `done` of `total` steps and a short text."""
         if self._box is None:
             return
         self._bar.value = done / total if total else 0.0
@@ -52,8 +52,8 @@ class ProgressBar:
 
 
 def in_notebook() -> bool:
-    """Whether this is the kernel of a notebook, which can show widgets."""
-    # Asked without importing IPython, which no script needs.
+    """Whether this process is the kernel of a notebook, which can display widgets."""
+    # Without importing IPython.
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return shell is not None and hasattr(shell, "kernel")

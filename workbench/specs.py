@@ -1,4 +1,4 @@
-"""What is known of a model's tensors, parameters and layers without holding their values."""
+"""Specs of a model's tensors, parameters and layers: names, shapes and dtypes."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ class TensorSpec(NamedTuple):
 
     name: str
     shape: tuple[int | str, ...]
-    """Sizes; a name is an axis of any size, and the first is "batch" wherever it is dynamic."""
+    """Sizes, or names of dynamic axes; the first one is "batch" if it is dynamic."""
     dtype: str
-    """Name of a numpy dtype; "float32" or "int64" for everything that can be trained."""
+    """Name of a numpy dtype."""
 
     @classmethod
     def from_json(cls, record: Any) -> TensorSpec:
@@ -30,7 +30,7 @@ class ParameterSpec(NamedTuple):
     shape: tuple[int, ...]
     dtype: str
     trainable: bool
-    """False for one that the model's author froze."""
+    """False for a frozen parameter."""
 
     @classmethod
     def from_json(cls, record: Any) -> ParameterSpec:
@@ -40,12 +40,12 @@ class ParameterSpec(NamedTuple):
 
     @property
     def element_count(self) -> int:
-        """How many numbers it holds."""
+        """Number of elements."""
         return math.prod(self.shape)
 
     @property
     def byte_count(self) -> int:
-        """Its size in bytes."""
+        """Size in bytes."""
         return self.element_count * np.dtype(self.dtype).itemsize
 
 
@@ -56,8 +56,8 @@ class Layer(NamedTuple):
     kind: str
     """Class of the module, or ONNX operator."""
     output_shape: tuple[int | str, ...] | None
-    """None where it is not known."""
+    """None if it is unknown."""
     parameters: int
-    """Numbers in the parameters of this layer alone; a shared parameter counts once."""
+    """Number of elements of this layer's parameters; a shared parameter is counted once."""
     bytes: int
     """Size of those parameters in bytes."""

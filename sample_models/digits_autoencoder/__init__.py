@@ -1,4 +1,4 @@
-"""Handwritten digits squeezed through a narrow layer and drawn again."""
+"""Handwritten digits and a small autoencoder."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def _onto_itself(split: Split) -> Split:
 SAMPLE = Sample(
     name="digits-autoencoder",
     card=(
-        "Squeezes each handwritten digit of 64 pixels through 12 numbers and draws it again: an "
-        "encoder 64-96-12 and a decoder 12-96-64, 14,860 parameters, trained on the mean squared "
-        "error to its own input. With its defaults it reaches a test error of 0.010 with pixels "
-        "from 0 to 1, which leaves 14 % of their variance unexplained, in a few seconds on two "
-        "cores."
+        "An autoencoder of handwritten digits of 64 pixels with a code of 12 numbers: an "
+        "encoder 64-96-12 and a decoder 12-96-64, 14,860 parameters, trained with the mean squared "
+        "error of the reconstruction. With its defaults it reaches a test error of 0.010 with "
+        "pixels from 0 to 1, which leaves 14 % of their variance unexplained, in a few seconds on "
+        "two cores."
     ),
     build=build,
     dataset_name="digits-pixels",

@@ -1,4 +1,4 @@
-"""Code, comments and docstrings of Python's library, and a transformers model that tells which."""
+"""Code, comments and docstrings of Python's library, and a transformers model as classifier."""
 
 from __future__ import annotations
 
@@ -135,11 +135,11 @@ def _docstrings(source: str) -> str:
 SAMPLE = Sample(
     name="hf-classifier",
     card=(
-        "Tells code, comments and docstrings of Python's own library apart, from 128 characters: "
+        "Distinguishes code, comments and docstrings of Python's library by 128 characters: "
         "BertForSequenceClassification of transformers (extra hf), two layers of width 128, "
         "442,627 parameters, no dropout. With its defaults, three passes in half a minute on two "
-        "cores, it is right of 76 % of the test windows, from files that it never saw; guessing "
-        "would be of a third."
+        "cores, it classifies 76 % of the test windows correctly, from files that are not in the "
+        "training split; guessing would give 33 %."
     ),
     build=build,
     dataset_name="python-sources",

@@ -84,9 +84,10 @@ def _masked(texts: list[str], length: int, random: np.random.Generator) -> Split
     return Split([inputs], np.where(filled_in, windows, IGNORED))
 
 
-def _sample(
+def masked_sample(
     name: str, length: int, phase: str, *, learning_rate: float, batch_size: int, epochs: int
 ) -> Sample:
+    """The sample of one phase, of windows of `length` characters."""
     return Sample(
         name=name,
         card=(
@@ -109,7 +110,7 @@ def _sample(
     )
 
 
-SAMPLE = _sample(
+SAMPLE = masked_sample(
     "text-bert",
     SHORT,
     "The first phase of a pretraining in two, as BERT's: most of it on short sequences. With its "
@@ -119,15 +120,4 @@ SAMPLE = _sample(
     learning_rate=2e-3,
     batch_size=16,
     epochs=3,
-)
-LONG_SAMPLE = _sample(
-    "text-bert-512",
-    LONG,
-    "The second phase of that pretraining, on sequences four times as long, where attention "
-    "weighs more. It is the module of text-bert, to begin with whose weights: "
-    "load_model('text-bert-512', weights=run.checkpoint / 'weights.safetensors'). "
-    "From there, two passes bring the test loss from 2.90 to 2.67 nats and fill in 32 %.",
-    learning_rate=1e-3,
-    batch_size=8,
-    epochs=2,
 )

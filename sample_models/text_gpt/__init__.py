@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sample_models.sample import Sample
+from sample_models.sample import Base, Sample
 from workbench.specs import TensorSpec
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ SAMPLE = Sample(
         "largest sample, and the one whose steps are mostly arithmetic. With its defaults, one "
         "pass in under a minute on two cores, it reaches a test loss of 1.79 nats a character "
         "and predicts 51 % of the characters of topics that it never saw; guessing evenly would "
-        "be 4.56 and 1 %."
+        "be 4.56 and 1 %. Its base checkpoint, of two passes, reaches 1.52 nats and 58 %."
     ),
     build=build,
     dataset_name="python-topics",
@@ -96,4 +96,5 @@ SAMPLE = Sample(
     },
     inputs=(TensorSpec("characters", ("batch", CONTEXT), "int64"),),
     outputs=(TensorSpec("logits", ("batch", CONTEXT, len(CHARACTERS)), "float32"),),
+    base=Base("text", tuple(CHARACTERS)),
 )

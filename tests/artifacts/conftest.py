@@ -10,11 +10,14 @@ from workbench.artifacts import Artifacts
 
 @pytest.fixture(scope="session")
 def cnn_artifacts(tmp_path_factory: pytest.TempPathFactory) -> Artifacts:
-    """Of digits-cnn with its defaults, in a folder whose parent was missing."""
+    """Of digits-cnn, with a nominal checkpoint, in a folder whose parent was missing."""
     directory = tmp_path_factory.mktemp("artifacts") / "missing" / "cnn"
     phases: list[str] = []
     made = wb.generate_artifacts(
-        wb.load_model("digits-cnn"), directory=directory, report=phases.append
+        wb.load_model("digits-cnn"),
+        directory=directory,
+        nominal_checkpoint=True,
+        report=phases.append,
     )
     assert phases[0] == "loading the model"
     assert phases[-1] == "writing the artifacts"

@@ -17,15 +17,18 @@ from onnx import helper, numpy_helper
 
 import workbench as wb
 from workbench.artifacts import Artifacts
-from workbench.artifacts.artifacts import sha256
 from workbench.errors import ArtifactsError, ConfigError, UntrainableError
+from workbench.files.sha256 import sha256
 
 FILES = {
     "checkpoint",
     "constants.safetensors",
     "eval_model.onnx",
+    "forward_model.onnx",
     "inference_model.onnx",
+    "nominal_checkpoint",
     "optimizer_model.onnx",
+    "provenance.json",
     "training_model.onnx",
 }
 
@@ -42,9 +45,11 @@ def test_the_manifest_says_all(cnn_artifacts: Artifacts) -> None:
     assert manifest["optimizer"] == {
         "name": "adamw",
         "weight_decay": 0.01,
+        "max_grad_norm": None,
         "betas": [0.9, 0.999],
         "epsilon": 1e-8,
     }
+    assert manifest["gradient_accumulation"] == 1
     model = wb.load_model("digits-cnn")
     assert set(manifest["parameters"]["trainable"]) == set(model.parameters)
     shapes = {name: tuple(v["shape"]) for name, v in manifest["parameters"]["trainable"].items()}
@@ -76,7 +81,7 @@ def test_a_changed_file_is_noticed(cnn_artifacts: Artifacts, tmp_path: Path) -> 
     directory = copy(cnn_artifacts, tmp_path)
     with (directory / "eval_model.onnx").open("ab") as file:
         file.write(b"x")
-    with pytest.raises(ArtifactsError, match=r"eval_model.onnx is not the file"):
+    with pytest.raises(ArtifactsError, match=r"eval_model.onnx was changed"):
         Artifacts.load(directory)
     (directory / "eval_model.onnx").unlink()
     with pytest.raises(ArtifactsError, match=r"incomplete: eval_model.onnx is missing"):
@@ -103,7 +108,7 @@ def test_what_is_not_artifacts_is_not_read(cnn_artifacts: Artifacts, tmp_path: P
 REPLACE = """
 import sys, workbench as wb
 made = wb.generate_artifacts(wb.load_model("digits-mlp"), directory=sys.argv[1], optimizer="sgd")
-assert made.manifest["optimizer"] == {"name": "sgd", "weight_decay": 0.0}
+assert made.manifest["optimizer"] == {"name": "sgd", "weight_decay": 0.0, "max_grad_norm": None}
 assert not {"torch", "onnxruntime", "onnx"} & set(sys.modules), "native packages in the kernel"
 """
 
@@ -123,8 +128,15 @@ def test_artifacts_are_replaced_whole_and_in_silence(
     assert done.returncode == 0, done.stderr[-2000:]
     assert done.stdout + done.stderr == ""
     assert Artifacts.load(directory).manifest["model"] == "digits-mlp"
-    assert {path.name for path in directory.iterdir()} == FILES | {"manifest.json"}
+    assert {path.name for path in directory.iterdir()} == FILES - {"nominal_checkpoint"} | {
+        "manifest.json"
+    }
     assert [path.name for path in tmp_path.iterdir() if path.name.startswith(".")] == []
+
+
+def test_a_model_and_a_dataset_may_be_named(tmp_path: Path) -> None:
+    made = wb.generate_artifacts("digits-mlp", data="digits", directory=tmp_path / "made")
+    assert made.manifest["model"] == "digits-mlp"
 
 
 @pytest.mark.fault
@@ -133,7 +145,7 @@ def test_anything_else_is_left_alone(tmp_path: Path) -> None:
     mine.mkdir()
     (mine / "thesis.txt").write_text("years of work")
     model = wb.load_model("digits-mlp")
-    with pytest.raises(ArtifactsError, match="is not empty and holds no training artifacts"):
+    with pytest.raises(ArtifactsError, match="is not empty and contains no training artifacts"):
         wb.generate_artifacts(model, directory=mine)
     with pytest.raises(ArtifactsError, match="is a file"):
         wb.generate_artifacts(model, directory=mine / "thesis.txt")

@@ -89,7 +89,7 @@ def constant(_: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     [
         (sized, UntrainableError, r"(?s)loss sized cannot be exported.*not len\(target\)"),
         (branching, UntrainableError, "loss branching cannot be exported"),
-        (constant, UntrainableError, "loss depends on no parameter"),
+        (constant, UntrainableError, "loss does not depend on any trainable parameter"),
         (lambda output, target: output - target, ConfigError, "loss <lambda> returned a float32"),
         (lambda output, target: output @ target, UntrainableError, "loss <lambda> fails on output"),
     ],
@@ -108,10 +108,10 @@ def test_what_is_told_before_anything_starts(
     heads: Model, pair: wb.Dataset, tmp_path: Path
 ) -> None:
     for settings, error, message in (
-        ({"loss": sized}, ConfigError, "sized is a function, of whose targets nothing is known"),
-        ({"loss": ["mse", "mse"], "target_shape": (2,)}, ConfigError, "Give data="),
+        ({"loss": sized}, ConfigError, "sized is a function, so the spec of its target is unknown"),
+        ({"loss": ["mse", "mse"], "target_shape": (2,)}, ConfigError, "as data="),
         ({"loss": {"auxx": "mse"}}, ConfigError, "no output 'auxx'. Did you mean 'aux'"),
-        ({"loss": "mse", "data": pair}, DataError, "1 losses need as many targets"),
+        ({"loss": "mse", "data": pair}, DataError, "pass one target for each loss"),
     ):
         with pytest.raises(error, match=message):
             wb.generate_artifacts(heads, directory=tmp_path / "artifacts", **settings)

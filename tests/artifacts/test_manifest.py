@@ -4,14 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import shutil
+from pathlib import Path
 
+import numpy as np
 import onnx
 import pytest
 from safetensors.numpy import load_file
 
 import workbench as wb
 from workbench.artifacts import Artifacts
+from workbench.artifacts.manifest import _counters
+from workbench.artifacts.parameters import Parameters
+from workbench.errors import ArtifactsError
 from workbench.machine.machine import package_versions
+from workbench.trainable.report import Report, StateUpdate
 
 
 def test_every_file_has_the_hash_of_its_bytes(cnn_artifacts: Artifacts) -> None:
@@ -69,3 +77,29 @@ def test_the_counters_are_those_of_batch_normalizations_that_update(
     assert manifest["exporter"] in ("torch.export", "torchscript", "dynamo")
     assert manifest["requires_grad"] is None
     assert all(entry["note"] and entry["node"] for entry in manifest["rewrites"])
+
+
+def test_a_counter_is_a_count_of_steps_of_what_updates_and_nothing_else_of_it() -> None:
+    names = ("a.num_batches_tracked", "a.table", "frozen.num_batches_tracked", "num_batches")
+    parameters = Parameters([], [], {name: np.zeros(()) for name in names}, [])
+    rewrites = Report(state_updates=(StateUpdate("a.running_mean", "out"),))
+    assert _counters(parameters, rewrites, ()) == ["a.num_batches_tracked"]
+    of_its_own = ("num_batches", "left.out")
+    assert _counters(parameters, rewrites, of_its_own) == ["a.num_batches_tracked", "num_batches"]
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("name", ["manifest.json", "eval_model.onnx", "constants.safetensors"])
+def test_a_pipe_among_the_files_is_refused(
+    name: str, cnn_artifacts: Artifacts, tmp_path: Path
+) -> None:
+    """To open it would never come back."""
+    folder = tmp_path / "artifacts"
+    shutil.copytree(cnn_artifacts.directory, folder)
+    (folder / name).unlink()
+    os.mkfifo(folder / name)
+    with pytest.raises(ArtifactsError, match=name.replace(".", r"\.")):
+        Artifacts.load(folder)
+    if name == "constants.safetensors":
+        with pytest.raises(ArtifactsError, match="is a pipe"):
+            Artifacts(folder, cnn_artifacts.manifest).constants()

@@ -14,7 +14,7 @@ import workbench as wb
 from tests.onnx_io.onnx_models import mlp
 from workbench.artifacts.trainable_graph import trainable_graph
 from workbench.errors import UntrainableError
-from workbench.models import load_model
+from workbench.load import load_model
 
 
 class Half(nn.Module):

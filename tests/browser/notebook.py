@@ -49,30 +49,44 @@ class Notebook:
 
     def choose_model(self, name: str) -> None:
         """Choose a sample by the mouse alone and wait until its layers are shown."""
+        self.go_to("Model")
         self.field("Model").click()
         self.page.get_by_role("option", name=name).click()
         expect(self.status).to_contain_text(f"{name} is ready")
         layers = self.page.get_by_role("table").filter(has_text="Parameters")
         expect(layers).to_be_visible(timeout=SLOW_MS)
 
+    def go_to(self, name: str) -> None:
+        """Go to a step of the app by its tab, or by the menu where the page is narrow."""
+        tab = self.page.get_by_role("tab", name=re.compile(f"^{name}"))
+        menu = self.page.get_by_label("Step", exact=True)
+        expect(tab.or_(menu).locator("visible=true")).to_have_count(1)
+        if tab.is_visible():
+            tab.click()
+        else:
+            menu.select_option(name.lower())
+
     def field(self, label: str) -> Locator:
-        return self.page.get_by_label(label, exact=True)
+        """Of the step that is shown: some settings have a field in several."""
+        return self.page.get_by_label(label, exact=True).locator("visible=true")
 
     def set_number(self, label: str, value: float) -> None:
+        self.go_to("Compare" if label in ("Steps to compare", "Wait for quiet (s)") else "Train")
         self.field(label).fill(str(value))
         self.field(label).press("Tab")
 
     def engine(self, name: str) -> Locator:
-        return self.page.get_by_label("Engines").get_by_role("checkbox", name=name, exact=True)
+        return self.field("Engines").get_by_role("checkbox", name=name, exact=True)
 
     def choose_engines(self, *names: str) -> None:
-        for box in self.page.get_by_label("Engines").get_by_role("checkbox").all():
+        for box in self.field("Engines").get_by_role("checkbox").all():
             box.set_checked((box.get_attribute("value") or "") in names)
 
     def button(self, name: str) -> Locator:
         return self.page.get_by_role("button", name=name, exact=True)
 
     def chart(self, name: str) -> Locator:
+        """Of the step that is shown."""
         return self.page.get_by_role("img", name=re.compile(f"^{name}"))
 
     def use_theme(self, name: str) -> None:
@@ -85,7 +99,7 @@ class Notebook:
 
     @property
     def status(self) -> Locator:
-        return self.page.get_by_role("status")
+        return self.page.locator(".wb-status").get_by_role("status")
 
     @property
     def step(self) -> Locator:

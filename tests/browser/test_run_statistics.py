@@ -46,6 +46,7 @@ def test_what_the_engines_did_unfolds_and_what_pytorch_ran_in_their_stead_is_mar
 
     heading = page.get_by_text("What the engines did", exact=True)
     row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="by PyTorch"))
+    notebook.go_to("Train")
     expect(heading).to_be_visible()
     expect(row).not_to_be_visible()
     heading.click()

@@ -16,7 +16,7 @@ import pytest
 from tests.processes import gone, until
 from workbench.child_process import watchdog
 from workbench.child_process.watchdog import Watch
-from workbench.run_folder.control import create_control, want
+from workbench.run_folder.control import create_control, request_state
 from workbench.run_folder.run_folder import RunFolder
 
 pytestmark = pytest.mark.fault
@@ -33,6 +33,17 @@ def start(script: str, *, parent: int | None = None, **limits: object) -> subpro
 def finish(process: subprocess.Popen[str]) -> int:
     process.communicate(timeout=60)
     return process.returncode
+
+
+def run_here(watch: Watch) -> int:
+    """The watchdog in this process, whose handlers of signals are given back."""
+    held = {number: signal.getsignal(number) for number in HANDLED}
+    try:
+        return watchdog.Watchdog(watch).run()
+    finally:
+        signal.set_wakeup_fd(-1)
+        for number, handler in held.items():
+            signal.signal(number, handler)
 
 
 @pytest.mark.parametrize("status", [0, 3])
@@ -102,8 +113,8 @@ def test_memory_is_held_while_the_interpreters_lock_is_not_given_back() -> None:
 def test_it_imports_the_standard_library_and_its_neighbours_alone() -> None:
     """It runs without site-packages, and without this package's own start."""
     folder = Path(watchdog.__file__).parent
-    neighbours = {f"workbench.child_process.{name}" for name in ("resident_set", "worker_end")}
-    for file in ("watchdog.py", "resident_set.py", "worker_end.py"):
+    neighbours = {f"workbench.child_process.{name}" for name in ("resident_set", "worker_exit")}
+    for file in ("watchdog.py", "resident_set.py", "worker_exit.py"):
         names = set()
         for node in ast.walk(ast.parse((folder / file).read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
@@ -136,7 +147,7 @@ def summary_of(folder: RunFolder) -> dict[str, Any]:
 def test_a_stop_that_fails_is_a_failure(end: str, message: str, folder: RunFolder) -> None:
     """Also where there is no watchdog.lock that keeps room for the summary."""
     script = f"import os, time; print('up', flush=True); time.sleep(0.5); {end}"
-    want(folder.control_path, "stop")
+    request_state(folder.control_path, "stop")
     finish(start(script, folder=str(folder.path)))
     summary = summary_of(folder)
     assert summary["status"] == ("failed" if message else "stopped")
@@ -144,18 +155,18 @@ def test_a_stop_that_fails_is_a_failure(end: str, message: str, folder: RunFolde
 
 
 def test_a_stop_that_is_not_heeded_is_a_stop(folder: RunFolder) -> None:
-    want(folder.control_path, "stop")
+    request_state(folder.control_path, "stop")
     finish(start(SLEEPER, folder=str(folder.path), grace_s=0.1))
     assert summary_of(folder)["status"] == "stopped"
 
 
 def test_a_stop_that_is_taken_back_ends_nothing(folder: RunFolder) -> None:
     script = "import time; print('up', flush=True); time.sleep(3)"
-    want(folder.control_path, "stop")
+    request_state(folder.control_path, "stop")
     process = start(script, folder=str(folder.path), grace_s=1)
     assert process.stdout is not None
     process.stdout.readline()
-    want(folder.control_path, "run")
+    request_state(folder.control_path, "run")
     assert finish(process) == 0
 
 
@@ -167,17 +178,40 @@ def test_an_error_of_the_system_ends_no_healthy_process(
         raise FileNotFoundError("renamed meanwhile")
 
     monkeypatch.setattr(watchdog, "unfinished_sizes", fail)
-    want(folder.control_path, "stop")
+    request_state(folder.control_path, "stop")
     script = "import time; time.sleep(0.5)"
     watch = Watch([sys.executable, "-S", "-c", script], None, str(folder.path), grace_s=0)
-    held = {number: signal.getsignal(number) for number in HANDLED}
-    try:
-        assert watchdog.Watchdog(watch).run() in (0, -signal.SIGTERM)
-    finally:
-        signal.set_wakeup_fd(-1)
-        for number, handler in held.items():
-            signal.signal(number, handler)
+    assert run_here(watch) in (0, -signal.SIGTERM)
     assert summary_of(folder)["status"] == "stopped"
+
+
+def test_what_it_kills_is_the_group_of_its_process_and_no_other(
+    folder: RunFolder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A number is given to another group as soon as its process is reaped."""
+    killed: list[tuple[int, str]] = []
+
+    def kill_group(group: int, number: int) -> None:
+        killed.append((os.getsid(group), psutil.Process(group).status()))
+        kill(group, number)
+
+    kill = os.killpg
+    monkeypatch.setattr(os, "killpg", kill_group)
+    # One process that stays in the group, and one that has left it.
+    script = (
+        "import subprocess, sys\n"
+        f"sleeper = [sys.executable, '-S', '-c', {SLEEPER!r}]\n"
+        f"own = [subprocess.Popen(sleeper, start_new_session=n) for n in (False, True)]\n"
+        f"open({str(folder.path / 'pids')!r}, 'w').write(' '.join(str(p.pid) for p in own))\n"
+    )
+    assert run_here(Watch([sys.executable, "-S", "-c", script], None, str(folder.path))) == 0
+    inner, outer = map(int, (folder.path / "pids").read_text().split())
+    until(gone(inner))
+    assert not gone(outer)()
+    os.kill(outer, signal.SIGKILL)
+    ((session, status),) = killed
+    assert session != os.getsid(0)
+    assert status == psutil.STATUS_ZOMBIE
 
 
 CHILD = """
@@ -220,3 +254,19 @@ def test_a_child_process_ends_with_the_process_that_asked_for_its_work(
     parent.send_signal(signal.Signals[name])
     finish(parent)
     until(gone(child))
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="no CPU affinity here")
+def test_its_process_and_the_threads_of_it_use_only_the_given_cores() -> None:
+    script = (
+        "import os, threading\n"
+        "found = []\n"
+        "thread = threading.Thread(target=lambda: found.append(os.sched_getaffinity(0)))\n"
+        "thread.start(); thread.join()\n"
+        "print(len(os.sched_getaffinity(0)), len(found[0]))\n"
+    )
+    process = start(script, cores=1)
+    assert process.communicate(timeout=60)[0].split() == ["1", "1"]
+    everywhere = len(os.sched_getaffinity(0))
+    process = start(script, cores=everywhere + 1)
+    assert process.communicate(timeout=60)[0].split() == [str(everywhere)] * 2

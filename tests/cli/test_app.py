@@ -12,14 +12,20 @@ from tests.cli.command import Invoke
 
 COMMANDS = (
     "doctor",
+    "build-extensions",
+    "clean-cache",
     "models",
     "check",
     "artifacts",
     "train",
+    "personalise",
+    "resume",
     "compare",
     "profile",
     "runs",
     "stop",
+    "delete",
+    "undelete",
     "export",
     "lab",
 )
@@ -28,7 +34,7 @@ COMMANDS = (
 def test_the_commands_are_those_of_the_interface(workbench: Invoke) -> None:
     outcome = workbench("--help")
     assert outcome.status == 0
-    assert re.findall(r"^│ ([a-z]+) ", outcome.stdout, re.MULTILINE) == list(COMMANDS)
+    assert re.findall(r"^│ ([a-z]+[a-z-]*) ", outcome.stdout, re.MULTILINE) == list(COMMANDS)
 
 
 @pytest.mark.parametrize("command", COMMANDS)
@@ -63,9 +69,9 @@ def test_wrong_usage_is_status_2(workbench: Invoke, arguments: list[str]) -> Non
         (["train", "digits-mpl"], "Did you mean 'digits-mlp'"),
         (["train", "nowhere.onnx"], "nowhere.onnx"),
         (["train", "digits-mlp", "--data", "nowhere.npz"], "nowhere.npz"),
-        (["train", "digits-mlp", "--target", "y"], "--target y says nothing without --data"),
+        (["train", "digits-mlp", "--target", "y"], "--target y requires --data"),
         (["compare", "digits-mlp", "--engines", "fake,fake"], "'fake' twice"),
-        (["compare", "digits-mlp", "--engines", ","], "name at least one engine"),
+        (["compare", "digits-mlp", "--engines", ","], "give at least one engine"),
         (["runs", "no-such-run"], "No run 'no-such-run'"),
         (["export", "no-such-run", "m.onnx"], "No run 'no-such-run'"),
         (["check", "digits-mpl"], "Did you mean 'digits-mlp'"),

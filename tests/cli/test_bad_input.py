@@ -12,8 +12,8 @@ from tests.cli.command import Invoke
 pytestmark = pytest.mark.fault
 
 COMMANDS = {
-    "no model": (("models", ""), "names no model"),
-    "no dataset": (("train", "digits-mlp", "--data", ""), "names no dataset"),
+    "no model": (("models", ""), "pass the name of a sample"),
+    "no dataset": (("train", "digits-mlp", "--data", ""), "give the name of a sample"),
     "a pipe": (("train", "digits-mlp", "--data", "pipe.csv", "--target", "b"), "is a pipe"),
     "a short line": (("train", "digits-mlp", "--data", "t.csv", "--target", "b"), "in line 2"),
     "a figure": (("train", "digits-mlp", "--plot", "/dev/full"), "is a device or a pipe"),

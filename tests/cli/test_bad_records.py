@@ -1,4 +1,4 @@
-"""What the command says of damaged records, odd names and settings that cannot be."""
+"""What the command says of corrupt records, odd names and settings that cannot be."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_the_command_lists_and_shows_them(digits: Dataset, workbench: Invoke) ->
     rows = {row["id"]: row for row in workbench("runs", "--json").json}
     assert rows[good.id]["status"] == "completed"
     assert rows[good.id]["error"] is None
-    assert "says no format version" in rows[spec.id]["error"]
+    assert "has no format version" in rows[spec.id]["error"]
     assert "status" in rows[summary.id]["error"]
     text = workbench("runs").stdout
     assert all(folder.id in text for folder in (good, spec, summary))
@@ -92,8 +92,8 @@ def test_sizes_beyond_every_memory_are_damage(digits: Dataset, workbench: Invoke
 def test_settings_are_refused_before_anything_starts(workbench: Invoke) -> None:
     for option, value, said in (
         ("--requires-grad", "nope", "pattern 'nope' matches no parameter"),
-        ("--loss", "os:system", "loss=os:system: it is part of Python, or native code"),
-        ("--loss", "shutil:rmtree", "loss=shutil:rmtree: it is part of Python"),
+        ("--loss", "os:system", "loss=os:system: it is a built-in or native function"),
+        ("--loss", "shutil:rmtree", "loss=shutil:rmtree: it is a built-in or native function"),
         ("--loss", "torch.nn:MSELoss", "loss=torch.nn:MSELoss: it is a class"),
     ):
         refusal = workbench("train", "digits-mlp", "--engine=pytorch", option, value)

@@ -35,7 +35,7 @@ def test_a_detached_run_is_listed_anywhere_and_stopped_by_its_id(
     assert stopped.json["steps"] == run.progress.done_steps > 0
     assert run.checkpoint is not None
     again = workbench("stop", run_id)
-    assert again.stdout == f"{run_id}: It had ended before: stopped.\n"
+    assert again.stdout == f"{run_id}: already ended: stopped.\n"
 
 
 @pytest.mark.fault
@@ -43,7 +43,10 @@ def test_a_detached_run_is_listed_anywhere_and_stopped_by_its_id(
     ("arguments", "words"),
     [
         (("stop", "20990101-000000-000-nothing"), "No run '20990101-000000-000-nothing'"),
-        (("train", "digits-mlp", "--detached", "--plot=a.png"), "--plot a.png: there is nothing"),
+        (
+            ("train", "digits-mlp", "--detached", "--plot=a.png"),
+            "--plot a.png cannot be used with --detached",
+        ),
         (("train", "digits-mlp", "--threads=100000"), "threads=100000: this process may use"),
     ],
 )

@@ -39,11 +39,13 @@ def test_what_the_options_mean(loss: str | None, options: list[str], expected: A
 @pytest.mark.parametrize(
     ("loss", "options", "message"),
     [
-        (None, ["beta=1"], "name it with --loss"),
-        ('["mse"]', ["beta=1"], "write its options in the JSON"),
+        (None, ["beta=1"], "requires --loss"),
+        ('["mse"]', ["beta=1"], "in JSON, add the options there"),
         ("smooth_l1", ["beta"], "'beta': write it as NAME=VALUE"),
         ("smooth_l1", ["bta=1"], "no option 'bta'. Did you mean 'beta'"),
-        ("smooth_l1", ["beta=wide"], "beta='wide': input should be a valid number"),
+        ("mse", ["name=l1"], "'name=l1': name is no option of a loss"),
+        ("mse", [f"function-sha256={'0' * 64}"], "function_sha256 is no option"),
+        ("smooth_l1", ["beta=wide"], "beta='wide': must be a number"),
     ],
 )
 def test_what_the_options_cannot_mean(loss: str | None, options: list[str], message: str) -> None:

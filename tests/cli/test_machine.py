@@ -25,8 +25,8 @@ def test_doctor_is_status_1_where_the_main_job_cannot_run(workbench: Invoke) -> 
     outcome = workbench("doctor", WORKBENCH_HOME="/proc/workbench")
     assert outcome.status == 1
     assert "FAILED  Folder for runs" in outcome.stdout
-    assert "to mend: export WORKBENCH_HOME" in outcome.stdout
-    assert "The main job cannot run here" in outcome.stdout
+    assert "fix: export WORKBENCH_HOME" in outcome.stdout
+    assert "The workbench does not work here" in outcome.stdout
 
 
 @pytest.fixture

@@ -54,11 +54,11 @@ def test_options_reach_the_run_and_what_came_of_them_its_summary(
         ),
         (
             ["train", "digits-mlp", "--ortmodule=threads=1"],
-            "--ortmodule is of the engine ortmodule; ondevice would ignore it.",
+            "--ortmodule applies only to the engine ortmodule, not to ondevice.",
         ),
         (
             ["compare", "digits-mlp", "--engines=fake,pytorch", "--ortmodule=threads=1"],
-            "fake, pytorch would ignore it.",
+            "not to fake, pytorch.",
         ),
     ],
 )

@@ -27,4 +27,4 @@ def test_it_is_one_json_document(workbench: Invoke) -> None:
 def test_an_engine_without_a_profiler_is_refused(workbench: Invoke) -> None:
     outcome = workbench("profile", "digits-mlp", "--engine", "pytorch-compile")
     assert outcome.status == 1
-    assert "operators can be timed of ortmodule, ondevice, pytorch" in outcome.stderr
+    assert "only ortmodule, ondevice, pytorch can be profiled" in outcome.stderr

@@ -8,11 +8,13 @@ import numpy as np
 
 import workbench as wb
 from tests.cli.command import Invoke
+from tests.runs.recorded import recorded
+from workbench.data import Dataset
 
 
 def test_no_runs_is_no_error(workbench: Invoke) -> None:
     assert workbench("runs", "--json").json == []
-    assert "no runs here yet" in workbench("runs").stdout
+    assert "No runs yet" in workbench("runs").stdout
 
 
 def test_runs_are_listed_and_shown(workbench: Invoke) -> None:
@@ -42,3 +44,18 @@ def test_a_trained_model_is_exported(workbench: Invoke, tmp_path: Path) -> None:
     assert shared >= set(wb.load_model("digits-mlp").parameters)
     largest = max(float(np.abs(weights[name] - written[name]).max()) for name in shared)
     assert largest == 0, f"largest difference {largest}"
+
+
+def test_a_run_is_labelled_deleted_and_brought_back(workbench: Invoke, digits: Dataset) -> None:
+    run_id = recorded(digits).id
+    labelled = workbench("runs", run_id, "--tag=a, b", "--name=first", "--notes=n", "--json").json
+    assert (labelled["name"], labelled["tags"], labelled["notes"]) == ("first", ["a", "b"], "n")
+    assert [row["id"] for row in workbench("runs", "--tag=b", "--json").json] == [run_id]
+    assert "No run has the tag 'c'" in workbench("runs", "--tag=c").stdout
+    assert f"`workbench undelete {run_id}`" in workbench("delete", run_id).stdout
+    assert [row["id"] for row in workbench("runs", "--deleted", "--json").json] == [run_id]
+    assert workbench("undelete", run_id, "--json").json["id"] == run_id
+    workbench("delete", run_id)
+    assert workbench("runs", "--purge", "--json").json == {"removed": [run_id]}
+    refused = workbench("undelete", run_id)
+    assert (refused.status, "The trash is empty." in refused.stderr) == (1, True)

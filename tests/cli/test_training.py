@@ -15,8 +15,11 @@ import pytest
 import workbench as wb
 from tests.cli.command import COMMAND, Invoke
 from workbench.cli import training
+from workbench.compare import NOT_COMPARED
 from workbench.display.number_format import significant
+from workbench.runs.resuming import CHANGEABLE
 from workbench.settings.config import TrainingConfig
+from workbench.settings.lora import LoraOptions
 
 
 def test_train_prints_one_json_document(workbench: Invoke) -> None:
@@ -51,6 +54,35 @@ def test_settings_reach_the_run(workbench: Invoke) -> None:
     assert config.engine == "fake"
 
 
+def test_a_device_is_a_profile_or_numbers(workbench: Invoke) -> None:
+    options = ("train", "digits-mlp", "--engine=fake", "--steps=2", "--no-evaluate", "--json")
+    outcome = workbench(*options, "--device=cores=1,memory_bytes=900000000")
+    assert outcome.status == 0, outcome.stderr
+    config = wb.load_run(outcome.json["id"]).config
+    assert config.device is not None
+    assert (config.device.cores, config.device.memory_bytes) == (1, 900_000_000)
+    assert config.threads == 1
+    wrong = workbench(*options, "--device=fone")
+    assert wrong.status != 0
+    assert "Did you mean 'phone'?" in wrong.stderr
+
+
+def test_a_run_is_resumed_from_its_checkpoint(workbench: Invoke) -> None:
+    options = ["--lr-schedule=cosine", "--lr-warmup-steps=2", "--gradient-accumulation=2"]
+    first = workbench("train", "digits-mlp", "--engine=fake", "--steps=4", *options, "--json")
+    assert first.status == 0, first.stderr
+    changed = ["--steps=6", "--threads=1", "--warmup-steps=3", "--no-evaluate"]
+    again = workbench("resume", first.json["id"], *changed, "--json")
+    assert again.status == 0, again.stderr
+    facts = again.json
+    config = wb.load_run(facts["id"]).config
+    assert (config.threads, config.warmup_steps, config.evaluate) == (1, 3, False)
+    assert (facts["id"], facts["status"], facts["steps"]) == (first.json["id"], "completed", 6)
+    done = workbench("resume", facts["id"])
+    assert done.status != 0
+    assert "has taken 6 of 6 steps" in done.stderr
+
+
 def test_what_is_not_given_is_the_models_default(workbench: Invoke) -> None:
     outcome = workbench("train", "digits-mlp", "--engine=fake", "--epochs=1", "--json")
     config = wb.load_run(outcome.json["id"]).config
@@ -62,11 +94,16 @@ def test_what_is_not_given_is_the_models_default(workbench: Invoke) -> None:
 def test_every_setting_is_an_option(command: object) -> None:
     assert callable(command)
     parameters = set(inspect.signature(command).parameters)
-    settings = set(TrainingConfig.model_fields)
+    settings = set(TrainingConfig.model_fields) - {"lora"}
+    settings |= {f"lora_{name}" for name in LoraOptions.model_fields}
     if command is training.compare:
         # A comparison is about steps, and its engines are several.
-        settings = (settings - {"engine", "epochs"}) | {"engines"}
+        settings = (settings - {"engine", "epochs"} - NOT_COMPARED) | {"engines"}
     assert settings <= parameters
+
+
+def test_every_setting_that_can_change_is_an_option_of_resume() -> None:
+    assert CHANGEABLE - {"loss"} <= set(inspect.signature(training.resume).parameters)
 
 
 def test_people_get_facts_and_a_bar(workbench: Invoke) -> None:
@@ -117,8 +154,13 @@ def test_compare_prints_one_json_document(workbench: Invoke) -> None:
     assert set(document["runs"]) == {"pytorch", "fake"}
     assert len(document["round_loads"]) == 25
     assert set(document["load"]) == {"wall_s", "other_s", "cores", "other_cores"}
-    assert ("do not trust" in document["warning"]) == bool(document["warning"])
+    assert ("not reliable" in document["warning"]) == bool(document["warning"])
     assert {row["warning"] for row in rows.values()} == {document["warning"]}
+    assert document["verdict"]["level"] == ("busy" if document["warning"] else "quiet")
+    assert (
+        "as fast as pytorch" in document["verdict"]["sentence"]
+        or "no difference" in (document["verdict"]["sentence"])
+    )
     figure = Path(wb.load_run(document["runs"]["fake"]).folder.path.parents[2] / "figure.svg")
     assert "<svg" in figure.read_text(encoding="utf-8")
 
@@ -126,19 +168,20 @@ def test_compare_prints_one_json_document(workbench: Invoke) -> None:
 def test_compare_prints_a_table(workbench: Invoke) -> None:
     outcome = workbench("compare", "digits-mlp", "--engines=fake", "--steps=30")
     assert outcome.status == 0, outcome.stderr
-    header, row, *_ = outcome.stdout.splitlines()
+    verdict, _, header, row, *_ = outcome.stdout.splitlines()
+    assert verdict.startswith("There is no ratio, as there is only one engine")
     assert header.split()[:3] == ["engine", "samples_per_s", "ratio"]
     name, throughput, ratio, *_ = row.split()
     assert (name, ratio) == ("fake", "-")
     assert throughput == significant(float(throughput.replace(",", "")))
     assert "batch 32" in outcome.stdout
-    assert "One engine: there is nothing to compare it with." in outcome.stdout
+    assert "There is no ratio, as there is only one engine." in outcome.stdout
 
 
 def test_a_quiet_machine_is_waited_for_by_seconds(workbench: Invoke) -> None:
     outcome = workbench("compare", "digits-mlp", "--engines=fake", "--quiet-s=-1")
     assert outcome.status == 1
-    assert "quiet_s=-1.0: a number of seconds, 0 or more" in outcome.stderr
+    assert "quiet_s=-1.0 must be a number of seconds, 0 or more" in outcome.stderr
 
 
 @pytest.mark.fault

@@ -12,12 +12,15 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
+from safetensors.numpy import save_file
 
 from tests.processes import until
 from workbench.compare import COLUMNS, Comparison, compare, load_comparison
 from workbench.data import Dataset
 from workbench.errors import ConfigError, RunError, RunFolderError
-from workbench.widgets.comparison_table import ComparisonTable
+from workbench.load import load_model
+from workbench.models import load_saved
+from workbench.widgets.compare.comparison_table import ComparisonTable
 
 STEPS = 45
 
@@ -203,17 +206,17 @@ def test_a_busy_machine_is_said_wherever_figures_are(
     assert again.load == comparison.load
     for each in (comparison, again):
         assert re.fullmatch(
-            r"The machine was busy \(other programs took \d+\.\d of \d+ cores?\): "
-            r"do not trust these figures\.",
+            r"The machine was busy \(other programs used \d+\.\d of \d+ cores?\): "
+            r"these figures are not reliable\.",
             each.warning,
         )
         assert list(each.table()["warning"]) == [each.warning]
-        assert each.warning in each.plot().get_suptitle()
+        assert each.verdict().sentence in each.plot().get_suptitle()
     table = ComparisonTable()
     table.show(again)
-    assert table.warning == comparison.warning
+    assert table.verdict == comparison.verdict().sentence
     table.clear()
-    assert table.warning == ""
+    assert table.verdict == ""
 
 
 def test_a_quiet_machine_needs_no_warning(digits: Dataset, workbench_home: Path) -> None:
@@ -254,6 +257,31 @@ def test_wrong_engines_are_refused_at_once(digits: Dataset) -> None:
         compare("digits-mlp", digits, engines=["fake", "fake"])
     with pytest.raises(ConfigError, match="at least one"):
         compare("digits-mlp", digits, engines=[])
+
+
+def test_every_engine_begins_with_the_base(digits: Dataset, tmp_path: Path) -> None:
+    """But for the weights that are excepted; its record names the base."""
+    model = load_model("digits-mlp")
+    moved = {name: value + 1 for name, value in model.weights().items()}
+    base = tmp_path / "base.safetensors"
+    save_file(moved, base)
+    found = compare(
+        model, digits, engines=["fake"], steps=1, base=base, base_except=("output.*",)
+    ).wait(60)
+    run = found.runs["fake"]
+    assert run.spec["base"]["file"] == str(base)
+    weights = load_saved(run.folder.model_path).weights()
+    for name, value in weights.items():
+        expected = model.weights() if name.startswith("output.") else moved
+        assert np.array_equal(value, expected[name]), name
+
+
+@pytest.mark.fault
+def test_a_base_that_cannot_be_is_refused_at_once(digits: Dataset) -> None:
+    with pytest.raises(ConfigError, match="requires base="):
+        compare("digits-mlp", digits, engines=["fake"], base_except=("output.*",))
+    with pytest.raises(RunFolderError, match="No run 'nosuch'"):
+        compare("digits-mlp", digits, engines=["fake"], base="nosuch")
 
 
 def _without_loads(record: dict[str, Any]) -> dict[str, Any]:

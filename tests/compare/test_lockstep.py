@@ -14,8 +14,8 @@ import pytest
 from tests.runs.test_run import until
 from workbench.compare.lockstep import Lockstep, make_plan
 from workbench.data import Dataset
+from workbench.load import load_model
 from workbench.machine.load import Load, LoadMeter
-from workbench.models import load_model
 from workbench.run_folder.control import grant
 from workbench.runs import Run, prepare
 from workbench.runs.launch import launch
@@ -69,8 +69,8 @@ class Workers:
         self._monkeypatch.setenv("WORKBENCH_FAKE", json.dumps(kept))
         settings = {"engine": "fake", "steps": steps, "batch_size": BATCH_SIZE}
         _, _, config = prepare(self._model, self._data, settings)
-        folder, worker = launch(self._model, self._data, config, granted_steps=0)
-        return Run(folder, worker=worker)
+        started = launch(self._model, self._data, config, granted_steps=0)
+        return Run(started.folder, worker=started.worker)
 
 
 class TwoMeters:
@@ -118,6 +118,7 @@ def test_nothing_a_worker_does_overlaps_what_another_does(workers: Workers) -> N
     lockstep = workers.lockstep(STEPS, one=SLOW, two=SLOW)
     lockstep.join(120)
     assert {run.status for run in lockstep.runs.values()} == {"completed"}
+    assert lockstep.phase == "two: finishing", "the last that it did"
     diary = workers.diary()
     assert not overlaps(diary)
     for name in ("one", "two"):

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from tests.runs.written import LAUNCHED, steps, write_run
 from workbench.compare import Comparison
@@ -60,6 +61,7 @@ def test_the_plan_is_a_warm_up_and_twenty_rounds() -> None:
     assert make_plan(10, 100)[:3] == (5, 1, 10)
     assert make_plan(1, 5)[:3] == (0, 1, 1)
     assert make_plan(205, 5)[:3] == (5, 10, 205)
+    assert [make_plan(5 + measured, 5).burst for measured in (39, 40)] == [1, 2]
 
 
 def test_the_table_is_the_records(comparison: Comparison) -> None:
@@ -104,7 +106,7 @@ def test_a_single_engine_has_no_ratio_to_itself(comparison: Comparison) -> None:
     assert row["samples_per_s"] == pytest.approx(40.0)
     assert row["rounds"] == 20
     assert row[["ratio", "ratio_low", "ratio_high"]].isna().all()
-    assert alone.caption.endswith(". One engine: there is nothing to compare it with.")
+    assert alone.caption.endswith(". There is no ratio, as there is only one engine.")
     assert alone.plot().get_suptitle() == "ondevice"
 
 
@@ -114,7 +116,9 @@ def test_few_rounds_give_ratios_and_no_interval(comparison: Comparison) -> None:
     assert row["rounds"] == 5
     assert row["ratio"] == pytest.approx(2.0)
     assert row[["ratio_low", "ratio_high"]].isna().all()
-    assert few.caption.endswith(". Too few rounds for an interval: it takes 6.")
+    assert few.caption.endswith(
+        ". There are too few rounds for a confidence interval; at least 6 are needed."
+    )
     assert few.plot().axes
     assert "interval" not in comparison.caption
 
@@ -197,6 +201,10 @@ def test_the_interval_is_of_the_median_and_holds_ninety_five_percent() -> None:
     assert found.low == pytest.approx(6.0, abs=1.0)
     assert found.high == pytest.approx(16.0, abs=1.0)
     assert ratio(ratios * 3, np.full(21, 3.0)) == found
+    finer = ratio(np.arange(1.0, 302.0), np.ones(301))
+    for bound, share in ((finer.low, 0.025), (finer.high, 0.975)):
+        # The share of resampled medians up to `bound`: at least 151 of 301 draws are.
+        assert binom.sf(150, 301, bound / 301) == pytest.approx(share, abs=0.005)
     shorter = ratio(np.array([2.0, 4.0]), np.array([1.0, 1.0, 1.0]))
     assert shorter.median == 3.0
     assert ratio(np.array([5.0]), np.array([2.0])).median == 2.5

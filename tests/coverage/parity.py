@@ -18,7 +18,7 @@ from torch.utils._python_dispatch import _disable_current_modes
 
 from tests.coverage.case import Variant
 from workbench import ORTModule
-from workbench.engines.fixed_draws import fixed_draws
+from workbench.engines.randomness import disable_randomness
 from workbench.ort.graph.gradient import build_training_model, parameters_as_inputs
 from workbench.ort.ondevice.checkpoint import write_checkpoint
 from workbench.ort.ondevice.ondevice import TrainingSession
@@ -27,7 +27,7 @@ from workbench.ort.ortmodule import build
 from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph, export_forward
 from workbench.ort.ortmodule.capture.sizes import Axes
 from workbench.ort.ortmodule.capture.structure import flatten
-from workbench.trainable import fix_draws, make_trainable
+from workbench.trainable import make_trainable, without_randomness
 from workbench.trainable.make import leading_to_outputs
 
 BATCHES = (4, 3)
@@ -62,7 +62,7 @@ def reference(variant: Variant) -> tuple[nn.Module, list[Step]]:
     steps = []
     for rows in BATCHES:
         inputs = variant.sample(rows, generator)
-        with fixed_draws() if variant.draws else nullcontext():
+        with disable_randomness() if variant.draws else nullcontext():
             steps.append(one_step(runner, inputs, generator))
     return module, steps
 
@@ -91,7 +91,7 @@ def export(module: nn.Module, step: Step, variant: Variant) -> ForwardGraph:
     if variant.edit is not None:
         variant.edit(exported.model)
     if variant.draws:
-        exported.model.CopyFrom(fix_draws(exported.model))
+        exported.model.CopyFrom(without_randomness(exported.model))
     return exported
 
 
@@ -137,7 +137,7 @@ def ondevice(module: nn.Module, steps: Sequence[Step], exported: ForwardGraph) -
             # An input that the graph does not read has no place in it.
             fed = [inputs[value.name] for value in graph.graph.input if value.name in inputs]
             fed.append(step.target.numpy())
-            _, output = native.eval_step(fed)
+            _, output, *_ = native.eval_results(fed)
             loss = native.train_step(fed)
             got = {name.removeprefix(PREFIX): native.gradient(name) for name in trainable}
             worst.meet(step, output, loss, got)

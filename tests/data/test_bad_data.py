@@ -1,4 +1,4 @@
-"""Data that would be damaged in silence, or that cannot be read, is refused in a sentence."""
+"""Data that would be corrupt in silence, or that cannot be read, is refused in a sentence."""
 
 from __future__ import annotations
 
@@ -15,9 +15,8 @@ import pytest
 from PIL import Image
 
 from tests.data.rows import X, Y
-from workbench.data import load_dataset
 from workbench.errors import DataError, ModelError
-from workbench.models import load_model
+from workbench.load import load_dataset, load_model
 
 pytestmark = pytest.mark.fault
 
@@ -37,13 +36,13 @@ BAD_CSV: dict[str, tuple[bytes, str]] = {
     "a comma at each end": (b"a,b\n1,2,\n3,4,\n", "3 values in line 2"),
     "after a quoted line break": (b'a,b\n1,"x\ny"\n3\n', "1 values in line 4, fewer"),
     "after an empty line": (b"a,b\n1,2\n\n3,4,5\n", "3 values in line 4"),
-    "a name twice": (b"a,a,b\n1,2,3\n", "names two columns 'a'"),
-    "an index of pandas": (b",a,b\n0,1,2\n1,3,4\n", "column 1 no name"),
-    "semicolons": (b"a;b\n1;2\n", "separates its values by semicolons"),
-    "tabs": (b"a\tb\n1\t2\n", "separates its values by tabs"),
+    "a name twice": (b"a,a,b\n1,2,3\n", "two columns named 'a'"),
+    "an index of pandas": (b",a,b\n0,1,2\n1,3,4\n", "no name for column 1"),
+    "semicolons": (b"a;b\n1;2\n", "uses semicolons as separators"),
+    "tabs": (b"a\tb\n1\t2\n", "uses tabs as separators"),
     "thousands in an input": (b'a,b\n"1,234",0\n"2,345",1\n', "'1,234' in line 2"),
-    "thousands in the target": (b'a,b\n1,"1,234"\n2,"2,345"\n', "target 'b' holds numbers"),
-    "text in a target of numbers": (b"a,b\n1,1\n2,2\n3,x\n4,1\n", "'x' in line 4 is none"),
+    "thousands in the target": (b'a,b\n1,"1,234"\n2,"2,345"\n', "target 'b' contains numbers"),
+    "text in a target of numbers": (b"a,b\n1,1\n2,2\n3,x\n4,1\n", "'x' in line 4 is not a number"),
     "text in an input": (b"a,b\n1,0\nx,1\n", "'x' in line 3"),
     "NA": (b"a,b\n1,0\nNA,1\n", "has 'NA' in line 3, column 'a'"),
     "an empty cell": (b"a,b\n1,0\n\n,1\n", "an empty cell in line 4, column 'a'"),
@@ -56,9 +55,9 @@ BAD_CSV: dict[str, tuple[bytes, str]] = {
     "names alone": (b"a,b\n", "is empty"),
     "nothing": (b"", "is empty"),
     "blank lines": (b"\n\n\n", "is empty"),
-    "times in seconds": (b"a,b\n1700000001,0\n1700000002,1\n", "cannot tell apart"),
+    "times in seconds": (b"a,b\n1700000001,0\n1700000002,1\n", "become equal in float32"),
     "over float32": (b"a,b\n1e39,0\n1,1\n", "infinity in row 0"),
-    "over int64": (b"a,b\n1,18446744073709551615\n2,1\n", "more than int64 can"),
+    "over int64": (b"a,b\n1,18446744073709551615\n2,1\n", "int64 cannot represent"),
 }
 
 
@@ -98,9 +97,9 @@ def huge(shape: str) -> bytes:
 
 
 BAD_NPZ = {
-    "a huge shape": (npz(("x.npy", huge("(10000000000000,)"))), "not what its"),
-    "a shape beyond int64": (npz(("x.npy", huge("(99999999999999999999, 9)"))), "not what its"),
-    "a negative shape": (npz(("x.npy", huge("(-4,)"))), "not a readable .npz|not what its"),
+    "a huge shape": (npz(("x.npy", huge("(10000000000000,)"))), "does not match"),
+    "a shape beyond int64": (npz(("x.npy", huge("(99999999999999999999, 9)"))), "does not match"),
+    "a negative shape": (npz(("x.npy", huge("(-4,)"))), "not a readable .npz|does not match"),
     "a header of code": (npz(("x.npy", npy("__import__('os').abort()"))), "not a readable .npz"),
     "text": (npz(("x.npy", b"1, 2, 3")), "not a readable .npz"),
     "nothing inside": (npz(("x.npy", b"")), "not a readable .npz"),
@@ -120,7 +119,7 @@ def test_an_archive_larger_than_the_memory(tmp_path: Path, monkeypatch: pytest.M
     np.savez_compressed(tmp_path / "t.npz", x=np.zeros((1000, 1000)), y=np.zeros(1000))
     memory = psutil.virtual_memory()._replace(available=1_000_000)
     monkeypatch.setattr(psutil, "virtual_memory", lambda: memory)
-    refused("unpacks to 0.0 GB", tmp_path / "t.npz")
+    refused("needs 0.0 GB", tmp_path / "t.npz")
 
 
 @pytest.mark.parametrize("step", [37])
@@ -140,21 +139,21 @@ def test_an_archive_cut_or_changed_anywhere(tmp_path: Path, step: int) -> None:
 @pytest.mark.parametrize(
     ("inputs", "target", "settings", "message"),
     [
-        (X, np.full(20, 2**63, np.uint64), {}, "more than int64 can"),
-        (np.full((20, 2), 2**64 - 1, np.uint64), Y, {}, "input 0 holds 18446744073709551615"),
-        (X, Y + 0.5, {"target_dtype": "int64"}, "holds 0.5 in row 0, which is no int64"),
+        (X, np.full(20, 2**63, np.uint64), {}, "int64 cannot represent"),
+        (np.full((20, 2), 2**64 - 1, np.uint64), Y, {}, "input 0 contains 18446744073709551615"),
+        (X, Y + 0.5, {"target_dtype": "int64"}, "contains 0.5 in row 0, which is not an integer"),
         (X, np.full(20, np.nan), {"target_dtype": "int64"}, "NaN in row 0"),
-        (X, np.full(20, 1e300), {"target_dtype": "int64"}, "no int64"),
+        (X, np.full(20, 1e300), {"target_dtype": "int64"}, "not an integer"),
         (X, np.full(20, 1e300), {}, "infinity in row 0"),
-        (X, 2**40 + np.arange(20), {"target_dtype": "float32"}, "cannot tell apart"),
-        (X, 1.7e9 + np.arange(20) / 100, {}, "all the same in float32"),
+        (X, 2**40 + np.arange(20), {"target_dtype": "float32"}, "become equal in float32"),
+        (X, 1.7e9 + np.arange(20) / 100, {}, "all become equal in float32"),
         (X, Y.astype(complex), {}, "dtype complex128"),
         (X, Y.astype("datetime64[s]"), {}, "dtype datetime64"),
         (X, Y.astype(object), {}, "dtype object"),
         (X, [[1], [2, 3]], {}, "ragged"),
         (X, Y, {"target_dtype": "int8"}, "choose 'float32' or 'int64'"),
-        (X, Y, {"classes": "abc"}, "as a tuple of text"),
-        (X, Y, {"classes": ("a", "a", "b")}, "each class another name"),
+        (X, Y, {"classes": "abc"}, "a tuple of strings"),
+        (X, Y, {"classes": ("a", "a", "b")}, "must be unique"),
         *((X, Y, {"seed": seed}, "seed=") for seed in ("1", -1, 1.5, True, None, float("nan"))),
         *(
             (X, Y, {"test_fraction": fraction}, "test_fraction=")
@@ -205,7 +204,7 @@ def test_pictures_of_16_bits_are_scaled_by_their_depth(tmp_path: Path) -> None:
     resized = load_dataset(tmp_path, test_fraction=0, image_size=(1, 1)).train.inputs[0]
     assert abs(resized[0].item() - expected.mean()) < 1e-3
     Image.fromarray(np.zeros((2, 2), np.uint8)).save(tmp_path / "class3" / "1.png")
-    refused(r"class3/1\.png has 8 bits a value but .*class0/1\.png has 16", tmp_path)
+    refused(r"class3/1\.png has 8 bits per value but .*class0/1\.png has 16", tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -214,7 +213,7 @@ def test_pictures_of_16_bits_are_scaled_by_their_depth(tmp_path: Path) -> None:
 def test_pictures_without_a_range_are_refused(tmp_path: Path, dtype: type, what: str) -> None:
     (tmp_path / "a").mkdir()
     Image.fromarray(np.ones((2, 2), dtype)).save(tmp_path / "a" / "1.tif")
-    refused(rf"1\.tif holds {what} values", tmp_path)
+    refused(rf"1\.tif has {what} values", tmp_path)
 
 
 @pytest.mark.parametrize("kind", ["png", "gif", "bmp", "tif", "webp", "jpg"])

@@ -42,9 +42,9 @@ def test_evaluation_meets_every_row_once(batch_size: int) -> None:
 
 def test_what_is_refused_is_named() -> None:
     rows, two = np.zeros((3, 2)), np.zeros(2)
-    with pytest.raises(DataError, match=r"^Input 1 has 2 rows and the target 3"):
+    with pytest.raises(DataError, match=r"^Input 1 has 2 rows and the target has 3"):
         Split([rows, two], np.zeros(3))
-    with pytest.raises(DataError, match=r"^Target 2 has 2 rows and target 0 3"):
+    with pytest.raises(DataError, match=r"^Target 2 has 2 rows and target 0 has 3"):
         Split([rows], (np.zeros(3), np.zeros(3), two))
     with pytest.raises(DataError, match="first axis"):
         Split([rows], (np.zeros(3), np.float32(1)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -70,6 +71,17 @@ def test_pickled_arrays_are_never_read(pairs, tmp_path) -> None:
     pairs.save(tmp_path / "data")
     np.save(tmp_path / "data" / "train-target.npy", np.array([{}], object), allow_pickle=True)
     with pytest.raises(DataError, match="allow_pickle=False"):
+        load_saved_dataset(tmp_path / "data")
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("name", ["data.json", "train-input-0.npy", "train-target.npy"])
+def test_a_pipe_among_its_files_is_refused(pairs, tmp_path, name: str) -> None:
+    """To open it would never come back."""
+    pairs.save(tmp_path / "data")
+    (tmp_path / "data" / name).unlink()
+    os.mkfifo(tmp_path / "data" / name)
+    with pytest.raises(DataError, match=f"{name} is"):
         load_saved_dataset(tmp_path / "data")
 
 

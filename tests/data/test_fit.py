@@ -8,8 +8,9 @@ import torch
 
 from workbench.data import Dataset, Split, check_fit
 from workbench.errors import ConfigError, DataError
+from workbench.load import load_model
 from workbench.losses.loss import Loss
-from workbench.models import Model, load_model
+from workbench.models import Model
 
 GENERATOR = np.random.default_rng(0)
 
@@ -61,14 +62,14 @@ def test_what_fits(linear: Model, sequence: Model, pixels: Model) -> None:
         (floats(8, 5), classes(8), "cross_entropy", r"shape \(batch, 4\) .* \(batch, 5\)"),
         (floats(8, 4, 1), classes(8), "cross_entropy", r"\(batch, 4\) .* \(batch, 4, 1\)"),
         (classes(8, 4), classes(8), "cross_entropy", "is float32 but dataset .* int64"),
-        (floats(8, 4) * np.nan, classes(8), "cross_entropy", "holds NaN in row 0"),
-        (floats(8, 4), floats(8), "cross_entropy", "class numbers .*float32; load it with"),
+        (floats(8, 4) * np.nan, classes(8), "cross_entropy", "contains NaN in row 0"),
+        (floats(8, 4), floats(8), "cross_entropy", "class indices .*float32; load it with"),
         (floats(8, 4), classes(8, 1), "cross_entropy", r"targets .* \(batch, 1\)"),
         (floats(8, 4), np.arange(8), "cross_entropy", "Label 7 in row 7 .* 3 classes, 0 to 2"),
         (floats(8, 4), np.arange(8) - 5, "cross_entropy", "Label -5 in row 0"),
         (floats(8, 4), classes(8, 3), "mse", "mse needs a float32 target"),
         (floats(8, 4), floats(8), "l1", r"\(batch, 3\) .* \(batch\); reshape"),
-        (floats(8, 4), floats(8, 3) * np.inf, "mse", "target of dataset .* holds infinity"),
+        (floats(8, 4), floats(8, 3) * np.inf, "mse", "target of dataset .* contains infinity"),
         (floats(8, 4), floats(8, 3) + 1, "bce_with_logits", r"from 0 to 1, but row \d"),
     ],
 )
@@ -142,11 +143,11 @@ def test_options_that_fit(linear: Model, pixels: Model) -> None:
     [
         (classes(8), Loss("nll", weight=[1, 2]), "weight has 2 numbers, but .* 3 classes"),
         (classes(8) - 1, Loss("nll", ignore_index=2), "Label -1 in row"),
-        (floats(8, 3), Loss("cross_entropy", ignore_index=1), "names a class, .* probabilities"),
-        (floats(8, 3), "nll", "nll needs class numbers"),
+        (floats(8, 3), Loss("cross_entropy", ignore_index=1), "is a class, .* probabilities"),
+        (floats(8, 3), "nll", "nll needs class indices"),
         (floats(8, 3), Loss("bce_with_logits", pos_weight=[1, 2]), "does not broadcast to rows"),
         (floats(8, 3), Loss("bce_with_logits", weight=[[1, 2, 3]] * 2), "does not broadcast"),
-        (floats(8, 3) + np.inf, lambda output, target: output.sum(), "holds infinity"),
+        (floats(8, 3) + np.inf, lambda output, target: output.sum(), "contains infinity"),
     ],
 )
 def test_options_that_do_not_fit(linear: Model, target, loss, message: str) -> None:
@@ -163,7 +164,7 @@ def test_several_losses(heads: Model) -> None:
     check_fit(heads, several(floats(8, 2)), {names[1]: "l1"})
     check_fit(heads, pair, lambda outputs, targets: outputs[0].sum())
     for loss, message in (
-        (["cross_entropy"], "1 losses need as many targets, but .* has 2"),
+        (["cross_entropy"], "number of targets .* is 2, but the number of losses is 1"),
         (["mse", "mse"], "mse needs a float32 target"),
         ({"hidden": "mse", names[0]: "nll"}, "no output 'hidden'"),
         (["cross_entropy", "mse", "l1"], "number 3, but the model has 2 outputs"),

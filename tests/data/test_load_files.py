@@ -9,8 +9,8 @@ import pytest
 from PIL import Image
 
 from tests.data.rows import X, Y, every_row
-from workbench.data import load_dataset
 from workbench.errors import DataError
+from workbench.load import load_dataset
 
 # .npz
 
@@ -31,7 +31,7 @@ def test_npz_with_a_named_target(tmp_path) -> None:
     assert np.array_equal(every_row(data)[1], Y)
     with pytest.raises(DataError, match=r"no member 'answr'.*'answer'"):
         load_dataset(tmp_path / "a.npz", "answr")
-    with pytest.raises(DataError, match="there is none"):
+    with pytest.raises(DataError, match="it has none"):
         load_dataset(tmp_path / "a.npz")
 
 
@@ -39,10 +39,10 @@ def test_npz_with_a_named_target(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("members", "message"),
     [
-        ({"y": Y}, "no member besides the target"),
-        ({"x": X, "y": Y, "label": Y}, "more than one of them"),
+        ({"y": Y}, "no members other than the target"),
+        ({"x": X, "y": Y, "label": Y}, "it has several"),
         ({"x": np.array([{"a": 1}], object), "y": Y}, "Python objects"),
-        ({}, "there is none"),
+        ({}, "it has none"),
     ],
 )
 def test_bad_npz(tmp_path, members, message: str) -> None:
@@ -79,7 +79,7 @@ def csv(folder: Path, text: str) -> Path:
 @pytest.mark.fault
 def test_csv_with_text_whole_and_real_targets(tmp_path) -> None:
     path = csv(tmp_path, "a,kind,b,price,room\n" + "1,tree,2,1.5,3\n2,bush,3,2.5,1\n" * 5)
-    with pytest.raises(DataError, match=r"column 'kind' holds text"):
+    with pytest.raises(DataError, match=r"column 'kind' contains text"):
         load_dataset(path, "price")
     kinds = load_dataset(path, "kind")
     assert kinds.classes == ("bush", "tree")
@@ -96,12 +96,12 @@ def test_csv_with_text_whole_and_real_targets(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("text", "target", "message"),
     [
-        ("a,b\n1,2\n", None, "Give target=, one of: a, b"),
+        ("a,b\n1,2\n", None, "give the name of a column of .*: a, b"),
         ("a,b\n1,2\n", "c", "no column 'c'"),
         ("a,b\n1,2\n,4\n", "b", r"an empty cell in line 3, column 'a'"),
         ("a,b\n1,2\n3,\n", "b", r"an empty cell in line 3, column 'b'"),
         ("a,b\n1,2\ninf,4\n", "b", "infinity in row 1"),
-        ("b\n1\n", "b", "no column besides the target"),
+        ("b\n1\n", "b", "no columns other than the target"),
         ("a,b\n", "b", "empty"),
         ("", "b", "not a readable .csv"),
         ("a,b\n1,2\n1,2,3,4\n", "b", "4 values in line 3, more than the 2 columns"),
@@ -155,7 +155,7 @@ def test_bad_image_folders(tmp_path) -> None:
     with pytest.raises(DataError, match="no subfolders"):
         load_dataset(tmp_path)
     (tmp_path / "a").mkdir()
-    with pytest.raises(DataError, match="holds no images"):
+    with pytest.raises(DataError, match="contains no images"):
         load_dataset(tmp_path)
     (tmp_path / "a" / "1.png").write_bytes(b"\x89PNG cut short")
     with pytest.raises(DataError, match=r"1\.png is not a readable image"):
@@ -171,10 +171,10 @@ def test_bad_paths(tmp_path, monkeypatch) -> None:
     with pytest.raises(DataError, match=r"missing\.npz does not exist"):
         load_dataset("missing.npz")
     (tmp_path / "data.txt").write_text("1 2 3")
-    with pytest.raises(DataError, match=r"neither \.npz nor \.csv"):
+    with pytest.raises(DataError, match=r"not a \.npz file, a \.csv file"):
         load_dataset("data.txt")
     np.savez("a.npz", x=X, y=Y)
-    with pytest.raises(DataError, match="give the name of the target"):
+    with pytest.raises(DataError, match="must be the name of the target"):
         load_dataset("a.npz", Y)
 
 

@@ -69,8 +69,8 @@ def test_a_batch_larger_than_the_split_is_refused_before_the_first_step() -> Non
 @pytest.mark.parametrize(
     ("inputs", "target", "message"),
     [
-        ([np.zeros((3, 2))], np.zeros(4), "3 rows and the target 4"),
-        ([np.zeros((0, 2))], np.zeros(0), "empty"),
+        ([np.zeros((3, 2))], np.zeros(4), "3 rows and the target has 4"),
+        ([np.zeros((0, 2))], np.zeros(0), "no rows"),
         ([], np.zeros(3), "at least one input"),
         ([np.float32(1)], np.zeros(3), "first axis"),
     ],
@@ -90,7 +90,7 @@ def test_several_targets_go_together() -> None:
         assert np.array_equal(second, first * 10.0)
         assert np.array_equal(third[:, 1], first * 2)
         assert all(array.flags.c_contiguous and array.flags.writeable for array in batch.targets)
-    with pytest.raises(DataError, match="Target 1 has 5 rows and target 0 6"):
+    with pytest.raises(DataError, match="Target 1 has 5 rows and target 0 has 6"):
         Split([rows], (rows, rows[:5]))
     with pytest.raises(DataError, match="at least one target"):
         Split([rows], ())

@@ -9,25 +9,72 @@ from __future__ import annotations
 
 import json
 import sys
+import zlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors.numpy import save_file
 
-from workbench.data import Batch, load_dataset
+from workbench.data import Batch
 from workbench.engines import engine_class
 from workbench.engines.base import Engine, EngineSetup
 from workbench.engines.fake_losses import loss_and_gradient
 from workbench.errors import EngineError
+from workbench.load import load_dataset
 from workbench.models import load_saved
+from workbench.run_folder.checkpoint import write_checkpoint
 from workbench.settings.config import TrainingConfig
+from workbench.settings.learning_rate import learning_rate_at
 
 STEPS = 30
 BATCH_SIZE = 32
 TRAINED = {"fake": ("linear.bias",)}
 """What stays trainable when the rest is frozen; the output layer for the models' own names."""
 
+OPTION_STEPS = 100
+OPTIONS: dict[str, dict[str, Any]] = {
+    "adamw": {
+        "lr_schedule": "cosine",
+        "lr_warmup_steps": 10,
+        "gradient_accumulation": 2,
+        "max_grad_norm": 0.5,
+    },
+    "sgd": {
+        "optimizer": "sgd",
+        "learning_rate": 0.1,
+        "weight_decay": 0.05,
+        "lr_schedule": "polynomial",
+        "lr_power": 2.0,
+        "gradient_accumulation": 2,
+        "max_grad_norm": 0.3,
+    },
+    "sgd-unclipped": {
+        "optimizer": "sgd",
+        "learning_rate": 0.1,
+        "weight_decay": 0.05,
+        "gradient_accumulation": 2,
+    },
+}
+
+LORA: dict[str, Any] = {
+    "lora": {"rank": 4, "alpha": 6, "targets": ("hidden*",), "seed": 3},
+    "requires_grad": ("output.*",),
+}
+"""The head trains in full, the other layers by adapters."""
+SAVED_STEPS = 90
+"""Steps with LoRA before a checkpoint, from which the last ten are also taken anew."""
+
+HEAD: dict[str, Any] = {"requires_grad": ("output.*",), "optimizer": "sgd", "learning_rate": 0.05}
+"""Of a network with batch normalization, which stays in training mode as PyTorch has it."""
+
 Weights = dict[str, np.ndarray]
+
+
+def engine_config(settings: dict[str, Any]) -> TrainingConfig:
+    return TrainingConfig(
+        **{"batch_size": BATCH_SIZE, "learning_rate": 2e-3, "threads": 1, **settings}
+    )
 
 
 class Probe:
@@ -42,14 +89,19 @@ class Probe:
         self.test = next(iter(data.test.in_order(BATCH_SIZE)))
         self.reports: list[str] = []
 
-    def build(self, **settings: Any) -> Engine:
-        config = TrainingConfig(
-            engine=self.name,  # type: ignore[arg-type]
-            **{"batch_size": BATCH_SIZE, "learning_rate": 2e-3, "threads": 1, **settings},
-        )
-        artifacts = self.work / "-".join(["artifacts", *map(str, settings.values())])
+    def build(
+        self, checkpoint: Path | None = None, model: Path | None = None, **settings: Any
+    ) -> Engine:
+        config = engine_config({"engine": self.name, **settings})
+        digest = zlib.crc32(repr((model, settings)).encode())
         return engine_class(self.name)(
-            EngineSetup(self.model, artifacts, config, self.reports.append)
+            EngineSetup(
+                model or self.model,
+                self.work / f"artifacts-{digest}",
+                config,
+                self.reports.append,
+                checkpoint=checkpoint,
+            )
         )
 
     def availability(self) -> dict[str, Any]:
@@ -160,14 +212,69 @@ class Probe:
                 engine.load_weights(wrong)
             except EngineError as error:
                 refused.append(str(error))
-        folder = self.work / "state"
-        folder.mkdir()
-        engine.save_state(folder)
         return {
             "set": float(np.abs(after[name] - 0.5).max()),
             "others": _difference(others, after),
             "refused": refused,
             "name": name,
+        }
+
+    def options(self) -> dict[str, Any]:
+        """A schedule, accumulated and clipped gradients, over a hundred steps."""
+        found = {}
+        for name, settings in OPTIONS.items():
+            engine = self.build(**settings)
+            losses = []
+            for step in range(OPTION_STEPS):
+                engine.set_learning_rate(learning_rate_at(engine_config(settings), step, 100))
+                first, second = (self.batches[(2 * step + part) % STEPS] for part in (0, 1))
+                losses.append((engine.accumulate(first) + engine.train_step(second)) / 2)
+            save_file(engine.weights(), self.work / f"{name}.safetensors")
+            found[name] = losses
+        return found
+
+    def lora(self) -> dict[str, Any]:
+        """A hundred steps with adapters, the last of them also from a checkpoint."""
+        engine = self.build(**LORA)
+        save_file(engine.weights(), self.work / "lora-initial.safetensors")
+        batches = [self.batches[step % STEPS] for step in range(OPTION_STEPS)]
+        losses = [engine.train_step(batch) for batch in batches[:SAVED_STEPS]]
+        folder = self.work / "lora-checkpoint"
+        write_checkpoint(folder, engine.weights(), engine.save_state)
+        last = [engine.train_step(batch) for batch in batches[SAVED_STEPS:]]
+        save_file(engine.weights(), self.work / "lora.safetensors")
+        again = self.build(checkpoint=folder, **LORA)
+        resumed = [again.train_step(batch) for batch in batches[SAVED_STEPS:]]
+        return {
+            "losses": losses + last,
+            "last": last,
+            "resumed": resumed,
+            "resumed_weights": _difference(engine.weights(), again.weights()),
+            "evaluated": engine.evaluate(self.test).loss,
+        }
+
+    def head(self) -> dict[str, Any]:
+        """A hundred steps of nothing but the last layer, after batch normalization."""
+        engine = self.build(model=self.model.with_name("normalized"), **HEAD)
+        save_file(engine.weights(), self.work / "head-initial.safetensors")
+        losses = [engine.train_step(self.batches[step % STEPS]) for step in range(OPTION_STEPS)]
+        save_file(engine.weights(), self.work / "head.safetensors")
+        return {"losses": losses, "evaluated": engine.evaluate(self.test).loss}
+
+    def state(self) -> dict[str, Any]:
+        """What is trained after a checkpoint, by the engine and by one that goes on from it."""
+        engine = self.build(seed=5)
+        for batch in self.batches[:7]:
+            engine.train_step(batch)
+        folder = self.work / "state"
+        write_checkpoint(folder, engine.weights(), engine.save_state)
+        losses = [engine.train_step(batch) for batch in self.batches[7:15]]
+        again = self.build(seed=5, checkpoint=folder)
+        return {
+            "losses": losses,
+            "again": [again.train_step(batch) for batch in self.batches[7:15]],
+            "weights": _difference(engine.weights(), again.weights()),
+            "files": sorted(path.name for path in folder.iterdir()),
         }
 
     def _from_initial(self, weights: Weights) -> float | None:
@@ -194,7 +301,18 @@ def main() -> None:
     probe = Probe(name, model, work)
     answers: dict[str, Any] = {"availability": probe.availability()}
     if answers["availability"]["ok"]:
-        for part in ("training", "evaluation", "gradients", "learning_rate", "frozen", "weights"):
+        for part in (
+            "training",
+            "evaluation",
+            "gradients",
+            "learning_rate",
+            "frozen",
+            "weights",
+            "options",
+            "lora",
+            "head",
+            "state",
+        ):
             answers[part] = getattr(probe, part)()
     answers["reports"] = probe.reports
     result.write_text(json.dumps(answers))

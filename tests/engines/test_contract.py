@@ -12,14 +12,22 @@ import subprocess
 import sys
 from collections.abc import Callable
 from fnmatch import fnmatchcase
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
+from safetensors.numpy import load_file
+from torch.nn import functional
+from torch.nn.utils import clip_grad_norm_
+from torch.optim import lr_scheduler
 
-from workbench.engines import ENGINES
-from workbench.models import load_model
+from tests.engines.contract_probe import BATCH_SIZE, OPTION_STEPS, OPTIONS, STEPS
+from tests.engines.plain_lora import train_head, train_with_lora
+from workbench.load import load_dataset, load_model
+from workbench.settings.engines import engine_table
 
 Answers = dict[str, Any]
 PROBE = Path(__file__).with_name("contract_probe.py")
@@ -33,6 +41,7 @@ def answers_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Answ
     """What the probe of an engine wrote down, run at the first question."""
     model = tmp_path_factory.mktemp("model")
     load_model("digits-mlp").save(model / "saved")
+    load_model("digits-cnn").save(model / "normalized")
     known: dict[str, Answers] = {}
 
     def ask(name: str) -> Answers:
@@ -48,7 +57,12 @@ def answers_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Answ
                 env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
             )
             answers = json.loads(result.read_text()) if result.exists() else {}
-            known[name] = {"exit": done.returncode, "log": done.stderr[-4000:], **answers}
+            known[name] = {
+                "exit": done.returncode,
+                "log": done.stderr[-4000:],
+                "work": str(work),
+                **answers,
+            }
         answers = known[name]
         assert answers["exit"] == 0, f"{name} ended with {answers['exit']}:\n{answers['log']}"
         return answers
@@ -56,7 +70,7 @@ def answers_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Answ
     return ask
 
 
-@pytest.fixture(params=list(ENGINES))
+@pytest.fixture(params=list(engine_table()))
 def name(request: pytest.FixtureRequest) -> str:
     chosen: str = request.param
     return chosen
@@ -191,9 +205,139 @@ def test_a_weight_that_does_not_fit_is_refused(answers: Answers) -> None:
     assert "no.such.weight" in wrong_name
 
 
+@pytest.mark.parametrize("options", list(OPTIONS))
+def test_schedule_accumulation_and_clipping_are_pytorchs(
+    options: str, name: str, answers: Answers
+) -> None:
+    """Beside a plain loop of PyTorch; the fake trains a model of its own."""
+    losses = answers["options"][options]
+    assert losses[-1] < losses[0]
+    if name == "fake":
+        return
+    expected, weights = by_plain_pytorch(options)
+    worst = largest_difference(losses, expected)
+    assert worst <= 1e-5, f"losses of 100 steps differ from PyTorch's by {worst}"
+    found = load_file(Path(answers["work"]) / f"{options}.safetensors")
+    for parameter, value in weights.items():
+        off = float(np.abs(found[parameter] - value).max() / max(1.0, np.abs(value).max()))
+        assert off <= 1e-5, f"{parameter} differs from PyTorch's by {off}"
+
+
+@cache
+def by_plain_pytorch(options: str) -> tuple[list[float], dict[str, np.ndarray]]:
+    """Losses and weights of a loop as PyTorch's documentation writes it."""
+    settings = OPTIONS[options]
+    torch.set_num_threads(1)
+    module = load_model("digits-mlp").module()
+    module.train()
+    rate = settings.get("learning_rate", 2e-3)
+    optimizer: torch.optim.Optimizer
+    if options == "adamw":
+        optimizer = torch.optim.AdamW(module.parameters(), lr=rate)
+    else:
+        decay = settings["weight_decay"]
+        optimizer = torch.optim.SGD(module.parameters(), lr=rate, weight_decay=decay)
+    warmup = settings.get("lr_warmup_steps", 0)
+    schedule: Any = lr_scheduler.ConstantLR(optimizer, factor=1)
+    if options == "adamw":
+        start = lr_scheduler.LinearLR(optimizer, 1 / (warmup + 1), total_iters=warmup)
+        fall = lr_scheduler.CosineAnnealingLR(optimizer, OPTION_STEPS - warmup)
+        schedule = lr_scheduler.SequentialLR(optimizer, [start, fall], milestones=[warmup])
+    elif "lr_schedule" in settings:
+        schedule = lr_scheduler.PolynomialLR(optimizer, OPTION_STEPS, settings["lr_power"])
+    data = load_dataset("digits")
+    batches = list(data.train.batches(BATCH_SIZE, 0, 1))
+    losses = []
+    for step in range(OPTION_STEPS):
+        total = 0.0
+        for part in (0, 1):
+            batch = batches[(2 * step + part) % STEPS % len(batches)]
+            output = module(torch.from_numpy(batch.inputs[0]))
+            loss = functional.cross_entropy(output, torch.from_numpy(batch.target))
+            (loss / 2).backward()  # type: ignore[no-untyped-call]
+            total += loss.item() / 2
+        if "max_grad_norm" in settings:
+            clip_grad_norm_(module.parameters(), settings["max_grad_norm"])
+        optimizer.step()
+        optimizer.zero_grad()
+        schedule.step()
+        losses.append(total)
+    return losses, {key: value.numpy() for key, value in module.state_dict().items()}
+
+
+def test_lora_is_that_of_plain_pytorch(name: str, answers: Answers) -> None:
+    lora, work = answers["lora"], Path(answers["work"])
+    assert lora["losses"][-1] < lora["losses"][0]
+    if name == "fake":
+        return
+    initial, found = (load_file(work / f"{each}.safetensors") for each in ("lora-initial", "lora"))
+    expected, weights = train_with_lora(initial)
+    worst = largest_difference(lora["losses"], expected)
+    assert worst <= 1e-5, f"losses of 100 steps with LoRA differ from PyTorch's by {worst}"
+    assert found.keys() == weights.keys()
+    worst = largest_weight_difference(found, weights)
+    assert worst <= 1e-5, f"weights after 100 steps with LoRA differ from PyTorch's by {worst}"
+    for parameter, value in initial.items():
+        trained = parameter.startswith("output.") or ".lora_" in parameter
+        assert np.array_equal(found[parameter], value) != trained, parameter
+
+
+def test_adapters_begin_as_in_peft(name: str, answers: Answers) -> None:
+    if name == "fake":
+        return
+    initial = load_file(Path(answers["work"]) / "lora-initial.safetensors")
+    a, b = initial["hidden1.lora_A.weight"], initial["hidden1.lora_B.weight"]
+    assert a.shape == (4, 64)
+    assert b.shape == (128, 4)
+    assert not b.any()
+    # Kaiming's uniform distribution with a = sqrt(5): standard deviation 1 / sqrt(3 * inputs).
+    assert np.abs(a).max() <= 1 / 8
+    assert a.std() == pytest.approx(1 / np.sqrt(3 * 64), rel=0.1)
+
+
+def test_lora_goes_on_from_a_checkpoint_bit_for_bit(answers: Answers) -> None:
+    lora = answers["lora"]
+    assert lora["resumed"] == lora["last"]
+    assert lora["resumed_weights"] == 0
+
+
+def test_a_head_alone_is_trained_as_in_pytorch(name: str, answers: Answers) -> None:
+    """Frozen parameters keep every bit, and batch normalization moves its running statistics."""
+    head, work = answers["head"], Path(answers["work"])
+    assert head["losses"][-1] < head["losses"][0]
+    if name == "fake":
+        return
+    initial, found = (load_file(work / f"{each}.safetensors") for each in ("head-initial", "head"))
+    expected, weights = train_head()
+    worst = largest_difference(head["losses"], expected)
+    assert worst <= 1e-5, f"losses of 100 steps differ from PyTorch's by {worst}"
+    worst = largest_weight_difference(found, weights)
+    assert worst <= 1e-5, f"weights and statistics differ from PyTorch's by {worst}"
+    assert found["norm1.num_batches_tracked"] == 100
+    for parameter, value in initial.items():
+        kept = parameter.endswith((".weight", ".bias")) and not parameter.startswith("output.")
+        assert np.array_equal(found[parameter], value) == kept, parameter
+
+
+def test_an_engine_goes_on_from_a_checkpoint_bit_for_bit(answers: Answers) -> None:
+    state = answers["state"]
+    assert state["again"] == state["losses"]
+    assert state["weights"] == 0
+    assert "weights.safetensors" in state["files"]
+    assert len(state["files"]) > 1, "nothing but the weights was kept"
+
+
 def test_a_long_preparation_says_what_it_does(answers: Answers) -> None:
     assert answers["reports"]
     assert all(text and len(text) < 80 for text in answers["reports"]), answers["reports"]
+
+
+def largest_weight_difference(found: dict[str, Any], expected: dict[str, Any]) -> float:
+    """Relative to weights larger than 1."""
+    return max(
+        float(np.abs(found[name] - value).max() / max(1.0, np.abs(value).max()))
+        for name, value in expected.items()
+    )
 
 
 def largest_difference(one: list[float], other: list[float]) -> float:

@@ -13,11 +13,12 @@ import pytest
 
 from workbench.data import Batch
 from workbench.engines.base import EngineSetup
-from workbench.engines.fake import BEHAVIOUR_VARIABLE, FakeEngine
+from workbench.engines.fake import FakeEngine
+from workbench.engines.fake_behaviour import BEHAVIOUR_VARIABLE
 from workbench.engines.fake_losses import loss_and_gradient, the_loss
 from workbench.errors import EngineError
+from workbench.load import load_model
 from workbench.losses.loss import CLASS_LOSSES, Loss, as_losses
-from workbench.models import load_model
 from workbench.settings.config import TrainingConfig
 
 BATCH = Batch((np.ones((4, 1, 8, 8), np.float32),), np.array([0, 1, 2, 3]))

@@ -14,7 +14,7 @@ from safetensors.numpy import load_file
 
 from tests.engines.ondevice_probe import SETTINGS, STEPS, images
 from workbench.engines.base import EngineSetup
-from workbench.models import load_model
+from workbench.load import load_model
 from workbench.settings.config import make_config
 from workbench.user_code.user_code import SHA256_VARIABLE, UserCode, sha256_of
 
@@ -30,7 +30,7 @@ def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name, inputs in examples.items():
         model = load_model(f"tests.engines.ondevice_modules:{name}", example_inputs=inputs)
         model.save(folder / name)
-        code = code.and_that(model.code)
+        code = code.merged_with(model.code)
     done = subprocess.run(
         [sys.executable, "-m", "tests.engines.ondevice_probe", str(folder)],
         cwd=Path(__file__).parents[2],

@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch.nn import functional
 
-from workbench.engines.torch_losses import TotalLoss, first_output, loss_function
+from workbench.engines.torch_losses import TotalLoss, all_outputs, loss_function
 from workbench.errors import ConfigError, DataError
 from workbench.losses.loss import Loss, as_losses
 
@@ -16,13 +16,13 @@ from workbench.losses.loss import Loss, as_losses
 )
 def test_the_first_output_is_found_in_any_nesting(nest: object) -> None:
     one, two = torch.zeros(1), torch.ones(1)
-    assert first_output(nest(one, two)) is one  # type: ignore[operator]
-    assert first_output((None, two)) is two
+    assert all_outputs(nest(one, two))[0] is one  # type: ignore[operator]
+    assert all_outputs((None, two))[0] is two
 
 
 def test_a_model_without_a_tensor_output_is_refused() -> None:
     with pytest.raises(DataError, match="returned NoneType"):
-        first_output(None)
+        all_outputs(None)
 
 
 @pytest.mark.parametrize("name", ["mse", "l1", "smooth_l1", "bce_with_logits"])
@@ -104,7 +104,7 @@ def test_a_function_that_is_alone_gets_everything() -> None:
     ("result", "message"),
     [
         (lambda output, target: output - target, r"float32 tensor of shape \[3\]"),
-        (lambda output, target: 3.0, "float; return a scalar"),
+        (lambda output, target: 3.0, "float; it must return a floating-point scalar"),
         (lambda output, target: target.long().sum(), "int64 tensor"),
     ],
 )

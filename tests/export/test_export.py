@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
+import threading
 from pathlib import Path
 
 import numpy as np
@@ -189,6 +191,31 @@ def test_export_is_silent_and_leaves_logging_alone(
     assert not list(recwarn)
     assert logging.getLogger("torch.onnx").level == level
     assert not logging.getLogger("torch.onnx._internal.exporter._registration").disabled
+
+
+def test_two_threads_export_one_after_the_other() -> None:
+    """An export replaces functions of torch: what another sees meanwhile is not torch's."""
+    together = threading.Barrier(2)
+    met: list[bool] = []
+
+    class Meeting(nn.Linear):
+        def forward(self, x: torch.Tensor) -> torch.Tensor:
+            with contextlib.suppress(threading.BrokenBarrierError):
+                together.wait(timeout=1)
+                met.append(True)
+            return super().forward(x)
+
+    graphs: list[onnx.ModelProto] = []
+    threads = [
+        threading.Thread(target=lambda: graphs.append(export(Meeting(4, 2), (3, 4), training=True)))
+        for _ in range(2)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not met
+    assert [len(graph.graph.initializer) for graph in graphs] == [2, 2]
 
 
 @pytest.mark.fault

@@ -10,7 +10,7 @@ import pytest
 import torch
 from torch import nn
 
-from workbench.models import load_model
+from workbench.load import load_model
 from workbench.ort.native import native
 
 SMALL: dict[str, Any] = {"vocab_size": 40, "hidden_size": 16, "num_attention_heads": 2}

@@ -113,7 +113,7 @@ def test_what_is_damaged_is_told_and_built_anew(small_source: Path, harm: str) -
             record.write_text("[]")
     problem = native_extension().problem
     assert str(extension.folder) in problem
-    assert problem.endswith("To mend: workbench build-extensions")
+    assert problem.endswith("To fix it: workbench build-extensions")
     assert build_extensions().extension.problem == ""
 
 
@@ -122,8 +122,8 @@ def test_what_is_damaged_is_told_and_built_anew(small_source: Path, harm: str) -
 @pytest.mark.parametrize(
     ("source", "words"),
     [
-        ("this is no C++\n", ["ended with 1", "small.cpp", "trains without it"]),
-        ('extern "C" int another;\nint nowhere();\nint x = nowhere();\n', ["ended with 1"]),
+        ("this is no C++\n", ["exited with status 1", "small.cpp", "works without it"]),
+        ('extern "C" int another;\nint nowhere();\nint x = nowhere();\n', ["exited with status 1"]),
     ],
     ids=["does not compile", "does not load"],
 )
@@ -148,7 +148,7 @@ def test_without_a_compiler(
 ) -> None:
     monkeypatch.delenv("CXX", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(EngineError, match=r"no C\+\+ compiler.*apt-get install g\+\+"):
+    with pytest.raises(EngineError, match=r"No C\+\+ compiler.*apt-get install g\+\+"):
         build_extensions()
     assert not native_extension().folder.exists()
 
@@ -169,14 +169,14 @@ def test_without_torchs_headers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 @pytest.mark.fault
 def test_without_sources(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "sources", list)
-    with pytest.raises(EngineError, match="sources of the extension are not there"):
+    with pytest.raises(EngineError, match="sources of the extension are missing"):
         build_extensions()
 
 
 @pytest.mark.fault
 def test_a_cache_that_cannot_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", "/proc/nowhere")
-    with pytest.raises(EngineError, match="Set XDG_CACHE_HOME to a folder"):
+    with pytest.raises(EngineError, match="Set XDG_CACHE_HOME to a writable folder"):
         build_extensions()
 
 
@@ -190,7 +190,7 @@ def test_a_compiler_that_hangs_is_given_up(
     compiler.chmod(0o755)
     monkeypatch.setenv("CXX", str(compiler))
     monkeypatch.setattr(module, "TIMEOUT_S", 0.2)
-    with pytest.raises(EngineError, match=r"slow was not done after"):
+    with pytest.raises(EngineError, match=r"slow timed out after"):
         build_extensions()
 
 
@@ -210,7 +210,7 @@ def test_set_up_goes_on_without_a_compiler(tmp_path: Path) -> None:
 
     outcome = run("--if-possible")
     assert outcome.returncode == 0, outcome.stderr
-    assert "ORTModule goes without PyTorch's kernels" in outcome.stderr
+    assert "ORTModule will not use PyTorch's kernels" in outcome.stderr
     assert "apt-get install g++" in outcome.stderr
     strict = run()
     assert strict.returncode == 1

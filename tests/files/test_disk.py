@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from workbench.errors import ArtifactsError, RunFolderError, WorkbenchError
-from workbench.files.disk import disk_problem, writing
+from workbench.files.disk import disk_errors, disk_problem
 from workbench.run_folder.events import EventWriter
 
 pytestmark = pytest.mark.fault
@@ -64,7 +64,7 @@ def test_a_full_disk_is_said(write: Callable[[Path], None], tmp_path: Path) -> N
     path.symlink_to("/dev/full")
     with (
         pytest.raises(WorkbenchError, match=r"full cannot be written\. The disk is full"),
-        writing(path),
+        disk_errors(path),
     ):
         write(path)
 
@@ -90,7 +90,7 @@ def ten_kilobytes() -> Iterator[None]:
 @pytest.mark.parametrize("write", WRITERS)
 def test_a_file_size_limit_is_said(write: Callable[[Path], None], tmp_path: Path) -> None:
     words = "file cannot be written. .*he file is larger than this process may write"
-    with pytest.raises(WorkbenchError, match=words), writing(tmp_path / "file"):
+    with pytest.raises(WorkbenchError, match=words), disk_errors(tmp_path / "file"):
         write(tmp_path / "file")
 
 
@@ -112,7 +112,7 @@ def test_every_number_has_its_sentence(number: int, words: str) -> None:
 @pytest.mark.parametrize("error", [ValueError("x"), KeyError("disk"), RuntimeError("out of room")])
 def test_other_errors_are_not_taken_for_the_disks(error: Exception, tmp_path: Path) -> None:
     assert disk_problem(error) is None
-    with pytest.raises(type(error)), writing(tmp_path):
+    with pytest.raises(type(error)), disk_errors(tmp_path):
         raise error
 
 
@@ -120,11 +120,11 @@ def test_a_folder_that_is_none_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with (
         pytest.raises(ArtifactsError, match="Part of the path is a file"),
-        writing(tmp_path, ArtifactsError),
+        disk_errors(tmp_path, ArtifactsError),
     ):
         (tmp_path / "file" / "folder").mkdir()
 
 
 def test_errors_of_the_workbench_pass_through(tmp_path: Path) -> None:
-    with pytest.raises(RunFolderError, match=r"^mine$"), writing(tmp_path, ArtifactsError):
+    with pytest.raises(RunFolderError, match=r"^mine$"), disk_errors(tmp_path, ArtifactsError):
         raise RunFolderError("mine")

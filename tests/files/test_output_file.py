@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from workbench.artifacts.generate import refuse_foreign
+from workbench.artifacts.generate import check_output_directory
 from workbench.cli.plot import check_plot, save_figure
 from workbench.errors import ArtifactsError, ModelError, WorkbenchError
-from workbench.files.output_file import written
-from workbench.models import load_model
+from workbench.files.output_file import replacing_file
+from workbench.load import load_model
 
 pytestmark = pytest.mark.fault
 
@@ -25,7 +25,7 @@ BAD_PLACES = {
     "full": "is a device or a pipe",
     "/dev/full": "is a device or a pipe",
     "/dev/null": "is a device or a pipe",
-    "circle": "lead in a circle",
+    "circle": "form a loop",
     "file/model.onnx": "Part of the path is a file",
     "file/a/b/model.onnx": "Part of the path is a file",
     "x" * 300: "name is too long",
@@ -68,13 +68,13 @@ def test_a_figure_is_not_written_there(places: Path, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["file", "pipe", "full", "circle", "file/a", "x" * 300, "nul\0"])
 def test_artifacts_are_not_generated_there(places: Path, name: str) -> None:
-    refused(ArtifactsError, ".", refuse_foreign, places / name)
+    refused(ArtifactsError, ".", check_output_directory, places / name)
     assert (places / "file").read_text() == "old"
 
 
 def test_a_file_size_limit_is_said_and_the_old_file_is_kept(tmp_path: Path) -> None:
     def write(path: Path) -> None:
-        with written(path, ModelError) as temporary:
+        with replacing_file(path, ModelError) as temporary:
             temporary.write_bytes(b"x" * 100_000)
 
     path = tmp_path / "model.onnx"
@@ -93,7 +93,7 @@ def test_a_file_size_limit_is_said_and_the_old_file_is_kept(tmp_path: Path) -> N
 
 def test_what_fails_halfway_leaves_the_old_file(tmp_path: Path) -> None:
     def half(path: Path) -> None:
-        with written(path, ModelError) as temporary:
+        with replacing_file(path, ModelError) as temporary:
             temporary.write_text("ne")
             raise RuntimeError("in the middle")
 
@@ -106,7 +106,7 @@ def test_what_fails_halfway_leaves_the_old_file(tmp_path: Path) -> None:
 def test_a_link_stays_one_and_missing_folders_are_made(tmp_path: Path) -> None:
     (tmp_path / "link.onnx").symlink_to("real.onnx")
     for name in ("link.onnx", "new/folder/model.onnx"):
-        with written(tmp_path / name, ModelError) as temporary:
+        with replacing_file(tmp_path / name, ModelError) as temporary:
             temporary.write_text("new")
         assert (tmp_path / name).read_text() == "new"
     assert (tmp_path / "link.onnx").is_symlink()
@@ -127,7 +127,7 @@ def test_a_checkpoint_that_lacks_a_weight_is_not_exported(tmp_path: Path) -> Non
         "lacks 1 parameters .* 'output.bias'": {
             n: v for n, v in whole.items() if n != "output.bias"
         },
-        "'more' .* no such name": {**whole, "more": np.zeros(2, np.float32)},
+        "'more' .* unknown name": {**whole, "more": np.zeros(2, np.float32)},
         r"'output.bias' of shape \[11\]": {**whole, "output.bias": np.zeros(11, np.float32)},
         "'output.bias' of dtype complex64": {**whole, "output.bias": np.zeros(10, np.complex64)},
     }

@@ -95,7 +95,7 @@ def test_what_is_named_otherwise_stays(own_temporary_directory: Path) -> None:
 
 def test_a_folder_that_was_moved_away_stays_there(tmp_path: Path) -> None:
     target = tmp_path / "target"
-    with temporary_folder(beside=target) as folder:
+    with temporary_folder(target=target) as folder:
         (folder / "whole").touch()
         folder.replace(target)
     assert (target / "whole").exists()

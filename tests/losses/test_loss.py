@@ -72,33 +72,49 @@ def test_every_problem_is_listed_at_once() -> None:
     message = str(caught.value)
     assert len(caught.value.problems) == 3
     assert "loss='cross_entrpy': Did you mean 'cross_entropy'" in message
-    assert "loss=3: give a name, a Loss or a function" in message
+    assert "loss=3: must be a name, a Loss or a function" in message
     with pytest.raises(ConfigError) as caught:
         Loss("cross_entropy", wieght=[1], label_smoothing=2, ignore_index=0.5, beta=1)
     message = str(caught.value)
     assert len(caught.value.problems) == 4
     assert "no option 'wieght'. Did you mean 'weight'" in message
     assert "no option 'beta'. Known: factor, ignore_index, label_smoothing" in message
-    assert "label_smoothing=2: input should be less than or equal to 1" in message
+    assert "label_smoothing=2: must be 1 or less" in message
 
 
 @pytest.mark.fault
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("nll", {"weight": 2.0}, "one number for each class"),
-        ("cross_entropy", {"weight": [[1.0, 2.0]]}, "one number for each class"),
+        ("nll", {"weight": 2.0}, "one number per class"),
+        ("cross_entropy", {"weight": [[1.0, 2.0]]}, "one number per class"),
         ("cross_entropy", {"weight": [1.0, float("nan")]}, "finite numbers"),
-        ("cross_entropy", {"weight": []}, "finite numbers, one at least"),
-        ("bce_with_logits", {"pos_weight": [[1.0], [1.0, 2.0]]}, "lists of one length"),
-        ("bce_with_logits", {"pos_weight": "heavy"}, "lists of one length"),
-        ("smooth_l1", {"beta": -1}, "greater than or equal to 0"),
+        ("cross_entropy", {"weight": []}, "finite numbers, at least one"),
+        ("bce_with_logits", {"pos_weight": [[1.0], [1.0, 2.0]]}, "lists of equal length"),
+        ("bce_with_logits", {"pos_weight": "heavy"}, "lists of equal length"),
+        ("smooth_l1", {"beta": -1}, "must be 0 or more"),
         ("mse", {"factor": float("inf")}, "finite"),
     ],
 )
 def test_wrong_values(name: str, options: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         Loss(name, **options)
+
+
+@pytest.mark.fault
+def test_the_hash_of_a_function_is_for_records_alone() -> None:
+    """Otherwise a built-in loss, or a name of none, would be taken for a function unchecked."""
+    sha256 = "a" * 64
+    for name in ("mse", "cross_entropy"):
+        with pytest.raises(ConfigError, match="no option 'function_sha256'"):
+            Loss(name, function_sha256=sha256)
+        with pytest.raises(ConfigError, match="no option 'function_sha256'"):
+            make_config({"loss": [{"name": name, "function_sha256": sha256}]})
+    with pytest.raises(ConfigError, match="loss='mine'"):
+        Loss("mine", function_sha256=sha256)
+    assert Loss.from_record({"name": "mine", "function_sha256": sha256}).own
+    with pytest.raises(ConfigError, match="no option 'smoothing'"):
+        Loss.from_record({"name": "mse", "smoothing": 1})
 
 
 @pytest.mark.fault

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import functools
 import importlib.util
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import torch
 
-from workbench.errors import ConfigError
+from workbench.errors import ConfigError, ModelError
 from workbench.losses.loss import Loss, as_losses
 from workbench.losses.loss_functions import (
     code_of,
@@ -61,13 +63,27 @@ def test_a_pickle_of_another_process_is_not_read(
     monkeypatch.delenv(SHA256_VARIABLE, raising=False)
     (written,) = write_functions(as_losses(steep), tmp_path)
     arrived = Loss.from_record(written.record())
-    with pytest.raises(ConfigError, match="may run any code"):
+    with pytest.raises(ConfigError, match="can execute arbitrary code"):
         load_function(arrived, tmp_path)
     monkeypatch.setenv(SHA256_VARIABLE, code_of([arrived]).environment()[SHA256_VARIABLE])
     (path,) = tmp_path.glob("*.pkl")
     path.write_bytes(path.read_bytes() + b"\0")
     with pytest.raises(ConfigError, match="not the function that was written"):
         load_function(arrived, tmp_path)
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(("plant", "message"), [(os.mkfifo, "is a pipe"), (None, "not exist")])
+def test_only_a_regular_file_is_read(
+    plant: Callable[[Path], None] | None, message: str, tmp_path: Path
+) -> None:
+    (written,) = write_functions(as_losses(steep), tmp_path)
+    (path,) = tmp_path.glob("*.pkl")
+    path.unlink()
+    if plant is not None:
+        plant(path)
+    with pytest.raises(ModelError, match=message):
+        load_function(Loss.from_record(written.record()), tmp_path)
 
 
 @pytest.mark.fault

@@ -117,8 +117,8 @@ def test_a_machine_is_busy_when_others_take_a_few_percent(load: Load, busy: bool
 
 
 def test_the_load_is_a_sentence() -> None:
-    assert Load(10.0, 14.0, 2).sentence == "other programs took 1.4 of 2 cores"
-    assert Load(10.0, 5.0, 1).sentence == "other programs took 0.5 of 1 core"
+    assert Load(10.0, 14.0, 2).sentence == "other programs used 1.4 of 2 cores"
+    assert Load(10.0, 5.0, 1).sentence == "other programs used 0.5 of 1 core"
     assert total_load([Load(1.0, 0.5, 2), Load(3.0, 2.5, 2)]) == Load(4.0, 3.0, 2)
     assert total_load([]) is None
 
@@ -138,14 +138,14 @@ def test_quiet_must_last_and_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     busy, quiet = Load(0.5, 0.7, 2), Load(0.5, 0.0, 2)
     Meter.loads = [quiet, busy, quiet, quiet, quiet]
     monkeypatch.setattr("workbench.machine.load.LoadMeter", Meter)
-    monkeypatch.setattr("workbench.machine.load.LOOK_S", 0.0)
+    monkeypatch.setattr("workbench.machine.load.QUIET_POLL_S", 0.0)
     told: list[str] = []
     assert wait_for_quiet(1.0, 60.0, lambda: False, told.append)
     assert told == [
         f"waiting for a quiet machine: {found}; needs 1 s of quiet, starts anyway after 60 s"
         for found in (
             "quiet for 0.5 s",
-            "other programs took 1.4 of 2 cores",
+            "other programs used 1.4 of 2 cores",
             "quiet for 0.5 s",
             "quiet for 1.0 s",
         )

@@ -15,7 +15,8 @@ import torch
 from torch import nn
 
 from workbench.errors import ModelError
-from workbench.models import load_model, load_saved
+from workbench.load import load_model
+from workbench.models import load_saved
 from workbench.user_code.user_code import SHA256_VARIABLE, UserCode
 
 CODE = """
@@ -75,7 +76,7 @@ def test_a_module_of_a_notebook_crosses(tmp_path: Path) -> None:
     code = """
 import sys, torch
 from pathlib import Path
-from workbench.models import load_model
+from workbench.load import load_model
 class Mine(torch.nn.Linear):
     pass
 model = load_model(Mine(4, 3), example_inputs=torch.zeros(2, 4))
@@ -105,7 +106,7 @@ def test_a_pickle_of_another_process_is_not_read(saved, tmp_path: Path) -> None:
         done = worker(folder, given)
         assert done.returncode == 1
         assert "ModelError" in done.stderr
-        assert "is read only by the worker" in done.stderr
+        assert "Only the worker of its own run reads it" in done.stderr
     assert not mark.exists()
 
 
@@ -132,7 +133,7 @@ def test_a_module_that_cannot_cross(tmp_path: Path) -> None:
     module = nn.Linear(4, 3)
     module.handle = Handle()
     model = load_model(module, example_inputs=np.zeros((2, 4)))
-    with pytest.raises(ModelError, match=r"cannot cross.*a handle stays here.*factory"):
+    with pytest.raises(ModelError, match=r"cannot be pickled.*a handle stays here.*factory"):
         model.save(tmp_path / "model")
     assert list(tmp_path.glob("*model*")) == []
     module.rows = (row for row in ())
@@ -167,7 +168,7 @@ def test_a_folder_in_use_is_not_overwritten(tmp_path: Path) -> None:
         ({"format": None}, "no format version"),
         ({"kind": "keras"}, "not a readable saved model"),
         ({"source": {}}, "not a readable saved model"),
-        ({"source": {"sample": "gone", "seed": 0}}, "No model 'gone'"),
+        ({"source": {"sample": "gone", "seed": 0}}, "no sample 'gone'"),
     ],
 )
 def test_a_damaged_record_is_refused(tmp_path: Path, change, message: str) -> None:

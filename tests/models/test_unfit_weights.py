@@ -12,7 +12,7 @@ from onnx import TensorProto, helper
 from tests.onnx_io.onnx_models import mlp, model, tensor, weight
 from workbench.check import check
 from workbench.errors import UntrainableError
-from workbench.models import load_model
+from workbench.load import load_model
 
 pytestmark = pytest.mark.fault
 
@@ -37,7 +37,7 @@ def with_nan() -> onnx.ModelProto:
 
 
 @pytest.mark.parametrize(
-    ("made", "what"), [(double(), "'w' is double"), (with_nan(), "'w' holds NaN")]
+    ("made", "what"), [(double(), "'w' is float64"), (with_nan(), "'w' contains NaN")]
 )
 def test_it_is_said_what_they_are(tmp_path: Path, made: onnx.ModelProto, what: str) -> None:
     loaded = load_model(saved(tmp_path, made))

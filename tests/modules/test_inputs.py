@@ -14,7 +14,8 @@ from onnx.reference import ReferenceEvaluator
 from torch import nn
 
 from workbench.errors import ModelError
-from workbench.models import Model, TensorSpec, load_model, load_saved
+from workbench.load import load_model
+from workbench.models import Model, TensorSpec, load_saved
 
 
 @dataclasses.dataclass
@@ -155,13 +156,13 @@ def test_a_sequence_that_is_halved_is_of_any_length() -> None:
 @pytest.mark.parametrize(
     ("axes", "message"),
     [
-        ({"idz": {1: "n"}}, r"no input is named 'idz'.*'ids'"),
-        ({"ids": [1]}, r"\['ids'\] is \[1\]; give a name for each axis"),
-        ({"ids": {2: "n"}}, "names axis 2, but the example has the axes 0 to 1"),
-        ({"ids": {1: "batch"}}, "give it a name of its own"),
-        ({"ids": {1: "n"}, "other": {1: "n"}}, "axes of 5 and 4 elements 'n'"),
+        ({"idz": {1: "n"}}, r"there is no input 'idz'.*'ids'"),
+        ({"ids": [1]}, r"\['ids'\] is \[1\]; it must map axes to names"),
+        ({"ids": {2: "n"}}, "has axis 2, but the example has the axes 0 to 1"),
+        ({"ids": {1: "batch"}}, "it must be a name other than"),
+        ({"ids": {1: "n"}, "other": {1: "n"}}, "the name 'n' for axes of 5 and 4 elements"),
         ({"short": {1: "n"}}, "Axis 1 of example input 'short' has 1 elements"),
-        ({"other": {1: "n"}}, "axes called 'n' cannot have another size than 4"),
+        ({"other": {1: "n"}}, "axes 'n' cannot have a size other than 4"),
     ],
 )
 def test_axes_that_cannot_be_dynamic(axes: Any, message: str) -> None:
@@ -182,7 +183,9 @@ def test_axes_that_cannot_be_dynamic(axes: Any, message: str) -> None:
 
 @pytest.mark.fault
 def test_dynamic_axes_are_for_modules() -> None:
-    with pytest.raises(ModelError, match=r"dynamic_axes are for an nn\.Module or a factory"):
+    with pytest.raises(
+        ModelError, match=r"dynamic_axes can only be used with an nn\.Module or a factory"
+    ):
         load_model("digits-mlp", dynamic_axes={"image": {1: "n"}})
 
 

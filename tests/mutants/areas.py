@@ -14,7 +14,7 @@ class Area(NamedTuple):
     sources: tuple[str, ...]
     """Files and folders."""
     tests: tuple[str, ...]
-    """Files and folders, those that are done soonest first: the first failure ends a trial."""
+    """Files and folders."""
 
     def files(self, root: Path = ROOT) -> list[Path]:
         """The source files below `root`, relative to it."""
@@ -26,16 +26,32 @@ class Area(NamedTuple):
 
 
 RECORDS = ("tests/runs/test_record.py", "tests/runs/test_measured.py")
-RUNS = (*RECORDS, "tests/runs/test_run.py", "tests/runs/test_faults.py")
+RUNS = (*RECORDS, *(f"tests/runs/test_{name}.py" for name in ("run", "resume", "faults")))
+SAVED = ("saving", "failed_resume", "device")
+READERS = (
+    *("active", "figure", "names", "launch", "cleanup", "unreadable", "concurrent_readers"),
+    *("detached", "last_weights", "last_weights_engines", "lora", "losses"),
+    *("planted_code", "quantize", "statistics", "stuck_workers", "working_directory"),
+)
 
 AREAS = {
     "worker": Area(
-        ("workbench/worker",), ("tests/worker", "tests/runs/test_last_weights.py", *RUNS[1:])
+        ("workbench/worker",),
+        (
+            *("tests/worker", "tests/runs/test_last_weights.py", *RUNS[1:]),
+            *(f"tests/runs/test_{name}.py" for name in SAVED),
+        ),
     ),
-    "runs": Area(("workbench/runs",), (RUNS[0], "tests/runs/test_launch.py", *RUNS[1:])),
+    "runs": Area(
+        ("workbench/runs",),
+        (*(f"tests/runs/test_{name}.py" for name in (*READERS, *SAVED)), *RUNS),
+    ),
     "compare": Area(
         ("workbench/compare",),
-        ("tests/compare/test_statistics.py", "tests/compare/test_recorded.py", "tests/compare"),
+        (
+            "tests/compare",
+            *(f"tests/runs/test_{name}.py" for name in ("names", "unreadable", "statistics")),
+        ),
     ),
     "events": Area(
         ("workbench/run_folder/events.py",),
@@ -43,11 +59,7 @@ AREAS = {
     ),
     "control": Area(
         ("workbench/run_folder/control.py",),
-        (
-            "tests/run_folder/test_control.py",
-            "tests/run_folder/test_record_files.py",
-            "tests/runs/test_run.py",
-        ),
+        ("tests/run_folder/test_control.py", "tests/run_folder/test_record_files.py"),
     ),
     "run_folder": Area(
         ("workbench/run_folder/run_folder.py",),
@@ -62,10 +74,6 @@ AREAS = {
     ),
     "verification": Area(
         ("workbench/verification",),
-        (
-            "tests/verification/test_agreement.py",
-            "tests/verification/test_result.py",
-            "tests/verification",
-        ),
+        ("tests/verification",),
     ),
 }

@@ -40,6 +40,10 @@ UNPACKING = ("dictorsetmaker", "atom", "argument")
 """Parents of ** where it is no power."""
 
 
+LOOKS = ("fontsize", "linewidth", "markersize")
+"""Arguments of drawing whose size is a matter of taste."""
+
+
 class RemoveStatement(Operator):
     """Does nothing where a call was made, an attribute set, something deleted or raised."""
 
@@ -115,11 +119,13 @@ def mutations_of(file: Path, source: str) -> list[Mutation]:
 
 
 def _is_left_alone(node: Any) -> bool:
-    """What only type checkers read, the entry of a program, and what would not compile."""
+    """What only type checkers read, the entry of a program, what would not compile, and looks."""
     if node.type == "operator" and node.value == "**" and node.parent.type in UNPACKING:
         return True
     while node is not None:
         parent = node.parent
+        if node.type == "argument" and node.children[0].get_code().strip() in LOOKS:
+            return True
         if node.type == "if_stmt" and _is_switch(node.children[1]):
             return True
         if parent is not None and node is _annotation(parent):

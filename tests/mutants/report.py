@@ -16,9 +16,12 @@ DOCUMENT = ROOT / "docs" / "mutants.md"
 HEAD = """# Faults that the tests notice
 
 Made by `make mutants`: one small fault at a time is put into the parts of the package that measure
-and record, by the operators of cosmic-ray and one that leaves a statement out, and the tests beside
-that part are run, worker processes included. A fault is found when a test fails or does not end.
-`make mutants MODULES="worker compare" SAMPLE=40 SEED=1` tries forty of each, chosen by the seed.
+and record, by the operators of cosmic-ray and one that leaves a statement out. Of the tests beside
+that part those that execute its line are run, the shortest first, worker processes included. A
+fault is found when a test fails or does not end.
+
+`make mutants` tries every fault; `make mutants MODULES="worker compare" SAMPLE=40 SEED=1` forty of
+each part, chosen by the seed; `make mutants AGAIN=1` only those that are listed below.
 
 """
 
@@ -83,6 +86,9 @@ def document(results: dict[str, AreaResult]) -> str:
     tried = sum(found.tried for found in results.values())
     noticed = sum(found.found for found in results.values())
     lines.append(f"| **all** | | {tried} | {noticed} | {100 * noticed / max(1, tried):.0f} % |")
+    missing = [area for area in AREAS if area not in results]
+    if missing:
+        lines += ["", f"Not tried yet, and not in the sum: {', '.join(missing)}."]
     lines += ["", "## Not found", ""]
     for found in results.values():
         for survivor in found.survivors:

@@ -9,10 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants.__main__ import choose
+from tests.mutants import __main__ as program
+from tests.mutants.__main__ import choose, without_edited
 from tests.mutants.areas import AREAS, ROOT
 from tests.mutants.mutations import mutations_of
 from tests.mutants.report import DOCUMENT, AreaResult, Survivor, document, read_results
+from tests.mutants.selection import Lines
 from tests.mutants.trial import Tree
 
 SOURCE = '''
@@ -73,7 +75,7 @@ def test_the_statement_that_keeps_the_last_weights_is_among_them() -> None:
     file = Path("workbench/worker/loop.py")
     source = (ROOT / file).read_text(encoding="utf-8")
     changes = [mutation.change(source) for mutation in mutations_of(file, source)]
-    assert "checkpointer.save(recorder.done_steps) → pass" in changes
+    assert "self._checkpointer.save(self._progress) → pass" in changes
 
 
 def test_a_fault_is_in_the_workers_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +83,7 @@ def test_a_fault_is_in_the_workers_too(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("PYTHONPATH", "")  # and the working directory are put back after the test
     monkeypatch.chdir(tmp_path)
     tree = Tree(tmp_path / "trial")
-    file = Path("workbench/child_process/worker_end.py")
+    file = Path("workbench/child_process/worker_exit.py")
     source = (tree.root / file).read_text(encoding="utf-8")
     every = mutations_of(file, source)
     raised = next(m for m in every if m.change(source).startswith("EXIT_UNWRITABLE = 74 →"))
@@ -91,10 +93,112 @@ def test_a_fault_is_in_the_workers_too(tmp_path: Path, monkeypatch: pytest.Monke
     assert done.returncode in (73, 75), done.stderr
 
 
+SHARED = """
+import subprocess, sys
+import pytest
+from workbench.run_folder.control import create_control, request_state
+
+@pytest.fixture(scope="module")
+def control(tmp_path_factory):
+    path = tmp_path_factory.mktemp("one") / "control.bin"
+    create_control(path, 3)
+    return path
+
+def test_makes_it_first(control):
+    pass
+
+def test_reads_it(control):
+    assert control.stat().st_size
+
+def test_asks_elsewhere(tmp_path):
+    create = "import sys; from pathlib import Path; from workbench.run_folder import control;"
+    create += "control.create_control(Path(sys.argv[1]), 3)"
+    subprocess.run([sys.executable, "-c", create, str(tmp_path / "c")], check=True)
+
+def test_does_nothing():
+    pass
+"""
+
+
+ENDLESS = """
+def test_never_ends():
+    while True:
+        try:
+            while True:
+                pass
+        except BaseException:
+            continue
+"""
+
+
+@pytest.fixture(scope="module")
+def seen(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tree, Lines]:
+    """A tree, and what a few tests of it execute."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", "")
+        patch.chdir(tmp_path_factory.mktemp("here"))
+        tree = Tree(tmp_path_factory.mktemp("trial"))
+        (tree.root / "tests" / "test_shared.py").write_text(SHARED)
+        return tree, tree.baseline(["tests/test_shared.py"])
+
+
+def test_the_tests_of_a_line_are_those_that_execute_it(seen: tuple[Tree, Lines]) -> None:
+    """In a process that they start, and in what they share, whoever comes first."""
+    _, lines = seen
+    file = Path("workbench/run_folder/control.py")
+    source = (ROOT / file).read_text(encoding="utf-8")
+
+    def tests(text: str) -> set[str]:
+        line = source[: source.index(text)].count("\n") + 1
+        return {test.split("::test_")[1] for test in lines.tests(file, source, line)}
+
+    every = {"makes_it_first", "reads_it", "asks_elsewhere", "does_nothing"}
+    assert tests("file.write(_ALL") == every - {"does_nothing"}
+    assert tests("NO_LIMIT = ") == every, "it runs when the module is imported"
+    assert tests("def request_state") == every, "nothing is known of it"
+
+
+def test_a_fault_is_noticed_and_gone(
+    seen: tuple[Tree, Lines], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tree, lines = seen
+    monkeypatch.setenv("PYTHONPATH", str(tree.root))
+    monkeypatch.chdir(tree.root)
+    file = Path("workbench/run_folder/control.py")
+    source = (tree.root / file).read_text(encoding="utf-8")
+    (fault,) = (
+        m
+        for m in mutations_of(file, source)
+        if m.operator == "RemoveStatement" and "file.write(_ALL" in m.change(source)
+    )
+    tests = list(lines.seconds)
+    outcome = tree.try_fault(fault, tests, 300, 300)
+    assert outcome.code == pytest.ExitCode.TESTS_FAILED
+    assert outcome.word.startswith("FAILED tests/test_shared.py::test_")
+    assert (tree.root / file).read_text(encoding="utf-8") == source
+    assert tree.try_fault(fault, [test for test in tests if "nothing" in test], 300, 300).code == 0
+    assert tree.try_fault(fault, tests, 300, 0.01).word == "no end"
+
+
+def test_a_test_that_never_ends_has_noticed_the_fault(
+    seen: tuple[Tree, Lines], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Alone, however long the others of its line take: the loop swallows every exception."""
+    tree, _ = seen
+    monkeypatch.setenv("PYTHONPATH", str(tree.root))
+    monkeypatch.chdir(tree.root)
+    (tree.root / "tests" / "test_endless.py").write_text(ENDLESS)
+    file = Path("workbench/run_folder/control.py")
+    fault, *_ = mutations_of(file, (tree.root / file).read_text(encoding="utf-8"))
+    outcome = tree.try_fault(fault, ["tests/test_endless.py::test_never_ends"], 1, 300)
+    assert outcome.word == "no end"
+    assert outcome.code is not None, "within the limit of all"
+
+
 def test_a_sample_is_chosen_by_its_seed() -> None:
     every = mutations_of(Path("m.py"), SOURCE)
-    assert choose(every, None, 0) == choose(every, 99, 0) == every
-    assert choose(every, 4, 1) == choose(every, 4, 1) == sorted(choose(every, 4, 1))
+    assert sorted(choose(every, None, 0)) == sorted(choose(every, 99, 0)) == sorted(every)
+    assert choose(every, 4, 1) == choose(every, 4, 1) == choose(every, None, 1)[:4]
     assert len({tuple(choose(every, 4, seed)) for seed in range(5)}) > 1
 
 
@@ -103,7 +207,24 @@ def test_the_document_counts_and_says_why() -> None:
     text = document({"worker": AreaResult(mutants=30, tried=10, seed=0, survivors=[lost])})
     assert "| worker | 30 | 10 | 9 | 90 % |" in text
     assert "| **all** | | 10 | 9 | 90 % |" in text
+    assert "Not tried yet, and not in the sum: runs, compare, events" in text
     assert "- `workbench/x.py`, line 3: `a → b`\n  **No reason is known" in text
+
+
+def test_a_fault_in_a_line_that_was_edited_since_is_not_found_by_that() -> None:
+    kept, edited = (Survivor("workbench/x.py", line, f"{line} → b") for line in (3, 4))
+    before = AreaResult(mutants=30, tried=10, seed=0, survivors=[kept, edited])
+    after = without_edited(before, [kept._replace(line=7), edited._replace(change="c → b")])
+    assert (after.tried, after.survivors, after.found) == (9, [kept], before.found)
+
+
+def test_an_area_that_was_never_tried_is_not_tried_again(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(program, "read_results", dict)
+    monkeypatch.setattr(sys, "argv", ["mutants", "events", "--again"])
+    assert program.main() == 0
+    assert "Not tried before, so there is nothing to try again: events" in capsys.readouterr().out
 
 
 def test_the_document_is_that_of_the_results() -> None:

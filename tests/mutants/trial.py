@@ -2,20 +2,49 @@
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import importlib.util
+import multiprocessing
 import os
 import shutil
+import signal
 import subprocess
 import sys
-import time
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import psutil
-from cosmic_ray.testing import run_tests
-from cosmic_ray.work_item import TestOutcome
+import pytest
 
 from tests.mutants.areas import ROOT
 from tests.mutants.mutations import Mutation
+from tests.mutants.selection import Chosen, Lines, Recorder, read_lines
+
+LOADED = (
+    *("numpy", "torch", "onnx", "onnxruntime.training", "pandas", "matplotlib.pyplot"),
+    *("pydantic", "onnxscript"),
+)
+"""Packages that take seconds to import, no part of the tree: each trial is a fork that has them."""
+
+BASELINE_LIMIT_S = 3600.0
+
+
+class Outcome(NamedTuple):
+    """How the tests of one trial ended."""
+
+    code: int | None
+    """What pytest ended with, 0 where every test passed; None where the tests did not end."""
+    output: str
+
+    @property
+    def word(self) -> str:
+        """What noticed the fault: the first test that failed."""
+        if self.code is None or "+ Timeout +" in self.output:
+            return "no end"
+        failed = [line for line in self.output.splitlines() if line.startswith(("FAILED", "ERROR"))]
+        return failed[0].split(" - ")[0] if failed else f"exit {self.code}"
 
 
 class Tree:
@@ -28,6 +57,7 @@ class Tree:
     def __init__(self, folder: Path) -> None:
         self.root = folder.resolve() / "tree"
         self._scratch = folder / "scratch"
+        self._recorded = folder / "recorded"
         listed = subprocess.run(
             ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
             cwd=ROOT, check=True, capture_output=True, text=True,
@@ -47,47 +77,113 @@ class Tree:
         if not Path(used).is_relative_to(self.root):
             sys.exit(f"Processes would run {used} and not the tree with the fault, {self.root}.")
 
-    def baseline(self, tests: Sequence[str]) -> float:
-        """Run the tests on the tree as it is; the seconds that they took.
+    def source(self, file: Path) -> str:
+        """Of a file relative to the root, without any fault."""
+        return (self.root / file).read_text(encoding="utf-8")
+
+    def baseline(self, tests: Sequence[str]) -> Lines:
+        """Run the tests on the tree as it is, and see what each executes.
 
         Raises:
             SystemExit: one fails, so that nothing could be told from its failing.
         """
-        started = time.monotonic()
-        outcome, output = self._run(tests, 3600.0)
-        if outcome is not TestOutcome.SURVIVED:
-            sys.exit(f"The tests fail without any fault:\n{output[-4000:]}")
-        return time.monotonic() - started
+        shutil.rmtree(self._recorded, ignore_errors=True)
+        outcome = self._run(tests, None, BASELINE_LIMIT_S)
+        if outcome.code != pytest.ExitCode.OK:
+            sys.exit(f"The tests fail without any fault:\n{outcome.output[-8000:]}")
+        return read_lines(self._recorded, self.root)
 
-    def notices(self, mutation: Mutation, tests: Sequence[str], limit_s: float) -> bool:
-        """Whether a test fails, or none ends in time, with the fault in the tree."""
+    def try_fault(
+        self, mutation: Mutation, tests: list[str], each_s: float, limit_s: float
+    ) -> Outcome:
+        """Run these tests with the fault in the tree, until one fails or takes `each_s`.
+
+        `limit_s` is for what does not end outside of a test.
+        """
         path = self.root / mutation.file
-        source = path.read_text(encoding="utf-8")
+        source = self.source(mutation.file)
         path.write_text(mutation.apply(source), encoding="utf-8")
+        # Bytecode is told from another by size and second: that of a fault may not be kept.
+        Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
+        paths = list(dict.fromkeys(test.split("::")[0] for test in tests))
         try:
-            outcome, output = self._run(tests, limit_s)
+            outcome = self._run(paths, tests, limit_s, each_s)
         finally:
             path.write_text(source, encoding="utf-8")
-        if outcome is TestOutcome.INCOMPETENT:
-            sys.exit(f"The tests could not be run:\n{output}")
-        return outcome is TestOutcome.KILLED
+        of_conftest = "while loading conftest" in outcome.output
+        if outcome.code == pytest.ExitCode.NO_TESTS_COLLECTED or (
+            outcome.code == pytest.ExitCode.USAGE_ERROR and not of_conftest
+        ):
+            sys.exit(f"The tests could not be run:\n{outcome.output}")
+        return outcome
 
-    def _run(self, tests: Sequence[str], limit_s: float) -> tuple[TestOutcome, str]:
-        there = [test for test in tests if (self.root / test).exists()]
-        try:
-            # A path of the command would be split at its spaces; these are quoted by none.
-            return run_tests(
-                f"'{sys.executable}' -m pytest -x -q -m 'not sweep' -p no:cacheprovider "
-                f"--rootdir '{self.root}' -c '{self.root}/pyproject.toml' "
-                f"--basetemp '{self._scratch}' {' '.join(f'{self.root}/{test}' for test in there)}",
-                limit_s,
-            )
-        finally:
-            self._end_workers()
+    def check(self, tests: Sequence[str]) -> None:
+        """Run a test of each file once more without a fault.
+
+        Raises:
+            SystemExit: one fails: what was found since the baseline may not have been the faults.
+        """
+        of_files = {test.split("::")[0]: test for test in reversed(tests)}
+        outcome = self._run(list(of_files), list(of_files.values()), BASELINE_LIMIT_S)
+        if outcome.code != pytest.ExitCode.OK:
+            sys.exit(f"The tests fail by now without any fault:\n{outcome.output[-8000:]}")
+
+    def _run(
+        self, paths: Sequence[str], chosen: list[str] | None, limit_s: float, each_s: float = 600.0
+    ) -> Outcome:
+        for package in LOADED:
+            importlib.import_module(package)
+        gc.freeze()  # pytest collects garbage as it ends: a second for what is loaded here
+        log = self._scratch.with_suffix(".log")
+        process = multiprocessing.get_context("fork").Process(
+            target=self._run_here,
+            args=([p for p in paths if Path(p).exists()], chosen, each_s, log),
+        )
+        process.start()
+        process.join(limit_s)
+        code = process.exitcode
+        if code is None:
+            # With what it started: a child without a path of ours on its command line, too.
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.kill()
+            process.join()
+        self._end_workers()
+        return Outcome(code, log.read_text(encoding="utf-8", errors="replace"))
+
+    def _run_here(
+        self, paths: list[str], chosen: list[str] | None, each_s: float, log: Path
+    ) -> None:
+        """In the fork, which has nothing of the package and of the tests in it."""
+        os.setsid()
+        sys.stdout = sys.stderr = log.open("w", encoding="utf-8")
+        for stream in (1, 2):
+            os.dup2(sys.stdout.fileno(), stream)
+        for name in [*sys.modules]:
+            if name.partition(".")[0] in ("workbench", "sample_models", "tests"):
+                del sys.modules[name]
+        sys.path[:] = [str(self.root), *(p for p in sys.path if p and Path(p).resolve() != ROOT)]
+        # The bytecode of the tree as it is, for every process; none of a fault.
+        sys.dont_write_bytecode = chosen is not None
+        os.environ["PYTHONDONTWRITEBYTECODE"] = "" if chosen is None else "1"
+        plugin = Recorder(self._recorded, self.root) if chosen is None else Chosen(chosen)
+        code = pytest.main(
+            [
+                *("-x", "-q", "-m", "not sweep", "-p", "no:cacheprovider"),
+                *("-p", "no:nbval"),  # two seconds to load
+                # Not by an exception, which an endless loop may catch.
+                *(f"--timeout={each_s}", "--timeout-method=thread"),
+                *("--rootdir", str(self.root), "-c", str(self.root / "pyproject.toml")),
+                *("--basetemp", str(self._scratch), *paths),
+            ],
+            [plugin],
+        )
+        sys.exit(int(code))
 
     def _end_workers(self) -> None:
         """Workers are sessions of their own; what a fault left running holds a path of ours."""
         for process in psutil.process_iter(["pid", "cmdline"]):
             if any(str(self._scratch) in word for word in process.info["cmdline"] or []):
-                process.kill()
+                with contextlib.suppress(psutil.NoSuchProcess):
+                    process.kill()
         shutil.rmtree(self._scratch, ignore_errors=True)

@@ -13,7 +13,8 @@ from onnx.reference import ReferenceEvaluator
 from tests.onnx_io.onnx_models import mlp, model, tensor, weight
 from workbench.check import check
 from workbench.errors import ModelError
-from workbench.models import Model, load_model, load_saved
+from workbench.load import load_model
+from workbench.models import Model, load_saved
 from workbench.onnx_io import external_data, large_file
 from workbench.onnx_io.opset import opset_of
 from workbench.ort.native import native
@@ -282,5 +283,5 @@ def test_large_external_data_of_another_length_is_refused(
     path = large(tmp_path, 2000)
     with (tmp_path / "weights.bin").open("ab") as file:
         file.write(b"more")
-    with pytest.raises(ModelError, match=r"'table' of .* is damaged: 4,096,004 bytes are not"):
+    with pytest.raises(ModelError, match=r"'table' of .* is corrupt: 4,096,004 bytes do not"):
         load_model(path)

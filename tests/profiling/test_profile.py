@@ -13,7 +13,7 @@ import torch
 from tests.straight_through import Quantized
 from workbench.data import Dataset
 from workbench.errors import ConfigError, EngineError
-from workbench.models import load_model
+from workbench.load import load_model
 from workbench.profiling import EngineProfile, Profile, profile
 from workbench.profiling.result import COLUMNS
 from workbench.run_folder.operator_timing import PASSES
@@ -128,9 +128,24 @@ def test_wrong_settings_are_refused_at_once(digits: Dataset) -> None:
 
 
 @pytest.mark.fault
-def test_settings_that_a_profile_has_no_use_for_are_refused(digits: Dataset) -> None:
-    with pytest.raises(ConfigError, match="memory_limit_bytes=1: says nothing in a profile"):
-        profile("digits-mlp", digits, memory_limit_bytes=1)
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("memory_limit_bytes", 1),
+        ("evaluate_every", 2),
+        ("early_stopping", 2),
+        ("checkpoint_every", 2),
+        ("checkpoint_every_s", 2.0),
+        ("lr_schedule", "cosine"),
+        ("lr_warmup_steps", 2),
+        ("lr_power", 2.0),
+    ],
+)
+def test_settings_that_a_profile_has_no_use_for_are_refused(
+    name: str, value: object, digits: Dataset
+) -> None:
+    with pytest.raises(ConfigError, match=f"{name}={value!r}: has no effect in a profile"):
+        profile("digits-mlp", digits, **{name: value})  # type: ignore[arg-type]
 
 
 def test_every_piece_of_a_graph_is_timed_and_the_function_between_them(digits: Dataset) -> None:
@@ -157,9 +172,20 @@ def test_on_device_a_model_without_a_module_is_profiled_alone(
     assert len(found.plot().axes) == 1
 
 
+def test_a_step_has_all_the_batches_whose_gradients_it_averages(digits: Dataset) -> None:
+    settings = {"steps": 2, "threads": 1, "gradient_accumulation": 3}
+    ondevice, pytorch = profile("digits-mlp", digits, "ondevice", **settings).engines  # type: ignore[arg-type]
+    forward, backward, optimizer = (calls(ondevice, part, NATIVE) for part in PASSES)
+    assert forward["Gemm"] + forward["FusedGemm"] == 3 * 3
+    assert backward["Gemm"] == 3 * 5
+    assert optimizer["AdamWOptimizer"] == 1
+    assert calls(pytorch, "forward", "PyTorch")["aten::addmm"] == 3 * 3
+    assert calls(pytorch, "optimizer", "PyTorch")["aten::_fused_adamw_"] == 1
+
+
 @pytest.mark.fault
 def test_ortmodule_needs_a_module(digits: Dataset, onnx_model: Path) -> None:
-    with pytest.raises(EngineError, match=r"trains an nn\.Module"):
+    with pytest.raises(EngineError, match=r"needs an nn\.Module"):
         profile(onnx_model, digits)
 
 

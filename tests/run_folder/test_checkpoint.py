@@ -38,6 +38,16 @@ def test_a_failure_half_way_leaves_the_older_checkpoint(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault
+def test_nothing_is_written_through_a_linked_folder(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (tmp_path / "checkpoints").symlink_to(outside)
+    with pytest.raises(RunFolderError, match="checkpoints is a symbolic link"):
+        write_checkpoint(tmp_path / "checkpoints" / "step-1", {"w": np.zeros(2)})
+    assert not list(outside.iterdir())
+
+
+@pytest.mark.fault
 def test_a_missing_checkpoint_says_so(tmp_path: Path) -> None:
     with pytest.raises(RunFolderError, match="holds no checkpoint"):
         read_weights(tmp_path)
@@ -48,7 +58,7 @@ def test_a_damaged_checkpoint_says_so(tmp_path: Path) -> None:
     write_checkpoint(tmp_path / "c", {"w": np.zeros(100)})
     file = tmp_path / "c" / WEIGHTS
     file.write_bytes(file.read_bytes()[:60])
-    with pytest.raises(RunFolderError, match="damaged"):
+    with pytest.raises(RunFolderError, match="corrupt"):
         read_weights(tmp_path / "c")
 
 

@@ -1,14 +1,16 @@
 """Events are read once each, whole lines only, whatever a crash left behind."""
 
+import json
 import math
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from workbench.errors import RunFolderError
-from workbench.run_folder.events import EventReader, EventWriter, finite_or_none
+from workbench.run_folder.events import EventReader, EventWriter, finite_or_none, parse_event
 
 
 def test_each_poll_gives_only_what_is_new(tmp_path: Path) -> None:
@@ -29,6 +31,14 @@ def test_a_missing_file_has_no_events(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault
+def test_a_file_that_goes_before_it_is_opened_has_no_events(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Path, "is_file", lambda _: True)
+    assert EventReader(tmp_path / "none").poll() == []
+
+
+@pytest.mark.fault
 def test_a_torn_last_line_is_read_when_it_is_whole(tmp_path: Path) -> None:
     path = tmp_path / "e"
     reader = EventReader(path)
@@ -42,7 +52,87 @@ def test_a_torn_last_line_is_read_when_it_is_whole(tmp_path: Path) -> None:
 def test_a_line_that_is_no_event_is_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "e"
     path.write_bytes(b'{"event": "a"}\n\x00\x00\x00\n[1]\n{"event": "b"}\n')
-    assert [event["event"] for event in EventReader(path).poll()] == ["a", "b"]
+    reader = EventReader(path)
+    assert reader.skipped == 0
+    assert [event["event"] for event in reader.poll()] == ["a", "b"]
+    assert reader.skipped == 2
+    with path.open("ab") as file:
+        file.write(b"{\n")
+    assert reader.poll() == []
+    assert reader.skipped == 3
+
+
+STEPS = {
+    "event": "steps",
+    "time": 1.5,
+    "first_step": 1,
+    "losses": [0.5, None],
+    "nanoseconds": [1, 2],
+    "batch_size": 1,
+    "steps_per_epoch": 1,
+    "rss_bytes": 0,
+}
+EVENTS: list[dict[str, Any]] = [
+    STEPS,
+    {"event": "started", "time": 1, "pid": 1, "engine": "pytorch"},
+    {"event": "phase", "time": -1, "text": ""},
+    {"event": "built", "time": 1, "rss_before_bytes": 0},
+    {"event": "evaluation", "time": 1, "step": 0, "epoch": 1, "loss": -0.5, "accuracy": None},
+    {"event": "checkpoint", "time": 1, "step": 0},
+    {"event": "waiting", "time": 1, "step": 0},
+    {"event": "paused", "time": 1},
+    {"event": "resumed", "time": 1},
+]
+
+
+def parsed(event: dict[str, Any]) -> dict[str, Any] | None:
+    return parse_event(json.dumps(event).encode())
+
+
+@pytest.mark.parametrize("event", EVENTS, ids=lambda event: event["event"])
+def test_an_event_holds_all_of_its_fields(event: dict[str, Any]) -> None:
+    assert parsed(event) == event
+    for name in event:
+        assert parsed({key: event[key] for key in event if key != name}) is None, name
+    assert parsed({**event, "new": "of a later version"}) is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "held", "refused"),
+    [
+        ("first_step", [1, 2**53 - 1], [0, 2**53, True, 1.0, None]),
+        ("rss_bytes", [0, 2**53 - 1], [-1, 2**53, True, 0.0, "0"]),
+        ("time", [0, 0.5, -(2**53 - 1), 1e300], [2**53, -(2**53), math.inf, math.nan, "1", None]),
+        ("losses", [[-1, None], [1e300, 0.5]], [[], {}, [1.0], [1.0, math.inf], [1.0, "1"]]),
+        ("nanoseconds", [[1, 2**53 - 1]], [[0, 1], [1], [1, 2.0], {}, [1, 2**53]]),
+    ],
+)
+def test_numbers_are_held_to_their_limits(name: str, held: list[Any], refused: list[Any]) -> None:
+    for value in held:
+        assert parsed({**STEPS, name: value}) is not None, value
+    for value in refused:
+        assert parsed({**STEPS, name: value}) is None, value
+
+
+EVALUATION = next(event for event in EVENTS if event["event"] == "evaluation")
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("name", "held", "refused"),
+    [
+        *(
+            (name, [0, -0.5, None], ["x", [1.0], {}, math.nan])
+            for name in ("perplexity", "r2", "mean_absolute_error")
+        ),
+        ("confusion", [[], [[1, 0], [2, 3]]], [None, 1, "x", [1], [[1, 2]], [[-1]], [[0.5]]]),
+    ],
+)
+def test_a_metric_is_absent_or_valid(name: str, held: list[Any], refused: list[Any]) -> None:
+    for value in held:
+        assert parsed({**EVALUATION, name: value}) is not None, value
+    for value in refused:
+        assert parsed({**EVALUATION, name: value}) is None, value
 
 
 def test_a_loss_that_is_no_number_is_null() -> None:
@@ -68,6 +158,6 @@ def test_nothing_is_written_into_a_link_or_a_pipe(
     plant: Callable[[Path], None], tmp_path: Path
 ) -> None:
     plant(tmp_path / "e")
-    with pytest.raises(RunFolderError, match="is no regular file"):
+    with pytest.raises(RunFolderError, match="is not a regular file"):
         EventWriter(tmp_path / "e")
     assert not (tmp_path / "victim").exists()

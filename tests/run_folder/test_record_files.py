@@ -12,23 +12,32 @@ import psutil
 import pytest
 
 from workbench.errors import RunFolderError
-from workbench.run_folder.control import ControlReader, create_control, grant, want
+from workbench.run_folder.control import (
+    ControlReader,
+    create_control,
+    grant,
+    request_save,
+    request_state,
+)
 from workbench.run_folder.events import EventReader, EventWriter
 from workbench.run_folder.run_folder import FORMAT_VERSION, RunFolder, home, time_stamp, write_json
 from workbench.settings.config import TrainingConfig
 
 
-def test_the_control_file_is_two_native_integers(tmp_path: Path) -> None:
+def test_the_control_file_is_three_native_integers(tmp_path: Path) -> None:
     path = tmp_path / "c"
     create_control(path, granted_steps=7)
-    assert path.read_bytes() == struct.pack("@qq", 0, 7)
+    assert path.read_bytes() == struct.pack("@qqq", 0, 7, 0)
     for state, number in (("pause", 1), ("stop", 2), ("run", 0)):
-        want(path, state)  # type: ignore[arg-type]
-        assert path.read_bytes() == struct.pack("@qq", number, 7)
+        request_state(path, state)  # type: ignore[arg-type]
+        assert path.read_bytes() == struct.pack("@qqq", number, 7, 0)
     grant(path, 9)
-    assert path.read_bytes() == struct.pack("@qq", 0, 9)
+    assert path.read_bytes() == struct.pack("@qqq", 0, 9, 0)
+    assert [request_save(path), request_save(path)] == [1, 2]
+    assert path.read_bytes() == struct.pack("@qqq", 0, 9, 2)
+    assert ControlReader(path).requested_saves() == 2
     create_control(path, granted_steps=None)
-    assert path.read_bytes() == struct.pack("@qq", 0, 2**63 - 1)
+    assert path.read_bytes() == struct.pack("@qqq", 0, 2**63 - 1, 0)
 
 
 def test_a_reader_sees_each_wish(tmp_path: Path) -> None:
@@ -38,7 +47,7 @@ def test_a_reader_sees_each_wish(tmp_path: Path) -> None:
     assert reader.read() == ("run", 1)
     assert [reader.may_step(done) for done in (0, 1)] == [True, False]
     for state in ("pause", "stop"):
-        want(path, state)  # type: ignore[arg-type]
+        request_state(path, state)  # type: ignore[arg-type]
         assert reader.read() == (state, 1)
         assert not reader.may_step(0)
 
@@ -47,7 +56,7 @@ def test_steering_and_recording_leave_no_file_open(tmp_path: Path) -> None:
     create_control(tmp_path / "c", granted_steps=None)
     before = psutil.Process().num_fds()
     for step in range(20):
-        want(tmp_path / "c", "pause")
+        request_state(tmp_path / "c", "pause")
         grant(tmp_path / "c", step)
         writer = EventWriter(tmp_path / "e")
         writer.write("phase", text="x")

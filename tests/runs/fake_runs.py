@@ -43,7 +43,7 @@ def watchdog_of(run: Run) -> int:
 
 
 def launched_elsewhere(data: Path, *, steps: int, detached: bool, **behaviour: Any) -> Launched:
-    """Start a run in a process that then does nothing; returns when it builds or takes steps.
+    """Start a run in a process that then does nothing; returns when its worker has started.
 
     Args:
         data: folder of a saved dataset.
@@ -56,7 +56,7 @@ def launched_elsewhere(data: Path, *, steps: int, detached: bool, **behaviour: A
         "from workbench.data import load_saved_dataset\n"
         f"data = load_saved_dataset({str(data)!r})\n"
         f"run = wb.train('digits-mlp', data, engine='fake', steps={steps}, detached={detached})\n"
-        "while run.phase != 'building the fake' and not run.progress.done_steps:\n"
+        "while not any(e['event'] == 'started' for e in run.follow().poll().events):\n"
         "    time.sleep(0.01)\n"
         "print(run.id, flush=True)\n"
         "time.sleep(600)\n"

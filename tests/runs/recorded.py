@@ -14,8 +14,9 @@ import numpy as np
 import onnx
 
 from workbench.data import Dataset
+from workbench.load import load_model
 from workbench.machine.machine import describe_machine
-from workbench.models import Model, load_model
+from workbench.models import Model
 from workbench.run_folder.checkpoint import write_checkpoint
 from workbench.run_folder.events import EventWriter
 from workbench.run_folder.run_folder import RunFolder

@@ -28,7 +28,7 @@ def test_a_run_whose_kernel_is_gone_keeps_a_checkpoint_and_is_interrupted(
     parent.kill()
     parent.wait()
     assert run.wait(60).status == "interrupted"
-    assert run.reason == "The process that started it is gone."
+    assert run.reason == "The process that started the run has exited."
     assert run.error is None
     summary = run.summary
     assert summary is not None
@@ -37,13 +37,14 @@ def test_a_run_whose_kernel_is_gone_keeps_a_checkpoint_and_is_interrupted(
     assert run.checkpoint.name == f"step-{summary['steps']:08d}"
     until(gone(worker))
     assert list(runs()["status"]) == ["interrupted"]
-    assert len(runs(active=True)) == 0 or run.id not in set(runs(active=True)["id"])
+    until(lambda: run.id not in set(runs(active=True)["id"]))
 
 
 def test_a_run_that_is_built_when_its_kernel_goes_is_interrupted_at_once(
     saved_digits: Path,
 ) -> None:
     parent, run, _ = launched_elsewhere(saved_digits, steps=LONG, detached=False, build_ms=60_000)
+    until(lambda: run.phase == "building the fake")
     parent.kill()
     parent.wait()
     assert run.wait(20).status == "interrupted"
@@ -52,6 +53,7 @@ def test_a_run_that_is_built_when_its_kernel_goes_is_interrupted_at_once(
 
 def test_a_detached_run_goes_on_and_is_steered_from_elsewhere(saved_digits: Path) -> None:
     parent, run, worker = launched_elsewhere(saved_digits, steps=LONG, detached=True, step_ms=5)
+    until(lambda: run.progress.done_steps > 0)
     parent.kill()
     parent.wait()
     seen = run.progress.done_steps
@@ -69,7 +71,7 @@ def test_a_detached_run_goes_on_and_is_steered_from_elsewhere(saved_digits: Path
     reader.poll()
     again.resume()
     until(lambda: bool(len(reader.poll().step)))
-    with pytest.raises(TimeoutError, match="goes on"):
+    with pytest.raises(TimeoutError, match="still running"):
         again.wait(0.1)
     again.stop()
     assert again.wait(60).status == "stopped"
@@ -94,7 +96,9 @@ def test_detached_is_yes_or_no(digits: Dataset) -> None:
 
 @pytest.mark.fault
 def test_a_comparison_cannot_be_detached(digits: Dataset) -> None:
-    with pytest.raises(ConfigError, match="detached: a comparison is driven by the process"):
+    with pytest.raises(
+        ConfigError, match="detached is not supported: a comparison is controlled by the process"
+    ):
         wb.compare("digits-mlp", digits, engines=["fake"], detached=True)
     assert len(runs()) == 0
 

@@ -52,6 +52,6 @@ def test_a_wrong_time_to_heed_a_stop_is_refused(
     digits: Dataset, monkeypatch: pytest.MonkeyPatch, text: str
 ) -> None:
     monkeypatch.setenv(GRACE_VARIABLE, text)
-    with pytest.raises(ConfigError, match=f"{GRACE_VARIABLE}='{text}': a number of seconds"):
+    with pytest.raises(ConfigError, match=f"{GRACE_VARIABLE}='{text}' must be a number of seconds"):
         train("digits-mlp", digits, engine="fake", steps=1)
     assert runs().empty

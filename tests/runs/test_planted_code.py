@@ -21,9 +21,10 @@ import pytest
 import workbench as wb
 from tests.cli.command import COMMAND
 from tests.runs.recorded import changed, recorded, with_value
-from workbench.artifacts.artifacts import FORMAT_VERSION, KIND
+from workbench.artifacts.manifest_record import FILES, FORMAT_VERSION, KIND
 from workbench.data import Dataset
-from workbench.errors import ConfigError, ModelError, WorkbenchError
+from workbench.errors import ConfigError, ModelError, RunError, WorkbenchError
+from workbench.run_folder.control import create_control
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs.export import export_saved
 from workbench.settings.config import TrainingConfig, read_config
@@ -75,6 +76,11 @@ class Plants:
         source = {"factory": "evil:f", "seed": 0, "specs": specs, "search_path": str(self.project)}
         self.model(kind="factory", source=source)
 
+    def sample(self, name: str) -> None:
+        self.factory()
+        record = json.loads((self.folder.model_path / "model.json").read_text())
+        self.model(kind="sample", source={**record["source"], "sample": name})
+
     def module(self) -> None:
         self.factory()
         (self.folder.model_path / "module.pkl").write_bytes(self.pickle)
@@ -85,15 +91,23 @@ class Plants:
         self.factory()
         artifacts = self.folder.artifacts_path
         artifacts.mkdir()
-        (artifacts / "inference_model.onnx").write_bytes(self.pickle)
+        for name in FILES:
+            (artifacts / name).write_bytes(self.pickle)
+        graph = {"inputs": [{"name": "evil:f", "shape": ["evil:f", 64], "dtype": "evil:f"}]}
         manifest = {
             "kind": KIND,
             "format": FORMAT_VERSION,
             "model": "evil:f",
-            "files": {"inference_model.onnx": self.sha256},
+            "files": dict.fromkeys(FILES, self.sha256),
             "loss": "evil:f",
-            "optimizer": {"name": "evil:f"},
-            "parameters": {"trainable": {"evil:f": {}}, "frozen": {}},
+            "optimizer": {"name": "evil:f", "weight_decay": 0.0},
+            "requires_grad": ["evil:f"],
+            "minimum_batch": 1,
+            "graphs": {"training": graph},
+            "parameters": {
+                "trainable": {"evil:f": {"shape": [1], "dtype": "evil:f"}},
+                "frozen": {},
+            },
             "counters": ["evil:f"],
             "aliases": {"evil:f": "evil:f"},
         }
@@ -140,7 +154,7 @@ PLANTS: dict[str, Callable[[Plants], None]] = {
     "engine": lambda p: p.spec("config.engine", "evil:Engine"),
     "optimizer": lambda p: p.spec("config.optimizer", "evil:f"),
     "requires_grad": lambda p: p.spec("config.requires_grad", ["evil:f", "[!evil:f]*"]),
-    "ortmodule": lambda p: p.spec("config.ortmodule", {"execution_provider": "evil:f"}),
+    "ortmodule": lambda p: p.spec("config.ortmodule", {"log_level": "evil:f"}),
     "an unknown setting": lambda p: p.spec("config.callback", "evil:f"),
     "model's name": lambda p: p.spec("model", "evil:f"),
     "dataset's name": lambda p: p.spec("dataset", "evil:f"),
@@ -155,7 +169,12 @@ PLANTS: dict[str, Callable[[Plants], None]] = {
     "module": Plants.module,
     "onnx": Plants.onnx_file,
     "kind of model": lambda p: p.model(kind="evil:f"),
-    "sample": lambda p: p.model(source={"sample": "evil:f", "seed": 0}),
+    "sample": lambda p: p.sample("evil:f"),
+    "sample by its module": lambda p: p.sample("evil"),
+    "sample with a factory": lambda p: p.sample("digits-mlp"),
+    "sample without specs": lambda p: p.model(
+        kind="sample", source={"sample": "evil", "seed": 0, "factory": "evil:f"}
+    ),
     "defaults": lambda p: p.model(defaults={"loss": "evil:f"}),
     "dataset of a model": lambda p: p.model(dataset="evil:f"),
     "weights of a model": lambda p: p.file("model/weights.safetensors"),
@@ -283,7 +302,7 @@ def test_the_command_line(digits: Dataset, project: Path, tmp_path: Path) -> Non
     for plant in ("factory", "module"):
         done = command("export", folders[plant].id, str(tmp_path / "no.onnx"))
         assert done.returncode == 1
-        assert "Give the model too" in done.stderr
+        assert "Pass the model as well" in done.stderr
         assert "Traceback" not in done.stderr
 
 
@@ -292,7 +311,7 @@ def test_a_worker_that_nobody_started_for_it(digits: Dataset, project: Path, pla
     folder = recorded(digits)
     shutil.rmtree(folder.checkpoints_path)
     folder.summary_path.unlink()
-    folder.control_path.write_bytes(bytes(8) + (2**62).to_bytes(8, "little"))
+    create_control(folder.control_path, None)
     plants = Plants(folder, project)
     plants.model(kind="sample", source={"sample": "digits-mlp", "seed": 0})
     PLANTS[plant](plants)
@@ -306,15 +325,24 @@ def test_a_worker_that_nobody_started_for_it(digits: Dataset, project: Path, pla
     )
     assert done.returncode in (1, 74), done.stderr
     said = {
-        "factory": "which a record names",
-        "loss by its path": "a record names one of",
-    }.get(plant, "may run any code")
+        "factory": "A saved model is untrusted",
+        "loss by its path": "must be one of",
+    }.get(plant, "can execute arbitrary code")
     assert said in done.stderr
+
+
+@pytest.mark.usefixtures("project")
+def test_artifacts_whose_manifest_names_a_loss(digits: Dataset) -> None:
+    """A resumed on-device run compares its manifest with its settings, and imports nothing."""
+    run = wb.train("digits-mlp", digits, steps=2, batch_size=300).wait(120)
+    changed(run.folder.artifacts_path / "manifest.json", lambda old: {**old, "loss": "evil:f"})
+    with pytest.raises(RunError, match=r"loss='evil:f': must be one of .* in a record"):
+        wb.resume(wb.load_run(run.id), steps=4).wait(120)
 
 
 def test_parsing_a_record_imports_nothing_and_a_call_does(project: Path) -> None:
     record = json.loads(json.dumps({"loss": "evil:f"}))
-    with pytest.raises(ConfigError, match="a record names one of"):
+    with pytest.raises(ConfigError, match="must be one of"):
         read_config(record)
     (project / "good_losses.py").write_text("def steep(output, target): return output.sum()\n")
     path = list(sys.path)
@@ -355,14 +383,14 @@ def test_a_trained_factory_is_exported_without_its_code(
     assert "good_nets" not in sys.modules
     weights = run.weights()
     name = min(weights)
-    with pytest.raises(ModelError, match=f"lacks 1 weights of its model, for instance '{name}'"):
+    with pytest.raises(ModelError, match=f"lacks 1 weights of its model, for example '{name}'"):
         export_saved(
             run.folder,
             tmp_path / "two.onnx",
             {key: value for key, value in weights.items() if key != name},
         )
     shutil.rmtree(run.folder.artifacts_path)
-    with pytest.raises(ModelError, match="Give the model too"):
+    with pytest.raises(ModelError, match="Pass the model as well"):
         run.export(tmp_path / "two.onnx")
     again = run.export(tmp_path / "two.onnx", model="good_nets:build")
     for path in (written, again):

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 import math
+import shutil
 import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.runs.written import LAUNCHED, append, steps, write_run
-from workbench.errors import RunError
+from workbench.data import Dataset
+from workbench.errors import ConfigError, DataError, RunError
+from workbench.run_folder import checkpoint
 from workbench.run_folder.checkpoint import write_checkpoint
-from workbench.runs import load_run, mean_samples_per_s, runs
+from workbench.run_folder.run_folder import RunFolder
+from workbench.runs import Run, load_run, mean_samples_per_s, prepare, runs, train
 
 
 def test_the_history_is_the_record() -> None:
@@ -41,7 +47,8 @@ def test_the_end_of_each_record_has_its_resident_set_and_no_other_step() -> None
 def test_an_empty_record_has_no_points() -> None:
     run = write_run("a", [])
     points = run.follow().poll()
-    assert [len(array) for array in points[:-1]] == [0] * 6
+    assert [len(array) for array in points[:6]] == [0] * 6
+    assert points.restored_step is None
     assert points.events == []
     assert len(run.history) == len(run.evaluations) == 0
     assert math.isnan(mean_samples_per_s(points, 0))
@@ -54,8 +61,12 @@ def test_evaluations_are_rows_and_what_has_no_number_is_none() -> None:
     first = {"event": "evaluation", "step": 3, "epoch": 1, "loss": 0.5, "accuracy": 0.25}
     second = {"event": "evaluation", "step": 6, "epoch": 2, "loss": None, "accuracy": None}
     found = write_run("a", [first, steps(1, [1.0]), second]).evaluations
-    assert list(found.columns) == ["step", "epoch", "loss", "accuracy"]
-    np.testing.assert_array_equal(found, [[3, 1, 0.5, 0.25], [6, 2, math.nan, math.nan]])
+    measures = ["loss", "accuracy", "perplexity", "r2", "mean_absolute_error"]
+    assert list(found.columns) == ["step", "epoch", *measures]
+    none = math.nan
+    np.testing.assert_array_equal(
+        found, [[3, 1, 0.5, 0.25, none, none, none], [6, 2, none, none, none, none, none]]
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,10 +117,56 @@ def test_a_failure_names_engine_step_cause_log_and_trace() -> None:
     assert str(caught.value) == expected
 
 
+LOST = "The worker process no longer exists and wrote no summary."
+
+
+def test_a_run_whose_worker_is_gone_is_lost() -> None:
+    run = write_run("a", [steps(1, [1.0])], {"status": "completed"})
+    run.folder.summary_path.unlink()
+    assert (run.status, run.error, run.ended) == ("failed", LOST, True)
+    with pytest.raises(RunError, match=rf"^fake failed after step 1: {LOST}\nLog: "):
+        run.wait()
+    shutil.rmtree(run.folder.path)
+    assert run.error == f"Its folder {run.folder.path} was removed during the run."
+
+
+def test_why_a_run_was_ended_stands_in_its_summary() -> None:
+    run = write_run("a", [], {"status": "interrupted", "reason": "It was told to end."})
+    assert run.reason == "It was told to end."
+    assert write_run("b", [], {"status": "stopped", "reason": None}).reason == ""
+    assert write_run("c", []).reason == ""
+
+
+def test_startup_is_no_number_where_the_launch_is_not_known() -> None:
+    run = write_run("a", [steps(1, [1.0])])
+    del run.spec["launched"]
+    assert math.isnan(run.startup_s)
+
+
+def test_a_worker_waits_after_the_last_step_that_it_was_granted() -> None:
+    run = write_run("a", [])
+    assert not run.waits_after(0)
+    append(run.folder.events_path, [{"event": "waiting", "step": 3}])
+    assert [run.waits_after(step) for step in (2, 3, 4)] == [True, True, False]
+    assert (run.has_worker, run.watchdog_pid) == (False, None)
+
+
+def test_a_batch_may_be_the_whole_split(digits: Dataset) -> None:
+    rows = len(digits.train)
+    _, data, config = prepare("digits-mlp", digits, {"engine": "fake", "batch_size": rows})
+    assert (data, config.batch_size) == (digits, rows)
+    with pytest.raises(
+        DataError, match=f"batch_size={rows + 1} is larger than the {rows} training"
+    ):
+        prepare("digits-mlp", digits, {"engine": "fake", "batch_size": rows + 1})
+    with pytest.raises(ConfigError, match="detached='yes': give True or False"):
+        train("digits-mlp", digits, detached="yes", engine="fake")  # type: ignore[arg-type]
+
+
 def test_waiting_has_an_end() -> None:
     run = write_run("a", [])
     started = time.monotonic()
-    with pytest.raises(TimeoutError, match=f"{run.id} goes on after 0.2 s"):
+    with pytest.raises(TimeoutError, match=f"{run.id} is still running after 0.2 s"):
         run.wait(0.2)
     assert time.monotonic() - started >= 0.2
 
@@ -123,6 +180,55 @@ def test_the_newest_checkpoint_is_that_of_the_last_step() -> None:
         write_checkpoint(run.folder.checkpoint_path(step), {"w": np.full(2, step)})
     assert run.checkpoint == run.folder.checkpoint_path(100)
     np.testing.assert_array_equal(run.weights()["w"], [100, 100])
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("step", [None, "3", [], {}, 1.5])
+def test_events_of_an_unknown_kind_do_not_keep_a_resumed_run_from_being_read(step: object) -> None:
+    unknown = {"event": "newkind", "step": step}
+    later = {"event": "checkpoint", "step": 3}
+    run = write_run("a", [steps(1, [1.0] * 3), later, unknown, {"event": "restored", "step": 2}])
+    points = run.follow().poll()
+    assert list(points.step) == [1, 2]
+    assert [event["event"] for event in points.events] == ["newkind", "restored"]
+    assert list(runs()["steps"]) == [2]
+
+
+@pytest.mark.fault
+def test_an_evaluation_with_a_metric_that_is_no_number_is_skipped() -> None:
+    good = {"event": "evaluation", "step": 3, "epoch": 1, "loss": 0.5, "accuracy": None, "r2": 0.5}
+    run = write_run("a", [good, {**good, "step": 6, "r2": "x"}])
+    assert list(run.evaluations["r2"]) == [0.5]
+    assert run.skipped_events == 1
+
+
+def saved_after(call: Callable[..., Any], run: Run) -> Callable[..., Any]:
+    """`call`, once after which the worker replaces its only checkpoint by a newer one."""
+    newer = iter([3])
+
+    def wrapped(*arguments: Any) -> Any:
+        found = call(*arguments)
+        for step in newer:
+            older = run.folder.checkpoints()
+            write_checkpoint(run.folder.checkpoint_path(step), {"w": np.full(2, step)})
+            run.folder.remove_checkpoints(older)
+        return found
+
+    return wrapped
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("place", "name"), [(RunFolder, "checkpoints"), (checkpoint, "is_complete")]
+)
+def test_the_weights_are_read_while_the_worker_replaces_its_checkpoint(
+    place: Any, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Removed after it was listed, or after it was found to be complete."""
+    run = write_run("a", [])
+    write_checkpoint(run.folder.checkpoint_path(2), {"w": np.full(2, 2)})
+    monkeypatch.setattr(place, name, saved_after(getattr(place, name), run))
+    np.testing.assert_array_equal(run.weights()["w"], [3, 3])
 
 
 def test_the_list_has_the_newest_run_first_and_its_figures() -> None:

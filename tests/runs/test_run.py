@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from tests.processes import until
 from workbench.data import Dataset
 from workbench.errors import ConfigError, DataError, EngineError, RunFolderError
-from workbench.models import load_model
+from workbench.load import load_model
 from workbench.runs import Run, load_run, runs, train
 
 LONG = 1_000_000
@@ -111,7 +111,7 @@ def test_a_run_that_is_still_being_built_can_be_stopped(
 
 
 def test_waiting_too_long_says_so_and_the_run_goes_on(slow_run: Run) -> None:
-    with pytest.raises(TimeoutError, match="goes on"):
+    with pytest.raises(TimeoutError, match="still running"):
         slow_run.wait(0.1)
     assert slow_run.status == "running"
     slow_run.stop()
@@ -167,7 +167,9 @@ def test_a_run_plots_itself(digits: Dataset) -> None:
 def test_wrong_settings_start_nothing(digits: Dataset) -> None:
     with pytest.raises(ConfigError, match="2 settings are wrong"):
         train("digits-mlp", digits, engine="fakee", epochs=-1)
-    with pytest.raises(DataError, match=r"batch_size=100000 is more than the \d+ training samples"):
+    with pytest.raises(
+        DataError, match=r"batch_size=100000 is larger than the \d+ training samples"
+    ):
         train("digits-mlp", digits, engine="fake", batch_size=100_000)
     assert len(runs()) == 0
 
@@ -177,6 +179,6 @@ def test_an_engine_for_modules_refuses_a_model_that_came_as_onnx(
     digits: Dataset, tmp_path: Path
 ) -> None:
     path = load_model("digits-mlp").export(tmp_path / "m.onnx")
-    with pytest.raises(EngineError, match=r"'pytorch' trains an nn.Module.*engine='ondevice'"):
+    with pytest.raises(EngineError, match=r"'pytorch' needs an nn.Module.*engine='ondevice'"):
         train(path, digits, engine="pytorch")
     assert len(runs()) == 0

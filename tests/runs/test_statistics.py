@@ -15,7 +15,7 @@ from tests.straight_through import Quantized
 from workbench.compare import MARK, Comparison, load_comparison
 from workbench.data import Dataset
 from workbench.errors import RunError
-from workbench.models import load_model
+from workbench.load import load_model
 from workbench.run_folder.run_folder import write_json
 from workbench.run_folder.statistics import ByPyTorch, Statistics
 from workbench.runs import Run, load_run, train
@@ -79,7 +79,7 @@ def test_the_memory_plan_is_that_of_the_shapes(run: Run) -> None:
 
 def test_what_pytorch_runs_by_design_is_told_and_not_marked(run: Run) -> None:
     statistics = statistics_of(run)
-    assert statistics.in_stead == ()
+    assert statistics.pytorch_fallbacks == ()
     told = {each.what: each.calls for each in statistics.by_pytorch}
     assert told["the loss and the optimizer step"] is None
     batches = told["the evaluation of batches"]
@@ -92,7 +92,7 @@ def test_the_summary_holds_it_as_json_and_people_read_it(run: Run) -> None:
     assert run.summary is not None
     statistics = statistics_of(run)
     assert run.summary["statistics"] == json.loads(statistics.model_dump_json())
-    assert "6 exported → 6 rewritten to train" in repr(statistics)
+    assert "6 exported → 6 rewritten for training" in repr(statistics)
     assert "kernels of ONNX Runtime" in repr(statistics)
     assert "<th" in statistics._repr_html_()
     again = load_run(run.folder.path)
@@ -154,7 +154,7 @@ def test_steps_that_pytorch_ran_are_counted_and_their_reason_is_told(digits: Dat
     ended = train(model, digits, engine="ortmodule", steps=3, evaluate=False).wait(240)
     statistics = statistics_of(ended)
     assert statistics.graphs == ()
-    (ran,) = statistics.in_stead
+    (ran,) = statistics.pytorch_fallbacks
     assert (ran.what, ran.calls) == ("the module", 3)
     assert "hook" in ran.why
 
@@ -168,7 +168,7 @@ def test_pieces_and_the_functions_between_them_are_told(digits: Dataset) -> None
     assert (first.operators["Gemm"], last.operators["Gemm"]) == (2, 3)
     assert first.export_s is not None
     assert last.export_s is None
-    (ran,) = statistics.in_stead
+    (ran,) = statistics.pytorch_fallbacks
     assert "Sign (2 calls)" in ran.what
     assert ran.calls is None
 
@@ -179,14 +179,14 @@ def test_a_comparison_marks_what_pytorch_ran_in_an_engines_stead(
     """A run's record that says so, whoever wrote it."""
     ended = train("digits-mlp", digits, engine="fake", steps=3).wait(60)
     assert ended.summary is not None
-    calls = ByPyTorch(what="the module", why="it was asked to", calls=3, in_stead=True)
+    calls = ByPyTorch(what="the module", why="it was asked to", calls=3, fallback=True)
     statistics = Statistics(engine="fake", by_pytorch=(calls,))
     summary = {**ended.summary, "statistics": statistics.model_dump(mode="json")}
     write_json(ended.folder.summary_path, summary)
     comparison = comparison_of(ended, workbench_home)
     sentence = "PyTorch ran the module 3 times: it was asked to."
-    assert comparison.in_stead == {"fake": sentence}
-    assert comparison.table().loc["fake", "in_stead"] == sentence
+    assert comparison.pytorch_fallbacks == {"fake": sentence}
+    assert comparison.table().loc["fake", "pytorch_fallbacks"] == sentence
     figure = comparison.plot()
     labels = [label.get_text() for label in figure.axes[3].get_yticklabels()]
     assert labels == [f"fake{MARK}"]

@@ -37,7 +37,7 @@ def test_a_memory_limit_holds_for_a_worker_that_is_stuck(misbehave: Misbehave) -
     run = misbehave(
         {"memory_limit_bytes": 400_000_000}, hold_gil_at=3, hold_gil_bytes=1_000_000_000
     )
-    with pytest.raises(RunError, match="over its limit of 400 MB"):
+    with pytest.raises(RunError, match="above its limit of 400 MB"):
         run.wait(60)
     summary = run.summary
     assert summary is not None
@@ -74,10 +74,12 @@ def test_a_worker_that_does_not_heed_the_end_of_its_kernel_is_killed(
     parent, run, worker = launched_elsewhere(saved_digits, steps=LONG, detached=False, **behaviour)
     if "hold_gil_at" in behaviour:
         stuck(run)
+    else:
+        until(lambda: run.progress.done_steps > 0)
     parent.kill()
     parent.wait()
     assert run.wait(60).status == "interrupted"
-    assert "The process that started it is gone." in run.reason
+    assert "The process that started the run has exited." in run.reason
     assert "was killed" in run.reason
     until(gone(worker))
 
@@ -109,7 +111,7 @@ def test_a_worker_dies_with_its_watchdog(misbehave: Misbehave) -> None:
         run.wait(60)
     again = load_run(run.id)
     assert again.status == "failed"
-    assert again.error == "Its worker is gone."
+    assert again.error == "The worker process no longer exists and wrote no summary."
 
 
 FORKS = """

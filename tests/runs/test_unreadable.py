@@ -1,4 +1,4 @@
-"""One damaged record hides nothing else: it is listed with the reason, and nobody waits for it."""
+"""One corrupt record hides nothing else: it is listed with the reason, and nobody waits for it."""
 
 from __future__ import annotations
 
@@ -231,6 +231,7 @@ COMPARISON = {
     ("place", "value"),
     [
         ("plan", {}),
+        ("plan.warmup", -1),
         ("plan.burst", 0),
         ("plan.total", "4"),
         ("engines", []),
@@ -248,7 +249,7 @@ def test_a_damaged_comparison(workbench_home: Path, place: str, value: Any) -> N
     if place == "plan.total":  # numbers written as text are numbers still
         assert wb.load_comparison("one").status == "stopped"
         return
-    with pytest.raises(RunFolderError, match=r"one\.json is damaged"):
+    with pytest.raises(RunFolderError, match=r"one\.json is corrupt"):
         wb.load_comparison("one")
 
 

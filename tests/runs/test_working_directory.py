@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.runs.fake_runs import Misbehave
+from workbench.controller.engine_rows import engine_rows
 from workbench.user_code.user_code import PATH_VARIABLE, UserCode
-from workbench.widgets.engine_choice import engine_rows
 
 pytestmark = pytest.mark.fault
 

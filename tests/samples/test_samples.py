@@ -13,9 +13,9 @@ import torch
 from sample_models import DATASETS, SAMPLES
 from sample_models.text_bert import IGNORED, MASK
 from sample_models.text_gpt import CHARACTERS, CONTEXT, decode, encode
-from workbench.data import check_fit, load_dataset
-from workbench.engines.torch_losses import first_output, loss_function
-from workbench.models import load_model
+from workbench.data import check_fit
+from workbench.engines.torch_losses import all_outputs, loss_function
+from workbench.load import load_dataset, load_model
 from workbench.settings.config import make_config
 
 NAMES = sorted(SAMPLES)
@@ -32,7 +32,7 @@ def trained(name: str, steps: int | None = None) -> tuple[torch.nn.Module, list[
         for batch in data.train.batches(config.batch_size, config.seed, epoch):
             if len(losses) == steps:
                 return module, losses
-            output = first_output(module(*map(torch.from_numpy, batch.inputs)))
+            output = all_outputs(module(*map(torch.from_numpy, batch.inputs)))[0]
             loss = loss_of(output, torch.from_numpy(batch.target))
             torch.autograd.backward(loss)
             optimizer.step()
@@ -69,6 +69,8 @@ def test_the_samples_are_there() -> None:
         "digits-cnn",
         "breast-cancer-mlp",
         "digits-autoencoder",
+        "sketch-cnn",
+        "speech-commands",
         "text-gpt",
         "text-bert",
         "text-bert-512",
@@ -78,6 +80,8 @@ def test_the_samples_are_there() -> None:
         "digits",
         "breast-cancer",
         "digits-pixels",
+        "sketches",
+        "spoken-words",
         "python-topics",
         "python-topics-masked-128",
         "python-topics-masked-512",
@@ -89,7 +93,7 @@ def test_listing_them_loads_neither_torch_nor_scikit_learn() -> None:
     code = """
 import sys
 from sample_models import SAMPLES
-from workbench.models import load_model
+from workbench.load import load_model
 for name in SAMPLES:
     model = load_model(name)
     model.card, model.inputs, model.outputs, model.defaults, repr(model)
@@ -102,7 +106,7 @@ print([name for name in heavy if name in sys.modules])
 def test_two_processes_build_the_same_weights() -> None:
     code = f"""
 import hashlib
-from workbench.models import load_model
+from workbench.load import load_model
 for name in {NAMES}:
     weights = load_model(name, seed=3).weights()
     content = hashlib.sha256()
@@ -132,7 +136,7 @@ def test_the_stated_shapes_are_those_of_the_module(name: str) -> None:
     assert config.epochs * (len(data.train) // config.batch_size) > 100
     for size in (2, 3):
         inputs = [torch.from_numpy(array[:size]) for array in data.train.inputs]
-        outputs = [first_output(model.module()(*inputs))]
+        outputs = [all_outputs(model.module()(*inputs))[0]]
         for spec, tensors in ((model.inputs, inputs), (model.outputs, outputs)):
             (one,), (tensor,) = spec, tensors
             assert one.shape == ("batch", *tensor.shape[1:])
@@ -165,6 +169,24 @@ def test_digits_are_drawn_again() -> None:
     output, target = on_test_split("digits-autoencoder", trained("digits-autoencoder")[0])
     error = torch.nn.functional.mse_loss(output, target).item()
     assert error < 0.012, f"digits-autoencoder reached a test error of {error:.4f}"
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", ["sketch-cnn", "speech-commands"])
+def test_sketches_and_words_are_recognised(name: str) -> None:
+    output, target = on_test_split(name, trained(name)[0])
+    reached = (output.argmax(dim=1) == target).double().mean().item()
+    assert reached > 0.5, f"{name} reached {reached:.3f} test accuracy; guessing reaches 0.05"
+
+
+@pytest.mark.parametrize(
+    ("name", "accuracy"), [("sketch-cnn", 0.95), ("speech-commands", 0.87), ("text-gpt", 0.57)]
+)
+def test_base_checkpoints_reach_what_their_cards_say(name: str, accuracy: float) -> None:
+    output, target = on_test_split(name, load_model(name, weights="base").module())
+    reached = (output.argmax(dim=-1) == target).double().mean().item()
+    assert reached > accuracy, f"the base checkpoint of {name} reached {reached:.3f}"
+    assert f"{reached:.0%}".replace("%", " %") in SAMPLES[name].card
 
 
 def test_the_transformer_learns_and_looks_at_no_later_character() -> None:
@@ -241,6 +263,7 @@ def test_the_bert_looks_at_both_sides_and_learns() -> None:
     assert (moved[[0, 59, 61, 127]] > 0).all()
 
 
+@pytest.mark.sweep
 def test_code_comments_and_docstrings_are_told_apart() -> None:
     data = load_dataset("python-sources")
     assert data.test is not None

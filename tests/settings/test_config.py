@@ -3,7 +3,7 @@
 import pytest
 
 from workbench.errors import ConfigError
-from workbench.settings.config import TrainingConfig, make_config
+from workbench.settings.config import TrainingConfig, make_config, read_config
 
 
 @pytest.mark.fault
@@ -38,3 +38,10 @@ def test_a_config_is_frozen() -> None:
     config = TrainingConfig()
     with pytest.raises(ValueError, match="frozen"):
         config.epochs = 2  # type: ignore[misc]
+
+
+def test_a_record_may_hold_an_option_of_older_versions() -> None:
+    record = {"ortmodule": {"execution_provider": "cpu", "threads": 1}}
+    assert read_config(record).ortmodule.threads == 1
+    with pytest.raises(ConfigError, match="execution_provider"):
+        make_config(record)

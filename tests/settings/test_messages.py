@@ -51,7 +51,7 @@ def test_a_long_value_is_not_shown_whole(call: Callable[[], Any]) -> None:
     [
         *((lambda value=value: wb.check(value), ModelError, "Cannot load a model from")
           for value in (None, 5, b"x", [1])),
-        *((lambda value=value: wb.load_dataset(ROWS, value), DataError, "is a single value")
+        *((lambda value=value: wb.load_dataset(ROWS, value), DataError, "is a scalar")
           for value in (float("nan"), float("inf"), 1e308, np.float32(3), 3)),
         *((lambda value=value: wb.Loss("cross_entropy", weight=value), ConfigError, "weight=")
           for value in (10**400, [10**400], 10**5000)),

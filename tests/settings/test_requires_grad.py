@@ -35,5 +35,5 @@ def test_every_pattern_without_a_match_is_told() -> None:
 
 @pytest.mark.fault
 def test_no_pattern_at_all_is_refused() -> None:
-    with pytest.raises(ConfigError, match="no parameter would train"):
+    with pytest.raises(ConfigError, match="selects no parameter"):
         trainable_names(NAMES, ())

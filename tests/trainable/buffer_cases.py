@@ -14,6 +14,7 @@ from torch.nn.utils import parametrizations, spectral_norm
 
 from tests.forked import outcome
 from tests.parity import train_both, warm_up
+from tests.representative import representative
 from tests.trainable.rewrite_cases import batches
 from workbench import ORTModule
 from workbench.ort.native import native
@@ -66,6 +67,8 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "spectral norm, hooked": (hooked, (6,)),
 }
 
+CHOSEN = representative(MODULES, every=2)
+
 
 def on_device(name: str) -> dict[str, float]:
     build, shape = MODULES[name]
@@ -112,7 +115,7 @@ if __name__ == "__main__":
         json.dumps(
             {
                 f"{name}, {engine}": outcome(partial(run, name))
-                for name in MODULES
+                for name in CHOSEN
                 for engine, run in ENGINES.items()
             }
         )

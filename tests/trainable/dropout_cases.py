@@ -15,6 +15,7 @@ from torch.nn import functional
 
 from tests.forked import outcome
 from tests.parity import exported, session, warm_up
+from tests.representative import representative
 from workbench import ORTModule
 from workbench.ort.native import native
 
@@ -62,6 +63,8 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "LSTM": (States, (4, 8)),
 }
 
+CHOSEN = representative(MODULES, every=2)
+
 
 def on_device(name: str, seed: int) -> list[float]:
     """Losses on one batch, with the weights left as they are."""
@@ -104,13 +107,13 @@ ENGINES = {"ondevice": on_device, "ortmodule": by_ortmodule}
 if __name__ == "__main__":
     native()
     warm_up()
-    for build, shape in MODULES.values():
+    for build, shape in CHOSEN.values():
         exported(build, (ROWS, *shape))
     print(
         json.dumps(
             {
                 f"{name}, {engine}": [outcome(partial(run, name, seed)) for seed in (3, 3, 4)]
-                for name in MODULES
+                for name in CHOSEN
                 for engine, run in ENGINES.items()
             }
         )

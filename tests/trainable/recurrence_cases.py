@@ -159,7 +159,7 @@ def difference(case: Case, folder: Path) -> dict[str, float]:
     session.set_learning_rate(0.0)
     trained = session.train_step([x])
     gradient = session.gradient("p")
-    before, _ = session.eval_step([x])
+    before = float(session.eval_results([x])[0])
     numeric = np.zeros(p.size)
     for index in range(p.size):
         losses = []
@@ -167,7 +167,7 @@ def difference(case: Case, folder: Path) -> dict[str, float]:
             moved = p.copy()
             moved[index] += sign * STEP
             session.set_parameter("p", moved)
-            losses.append(session.eval_step([x])[0])
+            losses.append(float(session.eval_results([x])[0]))
         numeric[index] = (losses[0] - losses[1]) / (2 * STEP)
     scale = np.abs(numeric).max()
     return {

@@ -13,6 +13,7 @@ from torch.nn import functional
 
 from tests.forked import outcome
 from tests.parity import Arrays, train_both, warm_up
+from tests.representative import representative
 from workbench.ort.native import native
 
 ROWS = 8
@@ -93,6 +94,10 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "LayerNorm": (lambda: dense(nn.LayerNorm(8)), (6,)),
     "LayerNorm without bias": (lambda: dense(nn.LayerNorm(8, bias=False)), (6,)),
     "LayerNorm without weight": (lambda: dense(nn.LayerNorm(8, elementwise_affine=False)), (6,)),
+    "LayerNorm without weight, twice": (
+        lambda: dense(*[nn.LayerNorm(8, elementwise_affine=False) for _ in range(2)]),
+        (6,),
+    ),
     "GELU": (lambda: dense(nn.GELU()), (6,)),
     "GELU, tanh": (lambda: dense(nn.GELU("tanh")), (6,)),
     "atan": (lambda: dense(Atan()), (6,)),
@@ -105,6 +110,10 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "BatchNorm2d": (lambda: convolution(nn.BatchNorm2d(4)), (1, 6, 6)),
     "BatchNorm2d, momentum": (lambda: convolution(nn.BatchNorm2d(4, momentum=0.3)), (1, 6, 6)),
     "BatchNorm without weight": (lambda: dense(nn.BatchNorm1d(8, affine=False)), (6,)),
+    "BatchNorm without weight, twice": (
+        lambda: dense(*[nn.BatchNorm1d(8, affine=False) for _ in range(2)]),
+        (6,),
+    ),
     "BatchNorm without statistics": (
         lambda: dense(nn.BatchNorm1d(8, track_running_stats=False)),
         (6,),
@@ -117,6 +126,10 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     ),
     "GroupNorm": (lambda: convolution(nn.GroupNorm(2, 4)), (1, 6, 6)),
     "InstanceNorm2d": (lambda: convolution(nn.InstanceNorm2d(4, affine=True)), (1, 6, 6)),
+    "InstanceNorm2d, twice": (
+        lambda: nn.Sequential(nn.InstanceNorm2d(1), convolution(nn.InstanceNorm2d(4))),
+        (1, 6, 6),
+    ),
     "BatchNorm, frozen": (lambda: dense(nn.BatchNorm1d(8)), (6,)),
     "GRU": (partial(Recurrent, nn.GRU), (4, 6)),
     "LSTM": (partial(Recurrent, nn.LSTM), (4, 6)),
@@ -129,6 +142,8 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "RNN, bidirectional": (partial(Recurrent, partial(nn.RNN, bidirectional=True)), (4, 6)),
     "attention": (Attention, (4, 6)),
 }  # fmt: skip
+
+CHOSEN = representative(MODULES, every=3)
 
 
 def batches(shape: tuple[int, ...], steps: int) -> list[Arrays]:
@@ -158,4 +173,4 @@ def train(name: str) -> dict[str, float]:
 if __name__ == "__main__":
     native()
     warm_up()
-    print(json.dumps({name: outcome(partial(train, name)) for name in MODULES}))
+    print(json.dumps({name: outcome(partial(train, name)) for name in CHOSEN}))

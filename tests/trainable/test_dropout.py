@@ -8,7 +8,7 @@ import pytest
 
 from tests.forked import outcomes_of
 from tests.trainable import dropout_cases
-from tests.trainable.dropout_cases import ENGINES, MODULES, STEPS
+from tests.trainable.dropout_cases import CHOSEN, ENGINES, STEPS
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +17,7 @@ def outcomes() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("name", MODULES)
+@pytest.mark.parametrize("name", CHOSEN)
 def test_draws_follow_the_seed(name: str, engine: str, outcomes: dict[str, Any]) -> None:
     first, again, other = outcomes[f"{name}, {engine}"]
     assert isinstance(first, list), first

@@ -13,6 +13,8 @@ from workbench.trainable.differentiable import DIFFERENTIABLE, DIFFERENTIABLE_MI
 TOLERANCE = 0.02
 """Of float32 finite differences, relative to the largest gradient."""
 
+SCALED = {"LayerNormalization"}
+"""Rewritten where its scale is not trained."""
 WHOLE_MODELS = {"BatchNormalization", "GRU", "LSTM"}
 """Checked in `test_rewrites.py`, against PyTorch."""
 
@@ -32,7 +34,10 @@ def test_the_gradient_is_right(name: str, outcomes: dict[str, float | str]) -> N
     outcome = outcomes[name]
     assert isinstance(outcome, float), outcome
     assert outcome < TOLERANCE, f"largest relative difference {outcome:.1e}"
-    assert {found.state for found in find(build(CASES[name]), ["p"])} == {"trains"}
+    states = {found.state for found in find(build(CASES[name]), ["p"])}
+    expected = {"trains", "rewritten"} if CASES[name].op in SCALED else {"trains"}
+    assert states <= expected
+    assert "trains" in states
 
 
 @pytest.mark.parametrize("name", WRONG)

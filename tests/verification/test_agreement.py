@@ -80,3 +80,32 @@ def test_entries_hold_the_largest_gradient_and_others_at_random() -> None:
     assert len(few) == MOST == len(set(few))
     again = choose_entries({"w": np.random.default_rng(0).normal(size=100)}, seed=3)["w"]
     assert list(few) == list(again)
+
+
+def test_so_many_entries_are_taken_that_there_are_about_240() -> None:
+    def each(parameters: int) -> set[int]:
+        gradients = {str(place): np.ones(50) for place in range(parameters)}
+        return {len(entries) for entries in choose_entries(gradients, seed=0).values()}
+
+    assert (FEWEST, MOST) == (2, 8)
+    assert [each(count) for count in (1, 30, 40, 48, 121)] == [{8}, {8}, {6}, {5}, {2}]
+    assert choose_entries({}, seed=0) == {}
+
+
+def test_an_entry_that_is_no_number_is_looked_at_first() -> None:
+    found = choose_entries({"w": np.array([1.0, math.nan, -5.0])}, seed=0)["w"]
+    assert found[0] == 1
+    assert sorted(found) == [0, 1, 2]
+    others = {tuple(choose_entries({"w": np.ones(100)}, seed=seed)["w"]) for seed in range(5)}
+    assert len(others) == 5
+
+
+def test_without_gradients_there_are_no_rows_and_no_error_of_nothing() -> None:
+    assert gradient_rows("one", {"w": (2,)}, {}, {}) == []
+    empty = {"w": np.zeros((0, 3), np.float32)}
+    assert gradient_rows("one", {"w": (0, 3)}, empty, empty) == []
+    (row,) = gradient_rows("one", {"w": (1,)}, arrays(w=[0.0]), arrays(w=[1e-9]))
+    assert row.relative_error == math.inf
+    assert loss_error(0.0, 0.0) == 0.0
+    assert loss_error(0.0, 1e-9) == math.inf
+    assert loss_error(-2.0, -1.0) == 0.5

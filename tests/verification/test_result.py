@@ -136,7 +136,7 @@ def test_the_text_names_the_worst_and_where() -> None:
     )
     assert lines[1] == "  one  ok: 2 gradients; loss within 0.0e+00, gradients within 0.0e+00"
     assert lines[2].startswith("  two  WRONG: 1 of 2 gradients; loss within 0.0e+00, gradients")
-    assert lines[3] == f"         b [5]: 1.0e+00, 0 at [{largest}] where {due:.6g} is due"
+    assert lines[3] == f"         b [5]: 1.0e+00, 0 at [{largest}], expected {due:.6g}"
     assert len(lines) == 4
     assert found.to_dict()["batch_size"] == 8
     assert len(found.to_dict()["gradients"]) == 4

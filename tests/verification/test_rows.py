@@ -12,8 +12,9 @@ from onnx import TensorProto, helper, numpy_helper
 from torch import nn
 
 from workbench.errors import DataError
+from workbench.load import load_model
 from workbench.losses.loss import Loss
-from workbench.models import Model, load_model
+from workbench.models import Model
 from workbench.verification.index_ranges import index_ranges
 from workbench.verification.random_rows import random_rows
 
@@ -104,7 +105,7 @@ def test_a_function_needs_data(scorer: Model) -> None:
     def own(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
         return (output - target).mean()
 
-    with pytest.raises(DataError, match=r"(?s)own.*Give a dataset"):
+    with pytest.raises(DataError, match=r"(?s)own.*Pass a dataset"):
         random_rows(scorer, (Loss(own),), 4, seed=0)
 
 

@@ -15,10 +15,10 @@ from tests.whole_models import torch_models, transformers_models
 from tests.whole_models.case import Case
 from workbench.data import Dataset, Split
 
-ALWAYS = {"unet", "tagger", "bert"}
-"""Those that stand for the others where time is short: one of images, one recurrent, one
-transformer. Each layer of the others is in `tests/coverage` on both engines, and a transformer that
-predicts tokens is trained beside PyTorch in `tests/ort/ortmodule`."""
+ALWAYS = {"bert"}
+"""What stands for the others where time is short: a transformer. Layers of the others are in
+`tests/coverage` on both engines, and a transformer that predicts tokens is trained beside PyTorch
+in `tests/ort/ortmodule`."""
 
 
 def cases_of(module: ModuleType) -> dict[str, Callable[[], Case]]:

@@ -206,8 +206,13 @@ def efficientnet_pooled_wide() -> Case:
 
 
 def mixtral() -> Case:
+    """Its cache, which is among the results, holds the window as a constant tensor."""
     config = transformers.MixtralConfig(
-        **{**DECODER, "num_hidden_layers": 1}, num_local_experts=4, num_experts_per_tok=2
+        **{**DECODER, "num_hidden_layers": 1},
+        num_local_experts=8,
+        num_experts_per_tok=3,
+        sliding_window=5,
+        output_router_logits=True,
     )
     return case(transformers.MixtralForCausalLM, config, {"input_ids": tokens()})
 

@@ -18,7 +18,7 @@ def test_there_is_a_bundle_for_each_widget_class() -> None:
     folder = Path(module.__file__).parent
     named = {
         name
-        for path in folder.glob("*.py")
+        for path in folder.rglob("*.py")
         for name in re.findall(r'bundle\("(\w+\.js)"\)', path.read_text(encoding="utf-8"))
     }
     assert named == set(BUNDLES)

@@ -1,28 +1,32 @@
-"""What the charts send: only what is new, in binary, and everything when asked."""
+"""What charts send: only what is new, binary and bounded, and everything when asked."""
 
 from __future__ import annotations
 
-import re
+import io
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from workbench.figures.engine_style import STYLES
+from workbench.errors import ConfigError, RunError
 from workbench.runs.reader import NewPoints
-from workbench.widgets.charts import Charts, columns
+from workbench.series import COLUMNS
+from workbench.settings.engines import engine_table
+from workbench.widgets.charts import Charts
+from workbench.widgets.charts.messages import OVERVIEW_BLOCKS
 
-TOKENS = Path(__file__).resolve().parents[2] / "extensions" / "widgets" / "src" / "tokens.css"
+STEP, LOSS = COLUMNS.index("step"), COLUMNS.index("loss")
 
 
-def points(first: int, count: int) -> NewPoints:
+def points(first: int, count: int, **more: Any) -> NewPoints:
     """Steps from `first` whose loss is their number; the memory is sampled at the last."""
     step = np.arange(first, first + count)
     rss = np.full(count, np.nan)
     if count:
         rss[-1] = 100e6
-    return NewPoints(
+    found = NewPoints(
         step=step,
         epoch=np.ones(count, dtype=np.int64),
         loss=step.astype(np.float64),
@@ -31,6 +35,11 @@ def points(first: int, count: int) -> NewPoints:
         rss_bytes=rss,
         events=[],
     )
+    return found._replace(**more)
+
+
+def evaluation(step: int, loss: float, accuracy: float) -> dict[str, Any]:
+    return {"event": "evaluation", "step": step, "epoch": 1, "loss": loss, "accuracy": accuracy}
 
 
 class Wire:
@@ -44,13 +53,42 @@ class Wire:
         self.sent.clear()
 
     def receive(self, content: dict[str, Any], buffers: list[bytes]) -> None:
-        blocks = [np.frombuffer(buffer, np.float32).reshape(4, -1) for buffer in buffers]
-        self.sent.append((content, blocks))
+        self.sent.append((content, [np.frombuffer(buffer, np.float32) for buffer in buffers]))
+
+    def steps(self, message: int, part: int = 0) -> list[float]:
+        """The steps of one part of one message."""
+        content, buffers = self.sent[message]
+        header = content["parts"][part]
+        per_part = 2 if content["kind"] == "points" else 1
+        block = buffers[per_part * part].reshape(len(COLUMNS), -1)
+        assert block.shape[1] == header["count"]
+        return list(block[STEP] + header["base"][0])
+
+    def ask(self, **content: Any) -> None:
+        self.charts._handle_custom_msg(content, [])
 
 
 @pytest.fixture
 def wire(monkeypatch: pytest.MonkeyPatch) -> Wire:
     return Wire(monkeypatch)
+
+
+def test_steps_that_a_resumed_run_trains_anew_are_forgotten(wire: Wire) -> None:
+    wire.charts.add("pytorch", points(1, 5, events=[evaluation(4, 1.0, 0.5)]))
+    wire.charts.flush()
+    wire.charts.add("pytorch", points(6, 2))
+    wire.charts.add("ondevice", points(1, 2))
+    wire.charts.add("pytorch", points(4, 3, restored_step=3))
+    wire.charts.flush()
+    assert wire.charts.points("pytorch")[0].tolist() == [1, 2, 3, 4, 5, 6]
+    assert wire.steps(0) == [1, 2, 3, 4, 5]
+    assert wire.sent[1][0]["full"]
+    assert wire.steps(1) == [1, 2, 3]
+    assert wire.sent[1][1][1].size == 0, "the evaluation came after the step gone back to"
+    assert wire.steps(2) == [4, 5, 6]
+    wire.sent.clear()
+    wire.charts.add("pytorch", points(7, 0, restored_step=6))
+    assert not wire.sent, "nothing is to be forgotten"
 
 
 def test_a_flush_sends_what_came_since_the_last_in_one_message(wire: Wire) -> None:
@@ -60,15 +98,16 @@ def test_a_flush_sends_what_came_since_the_last_in_one_message(wire: Wire) -> No
     wire.charts.flush()
     wire.charts.add("pytorch", points(6, 1))
     wire.charts.flush()
-    (first, first_blocks), (second, second_blocks) = wire.sent
-    assert first["parts"] == [
-        {"engine": "pytorch", "start": 0, "count": 5},
-        {"engine": "ondevice", "start": 0, "count": 1},
+    (first, _), (second, _) = wire.sent
+    assert [(part["key"], part["start"]) for part in first["parts"]] == [
+        ("pytorch", 0),
+        ("ondevice", 0),
     ]
     assert not first["full"]
-    assert first_blocks[0][0].tolist() == [1, 2, 3, 4, 5]
-    assert second["parts"] == [{"engine": "pytorch", "start": 5, "count": 1}]
-    assert second_blocks[0][1].tolist() == [6]
+    assert wire.steps(0) == [1, 2, 3, 4, 5]
+    assert [part["start"] for part in second["parts"]] == [5]
+    assert wire.steps(1) == [6]
+    assert second["sequence"] == first["sequence"] + 1
 
 
 def test_nothing_new_sends_nothing(wire: Wire) -> None:
@@ -83,43 +122,177 @@ def test_a_view_that_asks_gets_everything(wire: Wire) -> None:
         wire.charts.add("pytorch", points(first, 3))
         wire.charts.flush()
     wire.sent.clear()
-    wire.charts._handle_custom_msg({"kind": "sync"}, [])
-    [(message, blocks)] = wire.sent
+    wire.ask(kind="sync")
+    [(message, _)] = wire.sent
     assert message["full"]
-    assert message["engines"] == ["pytorch", "ondevice"]
     assert [part["count"] for part in message["parts"]] == [6, 0]
-    assert blocks[0][0].tolist() == [1, 2, 3, 4, 5, 6]
+    assert wire.steps(0) == [1, 2, 3, 4, 5, 6]
 
 
 def test_a_reset_begins_a_new_generation(wire: Wire) -> None:
     wire.charts.add("pytorch", points(1, 3))
     wire.charts.flush()
     before = wire.sent[-1][0]["generation"]
+    wire.charts.hidden, wire.charts.window = ["pytorch"], [1.0, 2.0]
     wire.charts.reset(["fake"], total_steps=7)
     message, _ = wire.sent[-1]
     assert message["generation"] > before
     assert message["full"]
-    assert message["engines"] == ["fake"]
     assert wire.charts.points("fake").shape == (4, 0)
     assert wire.charts.total_steps == 7
+    assert (wire.charts.hidden, wire.charts.window) == ([], [])
 
 
-def test_columns_are_step_loss_rate_and_megabytes() -> None:
-    block = columns(points(1, 3))
-    assert block.dtype == np.float32
-    np.testing.assert_allclose(block, [[1, 2, 3], [1, 2, 3], [64, 64, 64], [100, 100, 100]])
+def test_a_long_run_is_sent_in_few_blocks_and_then_only_the_last_of_them(wire: Wire) -> None:
+    wire.charts.add("pytorch", points(1, 100_000))
+    wire.charts.flush()
+    [(message, buffers)] = wire.sent
+    [part] = message["parts"]
+    assert part["stride"] == 64
+    assert part["count"] <= OVERVIEW_BLOCKS
+    blocks = buffers[0].reshape(len(COLUMNS), -1)
+    assert blocks[COLUMNS.index("loss_min"), 1] == 65
+    assert blocks[COLUMNS.index("loss_max"), 1] == 128
+    wire.charts.add("pytorch", points(100_001, 10))
+    wire.charts.flush()
+    [part] = wire.sent[1][0]["parts"]
+    assert (part["start"], part["count"]) == (100_000 // 64, 1), "the last block is replaced"
+    wire.charts.add("pytorch", points(100_011, 100_000))
+    wire.charts.flush()
+    [part] = wire.sent[2][0]["parts"]
+    assert (part["start"], part["stride"]) == (0, 128), "coarser blocks replace all"
 
 
-def test_each_step_gets_the_memory_of_its_record() -> None:
+def test_a_view_that_is_zoomed_in_gets_single_steps(wire: Wire) -> None:
+    wire.charts.add("pytorch", points(1, 100_000))
+    wire.charts.flush()
+    wire.sent.clear()
+    wire.ask(kind="detail", id="x", ranges={"pytorch": [50_000, 50_003], "absent": [0, 1]})
+    [(message, _)] = wire.sent
+    assert (message["kind"], message["id"]) == ("detail", "x")
+    assert [(part["key"], part["stride"]) for part in message["parts"]] == [("pytorch", 1)]
+    assert wire.steps(0) == [49_999, 50_000, 50_001, 50_002, 50_003]
+    assert message["parts"][0]["base"][1] == 49_998 * 0.5
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    "content",
+    [
+        {"kind": "detail", "ranges": {"pytorch": [5, 1]}},
+        {"kind": "detail", "ranges": {"pytorch": "all"}},
+        {"kind": "detail", "ranges": {"pytorch": [0, float("nan")]}},
+        {"kind": "detail"},
+        {"kind": "export", "id": "1", "format": "exe"},
+        {"kind": "unknown"},
+        {},
+    ],
+)
+def test_a_message_that_makes_no_sense_gets_no_points(wire: Wire, content: dict[str, Any]) -> None:
+    wire.charts.add("pytorch", points(1, 10))
+    wire.ask(**content)
+    assert all(message["parts"] == [] for message, _ in wire.sent)
+
+
+def test_points_are_step_loss_rate_and_megabytes() -> None:
+    charts = Charts()
+    charts.reset(["fake"])
     rss = np.array([np.nan, 10e6, np.nan, np.nan, 20e6, np.nan])
-    some = points(1, 6)._replace(rss_bytes=rss)
-    assert columns(some)[3].tolist() == [10, 10, 20, 20, 20, 20]
-    unknown = points(1, 2)._replace(rss_bytes=np.array([np.nan, np.nan]))
-    assert np.isnan(columns(unknown)[3]).all()
+    charts.add("fake", points(1, 6, rss_bytes=rss))
+    charts.add("fake", points(7, 1, rss_bytes=np.array([np.nan])))
+    found = charts.points("fake")
+    assert found.dtype == np.float32
+    np.testing.assert_allclose(found[:3], [np.arange(1, 8), np.arange(1, 8), [64.0] * 7])
+    assert found[3].tolist() == [10, 10, 20, 20, 20, 20, 20], "each step has that of its record"
 
 
-def test_live_charts_and_figures_share_their_colours() -> None:
-    light = TOKENS.read_text(encoding="utf-8").partition('[data-jp-theme-light="false"]')[0]
-    live = dict(re.findall(r"--wb-engine-([\w-]+): (#\w+);", light))
-    live.pop("other")
-    assert live == {engine: colour for engine, (colour, _) in STYLES.items()}
+def test_evaluations_incidents_and_best_values_go_with_the_points(wire: Wire) -> None:
+    losses = np.array([3.0, 2.0, np.nan, 4.0])
+    events = [evaluation(2, 1.5, 0.25), evaluation(4, 1.25, 0.5)]
+    wire.charts.add("pytorch", points(1, 4, loss=losses, events=events))
+    wire.charts.flush()
+    [(message, buffers)] = wire.sent
+    [part] = message["parts"]
+    assert buffers[1].reshape(3, -1).tolist() == [[2, 4], [1.5, 1.25], [25, 50]]
+    assert part["best"] == {"value": 2.0, "step": 2}
+    assert part["best_evaluation"] == {"value": 1.25, "step": 4}
+    assert part["metric"]["title"] == "Accuracy"
+    [incident] = part["incidents"]
+    assert incident["text"] == "loss not finite at step 3"
+
+
+def test_engines_far_apart_are_told_so_that_the_axis_is_logarithmic(wire: Wire) -> None:
+    wire.charts.add("pytorch", points(1, 50))
+    wire.charts.add("ondevice", points(1, 50, seconds=np.full(50, 0.5 / 300)))
+    wire.charts.flush()
+    spreads = wire.sent[-1][0]["spreads"]
+    assert spreads["throughput"] == pytest.approx(300)
+    assert spreads["loss"] == 1.0
+
+
+def test_values_are_last_best_and_those_at_a_step(wire: Wire) -> None:
+    losses = np.array([3.0, 1.0, 2.0])
+    wire.charts.add("pytorch", points(1, 3, loss=losses, events=[evaluation(3, 0.5, 1.0)]))
+    row = wire.charts.values(at=2).loc["pytorch"]
+    assert (row["last_loss"], row["last_step"]) == (2.0, 3)
+    assert (row["best_loss"], row["best_step"]) == (1.0, 2)
+    assert (row["best_test_loss"], row["best_test_step"]) == (0.5, 3)
+    assert (row["at_step"], row["at_loss"], row["at_seconds"]) == (2, 1.0, 1.0)
+    assert row["at_samples_per_s"] == 64.0
+    assert wire.charts.values().loc["ondevice", "last_step"] == 0
+
+
+@pytest.mark.parametrize("axis", ["step", "time", "samples"])
+def test_pictures_and_numbers_are_saved(wire: Wire, tmp_path: Path, axis: str) -> None:
+    wire.charts.add("pytorch", points(1, 3, events=[evaluation(3, 0.5, 0.5)]))
+    wire.charts.add("ondevice", points(1, 2))
+    wire.charts.axis, wire.charts.smoothing = axis, 2
+    for name, start in {"c.png": b"\x89PNG", "c.svg": b"<?xml"}.items():
+        assert wire.charts.save(tmp_path / name).read_bytes().startswith(start)
+    frame = pd.read_csv(io.BytesIO(wire.charts.save(tmp_path / "c.csv").read_bytes()))
+    assert frame["run"].tolist() == ["pytorch"] * 3 + ["ondevice"] * 2
+    assert frame["loss"].tolist() == [1, 2, 3, 1, 2]
+    assert frame["samples_per_s"].tolist() == [64.0] * 5
+    assert frame["test_loss"].tolist()[2] == 0.5
+    wire.charts.hidden = ["pytorch"]
+    frame = pd.read_csv(wire.charts.save(tmp_path / "c.csv"))
+    assert frame["run"].tolist() == ["ondevice"] * 2
+
+
+@pytest.mark.fault
+def test_what_cannot_be_shown_or_saved_is_a_sentence(wire: Wire, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"end it in \.png, \.svg or \.csv"):
+        wire.charts.save(tmp_path / "charts.pdf")
+    with pytest.raises(RunError, match="cannot be written"):
+        wire.charts.save(tmp_path / "nowhere" / "charts.csv")
+    with pytest.raises(ConfigError, match="one of step, time, samples"):
+        wire.charts.axis = "epoch"
+    with pytest.raises(ConfigError, match="smoothing=-1"):
+        wire.charts.smoothing = -1
+    with pytest.raises(ConfigError, match="one of auto, linear, log"):
+        wire.charts.scales = {"loss": "cubic"}
+    with pytest.raises(ConfigError, match="window="):
+        wire.charts.window = [3.0, 1.0]
+    with pytest.raises(ConfigError, match="there is no such curve"):
+        wire.charts.recording("absent")
+
+
+def test_live_charts_draw_every_engine_as_the_table_of_engines_says() -> None:
+    charts = Charts()
+    charts.reset([*engine_table()])
+    drawn = {
+        curve["key"]: {name: curve[name] for name in ("color", "dark_color", "dash")}
+        for curve in charts.curves
+    }
+    assert drawn == {
+        name: {"color": info.color, "dark_color": info.dark_color, "dash": [*info.dash]}
+        for name, info in engine_table().items()
+    }
+
+
+def test_runs_of_one_engine_are_told_apart_by_colour_and_dash() -> None:
+    charts = Charts()
+    keys = [f"run-{number}" for number in range(9)]
+    charts.reset(keys, engines=dict.fromkeys(keys, "pytorch"))
+    assert len({curve["color"] for curve in charts.curves}) == len(keys)
+    assert len({tuple(curve["dash"]) for curve in charts.curves}) == len(keys)

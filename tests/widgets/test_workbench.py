@@ -9,10 +9,12 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.widgets.workbench import Workbench
+from workbench.controller.setting_fields import value_as_text
+from workbench.widgets import Workbench
 
 PATIENCE_S = 90
 
@@ -48,7 +50,14 @@ def test_choosing_a_sample_shows_it_and_fills_what_suits_it(make_page: MakePage)
     page = make_page()
     until(lambda: page.models.layers.layers)
     defaults = wb.load_model("digits-mlp").defaults
-    assert page.form.settings() | defaults == page.form.settings()
+    shown = {
+        field["name"]: field["default"]
+        for group in page.trainer.form.groups
+        for field in group["fields"]
+    }
+    assert {name: shown[name] for name in defaults} == {
+        name: value_as_text(value) for name, value in defaults.items()
+    }
     assert page.models.card.card
     assert sum(layer["parameters"] for layer in page.models.layers.layers) == 17226
     page.models.field.value = ""
@@ -57,19 +66,19 @@ def test_choosing_a_sample_shows_it_and_fills_what_suits_it(make_page: MakePage)
 
 def test_train_draws_every_step_and_keeps_a_figure(make_page: MakePage) -> None:
     page = make_page()
-    page.form.fields["epochs"].value = 2
+    page.set(epochs=2)
     page.train()
     assert page.wait(PATIENCE_S)
     assert page.status.level == "done"
     assert page.status.message.startswith("Trained digits-mlp on fake: ")
-    steps, losses, rates, memory = page.charts.points("fake")
+    steps, losses, rates, memory = page.trainer.charts.points("fake")
     total = int(wb.runs()["steps"][0])
     assert steps.tolist() == list(range(1, total + 1))
     assert losses[-1] < losses[0]
     assert (rates > 0).all()
     assert (memory > 1).all()
     assert base64.b64decode(page._figure.png).startswith(b"\x89PNG")
-    assert not page.controls.buttons["Train"].disabled
+    assert "Train" in page.controls.usable()
 
 
 def test_settings_wait_for_the_defaults_of_a_model_just_chosen(make_page: MakePage) -> None:
@@ -84,15 +93,15 @@ def test_settings_wait_for_the_defaults_of_a_model_just_chosen(make_page: MakePa
 def test_pause_resume_and_stop(make_page: MakePage) -> None:
     page = make_page(step_ms=10)
     page.train()
-    until(lambda: page.charts.points("fake").shape[1] > 3)
+    until(lambda: page.trainer.charts.points("fake").shape[1] > 3)
     page.pause()
     until(lambda: page.status.level == "paused")
-    assert not page.controls.buttons["Resume"].disabled
-    held = page.charts.points("fake").shape[1]
+    assert "Resume" in page.controls.usable()
+    held = page.trainer.charts.points("fake").shape[1]
     time.sleep(0.5)
-    assert page.charts.points("fake").shape[1] == held
+    assert page.trainer.charts.points("fake").shape[1] == held
     page.resume()
-    until(lambda: page.charts.points("fake").shape[1] > held + 3)
+    until(lambda: page.trainer.charts.points("fake").shape[1] > held + 3)
     page.stop()
     assert page.wait(PATIENCE_S)
     assert page.status.message.startswith("Stopped digits-mlp on fake at step ")
@@ -108,39 +117,41 @@ def test_stop_during_the_start_is_not_lost(make_page: MakePage) -> None:
 
 def test_compare_fills_the_table(make_page: MakePage) -> None:
     page = make_page()
-    page.form.comparison_steps.value = 60
+    page.set(comparison_steps=60)
     page.compare()
     assert page.wait(PATIENCE_S)
     assert page.status.message == "Compared fake."
-    [row] = page.table.rows
+    until(lambda: page.comparison.table.rows)
+    [row] = page.comparison.table.rows
     assert row["cells"]["status"] == "completed"
     assert row["cells"]["samples_per_s"] > 0
-    assert page.charts.points("fake").shape[1] == 60
+    assert page.trainer.charts.points("fake").shape[1] == 60
 
 
 def test_a_comparison_waits_for_quiet_as_long_as_the_form_says(make_page: MakePage) -> None:
     page = make_page()
-    page.form.quiet_s.value = 3600
+    page.set(quiet_s=3600)
     page.compare()
     until(lambda: "waiting for a quiet machine" in page.status.message)
-    assert page.charts.hint == "The lines begin with the first step."
+    assert "waiting for a quiet machine" in page.trainer.charts.hint
     page.stop()
     assert page.wait(PATIENCE_S)
     assert page.status.message == "Stopped before any engine had started."
     assert page.status.level == "idle"
-    assert page.charts.hint == "No step was taken."
-    assert [row["cells"]["status"] for row in page.table.rows] == ["not started"]
-    page.form.quiet_s.value = -1
+    assert page.trainer.charts.hint == "No step was taken."
+    until(lambda: page.comparison.table.rows)
+    assert [row["cells"]["status"] for row in page.comparison.table.rows] == ["not started"]
+    page.set(quiet_s=-1)
     page.compare()
     assert page.wait(PATIENCE_S)
-    assert "quiet_s=-1.0: a number of seconds, 0 or more" in page.status.message
+    assert "quiet_s=-1.0 must be a number of seconds, 0 or more" in page.status.message
 
 
 @pytest.mark.parametrize(
     ("field", "value", "sentence"),
     [
         ("epochs", -1, "epochs=-1"),
-        ("batch_size", 100_000, "batch_size=100000 is more than"),
+        ("batch_size", 100_000, "batch_size=100000 is larger than"),
         ("loss", "mse", "mse"),
     ],
 )
@@ -149,14 +160,14 @@ def test_wrong_settings_are_sentences_and_start_nothing(
 ) -> None:
     page = make_page()
     until(lambda: page.models.layers.layers)
-    page.form.fields[field].value = value
+    page.set(**{field: value})
     page.train()
     assert page.wait(PATIENCE_S)
     assert page.status.level == "error"
     assert sentence in page.status.message
     assert "Traceback" not in page.status.message
     assert len(wb.runs()) == 0
-    assert not page.controls.buttons["Train"].disabled
+    assert "Train" in page.controls.usable()
 
 
 def test_nothing_chosen_is_said(make_page: MakePage) -> None:
@@ -179,7 +190,7 @@ def test_a_second_train_does_not_disturb_the_first(make_page: MakePage) -> None:
     page = make_page(step_ms=10)
     page.train()
     page.train()
-    until(lambda: page.charts.points("fake").shape[1] > 3)
+    until(lambda: page.trainer.charts.points("fake").shape[1] > 3)
     assert len(wb.runs()) == 1
 
 
@@ -188,20 +199,84 @@ def test_show_follows_what_was_started_elsewhere(make_page: MakePage) -> None:
     run = wb.train("digits-mlp", engine="fake", epochs=1).wait(PATIENCE_S)
     page.show(run)
     assert page.wait(PATIENCE_S)
-    assert page.charts.points("fake").shape[1] == run.progress.done_steps
+    assert page.trainer.charts.points("fake").shape[1] == run.progress.done_steps
     comparison = wb.compare("digits-mlp", engines=["fake"], steps=20).wait(PATIENCE_S)
     page.show(wb.load_comparison(comparison.id))
     assert page.wait(PATIENCE_S)
-    assert page.charts.points("fake").shape[1] == 20
+    assert page.trainer.charts.points("fake").shape[1] == 20
 
 
 def test_a_model_made_in_python_can_be_shown(make_page: MakePage) -> None:
     model = wb.load_model("digits-mlp", name="mine", seed=3)
     page = make_page(model=model)
-    page.form.fields["epochs"].value = 1
+    page.set(epochs=1)
     page.train()
     assert page.wait(PATIENCE_S)
     assert page.status.message.startswith("Trained mine on fake")
+
+
+def test_the_code_of_the_page_gives_equal_losses(make_page: MakePage) -> None:
+    page = make_page()
+    until(lambda: page.models.layers.layers)
+    page.set(epochs=2, learning_rate=0.01, seed=3, lr_schedule="cosine", max_grad_norm=1.0)
+    page.train()
+    assert page.wait(PATIENCE_S)
+    shown = page.trainer.charts.points("fake")[1]
+    names: dict[str, Any] = {}
+    exec(page.code.code["train"], names)
+    assert names["run"].history["loss"].to_numpy(np.float32).tolist() == shown.tolist()
+    page.set(comparison_steps=20)
+    exec(page.code.code["compare"], names)
+    assert names["comparison"].table().loc["fake", "status"] == "completed"
+
+
+def test_a_run_restores_the_page(make_page: MakePage) -> None:
+    make_page(model=None)
+    run = wb.train("digits-mlp", engine="fake", epochs=1, batch_size=16, lora={"rank": 2})
+    run.wait(PATIENCE_S)
+    page = Workbench.from_run(run.id, engines=["fake"])
+    try:
+        assert page.wait(PATIENCE_S)
+        assert page.step == "train"
+        given = {"epochs": "1", "batch_size": "16", "lora": "yes", "lora.rank": "2"}
+        assert page.trainer.form.texts.items() >= given.items()
+        until(lambda: page.models.model is not None)
+        assert page.trainer.charts.points("fake").shape[1] == run.progress.done_steps
+        assert page._controller.setup.settings["batch_size"] == 16
+    finally:
+        page.close()
+
+
+def test_one_step_at_a_time(make_page: MakePage) -> None:
+    page = make_page(step_ms=5)
+    page.train()
+    until(lambda: page.trainer.charts.points("fake").shape[1] > 3)
+    page.pause()
+    until(lambda: page.status.level == "paused")
+    time.sleep(0.5)
+    held = page.trainer.charts.points("fake").shape[1]
+    page.step_once()
+    until(lambda: page.trainer.charts.points("fake").shape[1] == held + 1)
+    until(lambda: page.status.level == "paused")
+    page.resume()
+    until(lambda: page.trainer.charts.points("fake").shape[1] > held + 3)
+
+
+def test_each_step_says_what_it_needs(make_page: MakePage) -> None:
+    page = make_page(model=None)
+
+    def notes() -> dict[str, str]:
+        return {step["name"]: step["note"] for step in page.bar.steps}
+
+    assert notes()["model"] == "choose a model"
+    assert notes()["train"] == "needs a model"
+    page.models.choose("digits-mlp")
+    until(lambda: notes()["train"] == "ready")
+    page.set(epochs=-1)
+    assert notes()["train"] == "1 setting is wrong"
+    page.set(epochs=None)
+    page.engines.value = []
+    assert notes()["compare"] == "needs an engine"
 
 
 def test_close_ends_its_threads(make_page: MakePage) -> None:

@@ -1,20 +1,24 @@
-"""Training artifacts: what on-device training needs of a model, in one folder.
+"""Training artifacts: the files for on-device training of a model, in one folder.
 
     training_model.onnx    forward, loss and gradient
     eval_model.onnx        forward and loss, in evaluation mode
     optimizer_model.onnx   one optimizer step
     checkpoint             the parameters
+    nominal_checkpoint     the same without their values, if requested
     inference_model.onnx   forward only, parameters as named initializers
-    constants.safetensors  what the model keeps beside its parameters, such as counters
-    manifest.json          what all of these are, and their hashes
+    forward_model.onnx     forward and loss as exported, before the rewrites
+    provenance.json        which export, rewrite, fusion or gradient each node is from
+    constants.safetensors  further values of the model, such as step counters
+    manifest.json          description and hashes of these files
 
-They are generated in a child process (`python -m workbench.artifacts REQUEST.json`), which alone
-needs torch and onnx and whose death is only an error message.
+They are generated in a child process (`python -m workbench.artifacts REQUEST.json`): only it needs
+torch and onnx, and if it crashes an error is raised.
 """
 
 from __future__ import annotations
 
 from workbench.artifacts.artifacts import TARGET, Artifacts
+from workbench.artifacts.bundle import open_bundle
 from workbench.artifacts.generate import generate_artifacts, generate_from_saved
 
-__all__ = ["TARGET", "Artifacts", "generate_artifacts", "generate_from_saved"]
+__all__ = ["TARGET", "Artifacts", "generate_artifacts", "generate_from_saved", "open_bundle"]

@@ -1,4 +1,4 @@
-"""`python -m workbench.artifacts REQUEST.json`: generate the artifacts that a parent asked for."""
+"""`python -m workbench.artifacts REQUEST.json`: generates training artifacts."""
 
 from __future__ import annotations
 
@@ -9,24 +9,30 @@ from pathlib import Path
 from workbench.artifacts.build import build
 from workbench.artifacts.request import Request
 from workbench.child_process.child import serve
-from workbench.errors import ArtifactsError
-from workbench.files.disk import disk_problem
+from workbench.export_cache.code_used import CodeRecorder, CodeUsed
+from workbench.run_folder.run_folder import write_json
 
 
 def generate(report: Callable[[str], None]) -> None:
-    """Build what the request asks for.
+    """Build the artifacts of the request.
 
     Raises:
-        WorkbenchError: the model or the settings cannot be used, or nothing can be written.
+        WorkbenchError: the model or the settings cannot be used.
+        OSError: they cannot be written.
     """
     request = Request.read(Path(sys.argv[1]))
-    try:
-        build(request, report)
-    except OSError as error:
-        problem = disk_problem(error) or f"{error.strerror or error}."
-        raise ArtifactsError(
-            f"The artifacts cannot be written. {problem} Nothing was left behind."
-        ) from error
+    ignored = (request.model, request.directory.parent)
+    recorder = CodeRecorder(ignored) if request.record_code else None
+    build(request, report)
+    if recorder is not None:
+        used = recorder.code_used()
+        write_json(
+            request.code_path,
+            {
+                "code": used.model_dump() if isinstance(used, CodeUsed) else None,
+                "problem": used if isinstance(used, str) else "",
+            },
+        )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Building the artifacts of a model; runs in the generating child, where torch may be loaded."""
+"""Builds the artifacts of a model; runs in the child process, where torch may be imported."""
 
 from __future__ import annotations
 
@@ -11,30 +11,32 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.artifacts.artifacts import MANIFEST
 from workbench.artifacts.checkpoint import write_checkpoint_apart
 from workbench.artifacts.forward import outputs_only
 from workbench.artifacts.graph_statistics import graph_statistics
 from workbench.artifacts.manifest import make_manifest
+from workbench.artifacts.manifest_record import FORWARD_MODEL, MANIFEST, NOMINAL_CHECKPOINT
+from workbench.artifacts.provenance import provenance_of, write_provenance
 from workbench.artifacts.request import Request
 from workbench.artifacts.trainable_graph import trainable_graph
 from workbench.losses.loss_outputs import outputs_read, with_outputs_named
 from workbench.models import load_saved
 from workbench.onnx_io.graph_metadata import uses_running_statistics
 from workbench.onnx_io.large_file import write_onnx
-from workbench.ort.graph.gradient import build_training_model, parameters_as_inputs
+from workbench.ort.graph.gradient import build_training_graph, parameters_as_inputs
 from workbench.ort.losses.losses import append_losses
+from workbench.ort.ondevice.checkpoint import write_nominal_checkpoint
 from workbench.ort.ondevice.optimizers import gradient_weight_decay, make_optimizer_model
 from workbench.run_folder.run_folder import write_json
 from workbench.trainable import Report as RewriteReport
-from workbench.trainable import fix_draws
+from workbench.trainable import seeded_draws, without_randomness
 
 if TYPE_CHECKING:
     import onnx
 
 
 def build(request: Request, report: Callable[[str], None]) -> None:
-    """Fill the request's directory; the manifest is written last.
+    """Write the artifacts into the request's directory, the manifest last.
 
     Raises:
         WorkbenchError: the model or the settings cannot be used.
@@ -46,45 +48,54 @@ def build(request: Request, report: Callable[[str], None]) -> None:
     model = load_saved(request.model)
 
     def loss_only(graph: onnx.ModelProto) -> onnx.ModelProto:
-        made = with_losses(graph, request, request.fixed_draws)
-        # Of what no loss leads to, no gradient is due.
+        made = with_losses(graph, request, request.disable_randomness)
+        scale_loss(made, 1 / request.gradient_accumulation)
+        # Only the loss is differentiated.
         del made.graph.output[1:]
         return made
 
     times = [time.perf_counter()]
-    forward, graph, kept, trainable, rewrites = made = trainable_graph(
+    forward, graph, kept, trainable, rewrites, counters = made = trainable_graph(
         model,
         request.requires_grad,
         report,
+        lora=request.lora,
         prepare=loss_only,
         state_folder=folder.parent,
     )
     times.append(time.perf_counter())
     report("building the gradient graph")
-    training_model = build_training_model(
+    training_model, origins = build_training_graph(
         trainable,
         trainable=kept.trainable,
         frozen=kept.frozen,
         state_updates=rewrites.state_updates,
         gradients=rewrites.gradients,
-        weight_decay=gradient_weight_decay(request.optimizer, request.weight_decay),
+        weight_decay=gradient_weight_decay(
+            request.optimizer, request.weight_decay, request.max_grad_norm
+        )
+        / request.gradient_accumulation,
     )
     times.append(time.perf_counter())
     eval_model = parameters_as_inputs(
-        with_losses(forward.inference, request, terms_too=True), [*kept.trainable, *kept.frozen]
+        with_losses(forward.evaluation, request, terms_too=True), [*kept.trainable, *kept.frozen]
     )
 
     report("writing the artifacts")
     write_onnx(training_model, folder / "training_model.onnx")
     write_onnx(eval_model, folder / "eval_model.onnx")
     onnx.save(
-        make_optimizer_model(request.optimizer, request.weight_decay),
+        make_optimizer_model(request.optimizer, request.weight_decay, request.max_grad_norm),
         folder / "optimizer_model.onnx",
     )
     write_onnx(forward.inference, folder / "inference_model.onnx")
+    write_onnx(parameters_as_inputs(graph, [*kept.trainable, *kept.frozen]), folder / FORWARD_MODEL)
+    write_provenance(provenance_of(made, origins), folder)
     write_checkpoint_apart(
         graph, kept.trainable, kept.frozen, folder / "checkpoint", work_folder=folder.parent
     )
+    if request.nominal_checkpoint:
+        write_nominal_checkpoint(graph, kept.trainable, kept.frozen, folder / NOMINAL_CHECKPOINT)
     write_constants(kept.constants, folder / "constants.safetensors")
     manifest = make_manifest(
         folder,
@@ -94,6 +105,7 @@ def build(request: Request, report: Callable[[str], None]) -> None:
         parameters=kept,
         graphs={"training": training_model, "eval": eval_model, "inference": forward.inference},
         rewrites=rewrites,
+        counters=counters,
         minimum_batch=minimum_batch(trainable, rewrites),
         statistics=graph_statistics(
             made, training_model, *[end - start for start, end in pairwise(times)]
@@ -105,26 +117,40 @@ def build(request: Request, report: Callable[[str], None]) -> None:
 def with_losses(
     graph: onnx.ModelProto,
     request: Request,
-    fixed_draws: bool = False,
+    disable_randomness: bool = False,
     terms_too: bool = False,
 ) -> onnx.ModelProto:
-    """The outputs that the losses read, in their order, and before them the sum of the losses."""
+    """The graph with the sum of the losses as first output, then the outputs that they use."""
     names = [value.name for value in graph.graph.output]
     read = [index for indices in outputs_read(request.losses, names) for index in indices]
     kept = outputs_only(graph, list(dict.fromkeys(read)))
-    return append_losses(
-        fix_draws(kept) if fixed_draws else kept,
+    made = append_losses(
+        without_randomness(kept) if disable_randomness else kept,
         with_outputs_named(request.losses, names),
         targets=request.targets,
         model_folder=request.model,
         terms_too=terms_too,
     )
+    return seeded_draws(made)
+
+
+def scale_loss(model: onnx.ModelProto, factor: float) -> None:
+    """Multiply the first output of `model`, in place, so that its gradients are multiplied too."""
+    from onnx import TensorProto, helper
+
+    if factor == 1:
+        return
+    loss = model.graph.output[0]
+    scaled, constant = f"{loss.name}.scaled", f"{loss.name}.scale"
+    model.graph.initializer.append(helper.make_tensor(constant, TensorProto.FLOAT, [], [factor]))
+    model.graph.node.append(helper.make_node("Mul", [loss.name, constant], [scaled], scaled))
+    loss.name = scaled
 
 
 def minimum_batch(graph: onnx.ModelProto, rewrites: RewriteReport) -> int:
-    """The smallest batch that can be trained: 2 where a channel is normalized over one value a row.
+    """The smallest batch size for training: 2 if batch normalization has one value per row.
 
-    As in PyTorch, which refuses a single value a channel: it has no variance.
+    As in PyTorch, which raises an error for a single value per channel, which has no variance.
     """
     if not rewrites.state_updates:
         return 1
@@ -134,8 +160,8 @@ def minimum_batch(graph: onnx.ModelProto, rewrites: RewriteReport) -> int:
     }
     for node in graph.graph.node:
         if node.op_type == "BatchNormalization" and not uses_running_statistics(node):
-            places = shapes.get(node.input[0], [])[2:]
-            if math.prod(places) == 1:
+            spatial_shape = shapes.get(node.input[0], [])[2:]
+            if math.prod(spatial_shape) == 1:
                 return 2
     return 1
 

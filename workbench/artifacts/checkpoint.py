@@ -1,7 +1,7 @@
-"""`python -m workbench.artifacts.checkpoint REQUEST.json`: writes one checkpoint, and that alone.
+"""`python -m workbench.artifacts.checkpoint REQUEST.json`: writes one checkpoint.
 
-The native writer takes several times the memory of what it writes. A large checkpoint is written by
-a process that holds nothing else: neither torch nor the module.
+The native writer needs several times the memory of the checkpoint. So a large one is written by a
+process that has neither torch nor the module in memory.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import onnx
 
 LARGE_BYTES = 1 << 26
-"""What is smaller is written at once: to start a process takes longer."""
+"""Size from which a checkpoint is written by a child process."""
 
 
 def write_checkpoint_apart(
@@ -33,13 +33,13 @@ def write_checkpoint_apart(
     path: Path,
     work_folder: Path,
 ) -> None:
-    """As `write_checkpoint`; a large one in a process of its own.
+    """As `write_checkpoint`, but a large one is written in a child process.
 
     Args:
-        work_folder: an existing folder for what that process is told.
+        work_folder: an existing folder for the input of that process.
 
     Raises:
-        ArtifactsError: that process failed.
+        ArtifactsError: the child process failed.
     """
     import onnx
 
@@ -71,7 +71,7 @@ def write_checkpoint_apart(
 
 
 def _ignore(_: str) -> None:
-    """It does one thing, which its parent has told."""
+    """The child reports no phases."""
 
 
 def _write(_: Callable[[str], None]) -> None:

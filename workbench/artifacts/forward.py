@@ -1,4 +1,4 @@
-"""The forward graphs of a model, and what is known of its parameters."""
+"""Exports the forward graphs of a model, with its parameters."""
 
 from __future__ import annotations
 
@@ -10,6 +10,9 @@ import numpy as np
 
 from workbench.export.export import EXPORTERS, export_onnx
 from workbench.export.state_file import StateFile
+from workbench.lora.graph import graph_linear_weights
+from workbench.lora.linear_weight import LinearWeight
+from workbench.lora.module import module_linear_weights
 from workbench.modules.dynamic_axes import dynamic_axes_of
 from workbench.onnx_io.graph_metadata import ARGUMENT_GRADIENT, BACKWARD, FUNCTION_CALL, UPDATES
 
@@ -21,20 +24,24 @@ if TYPE_CHECKING:
 
 
 class Forward(NamedTuple):
-    """A model as graphs."""
+    """The forward graphs of a model."""
 
     training: onnx.ModelProto
     """Forward in training mode, batch normalization in its inference form."""
     inference: onnx.ModelProto
-    """Forward in evaluation mode."""
+    """Forward in evaluation mode, for use elsewhere."""
+    evaluation: onnx.ModelProto
+    """Forward in evaluation mode, for evaluation during training."""
     parameters: tuple[str, ...]
-    """Names of all parameters, one for each tensor."""
+    """Names of all parameters, one per tensor."""
     trainable: tuple[str, ...]
-    """Those that the model's author left trainable."""
+    """Those with requires_grad=True."""
     weights: dict[str, np.ndarray]
-    """Parameters and persistent buffers; a module's own memory."""
+    """Parameters and persistent buffers; they share memory with the module."""
     aliases: dict[str, str]
-    """Further names of tied tensors, each with the first name of the same tensor."""
+    """Further names of tied tensors -> the first name of the same tensor."""
+    linear: dict[str, LinearWeight]
+    """The weights that LoRA can adapt."""
 
 
 def forward_graphs(
@@ -46,11 +53,11 @@ def forward_graphs(
     """Export `model` for training and for inference.
 
     Args:
-        model: a module, or a graph already.
-        report: is told what is being done.
-        exporters: names of `EXPORTERS`; the first that can export a module does.
-        state_folder: where a module's parameters are put, to which the graphs then point; it is
-            there for as long as they are used. None: each graph holds its own.
+        model: with a module or an ONNX graph.
+        report: called with short progress texts.
+        exporters: names of `EXPORTERS`, tried in order.
+        state_folder: folder for a module's parameters, which the graphs then reference as external
+            data; it must exist as long as they are used. None: each graph contains them.
 
     Raises:
         ModelError: it cannot be exported.
@@ -78,13 +85,16 @@ def forward_graphs(
     report("exporting the model for inference")
     state = module.state_dict()
     named = list(module.named_parameters())
+    inference_graph = export(False)
     return Forward(
         training=training_graph,
-        inference=export(False),
+        inference=inference_graph,
+        evaluation=inference_graph,
         parameters=tuple(name for name, _ in named),
         trainable=tuple(name for name, value in named if value.requires_grad),
         weights={name: value.detach().numpy() for name, value in state.items()},
         aliases=_aliases(module),
+        linear=module_linear_weights(module),
     )
 
 
@@ -104,25 +114,27 @@ def _of_onnx(model: Model) -> Forward:
     return Forward(
         training=graph,
         inference=graph,
+        evaluation=graph,
         parameters=tuple(model.parameters),
         trainable=tuple(model.parameters),
         weights=model.weights(),
         aliases={},
+        linear=graph_linear_weights(graph),
     )
 
 
 def first_output_only(graph: onnx.ModelProto) -> onnx.ModelProto:
-    """`outputs_only` of the output that a single loss reads."""
+    """`outputs_only` for a single loss on the first output."""
     return outputs_only(graph, (0,))
 
 
 def outputs_only(graph: onnx.ModelProto, kept: Sequence[int]) -> onnx.ModelProto:
-    """A copy of `graph` without the outputs that no loss sees, and without what only they need.
+    """A copy of `graph` with only some outputs and the nodes that they need.
 
-    What is written into buffers stays, and so does the backward of custom autograd functions.
+    Buffer updates and the backward of custom autograd functions are kept as well.
 
     Args:
-        kept: indices of outputs, in the order that they get.
+        kept: indices of the outputs, in their new order.
     """
     import onnx
     import onnx_ir.passes.common as passes
@@ -147,7 +159,7 @@ def outputs_only(graph: onnx.ModelProto, kept: Sequence[int]) -> onnx.ModelProto
         passes.RemoveUnusedNodesPass()(model)
         del model.graph.outputs[count:]
     for value in written:
-        # A buffer that is only written has no user.
+        # A buffer that is only written has no consumers, so the pass removed it.
         model.graph.initializers[str(value.name)] = value
     pruned: onnx.ModelProto = serde.serialize_model(model)
     return pruned

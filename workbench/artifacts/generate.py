@@ -1,4 +1,4 @@
-"""Generating artifacts: in a child process, into a folder that is whole or absent."""
+"""Generates artifacts in a child process and moves them into place atomically."""
 
 from __future__ import annotations
 
@@ -7,21 +7,24 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.artifacts.artifacts import Artifacts, holds_artifacts
+from workbench.artifacts.artifacts import Artifacts
+from workbench.artifacts.cached import fill
+from workbench.artifacts.manifest_record import holds_artifacts
 from workbench.artifacts.request import Request
-from workbench.child_process.child import run_child
 from workbench.data import Dataset, check_fit
 from workbench.data.target_specs import target_spec, target_specs
 from workbench.errors import ArtifactsError, ConfigError
-from workbench.files.disk import writing
+from workbench.files.disk import disk_errors
 from workbench.files.output_file import check_folder_place
 from workbench.files.temporary_folder import temporary_folder
+from workbench.lora.linear_weight import targeted_weights
 from workbench.losses.loss_functions import code_of, write_functions
 from workbench.losses.loss_outputs import outputs_read
 from workbench.models import TensorSpec
 from workbench.progress import ProgressBar
 from workbench.run_folder.run_folder import folder_name, home
 from workbench.settings.config import TrainingConfig, make_config
+from workbench.settings.lora import LoraOptions
 from workbench.settings.requires_grad import trainable_names
 
 if TYPE_CHECKING:
@@ -31,56 +34,80 @@ Report = Callable[[str], None]
 
 
 def generate_artifacts(
-    model: Model,
+    model: Model | str | Path,
     *,
     loss: Any = None,
     optimizer: str | None = None,
     weight_decay: float | None = None,
+    max_grad_norm: float | None = None,
+    gradient_accumulation: int = 1,
     requires_grad: Sequence[str] | None = None,
+    lora: LoraOptions | Mapping[str, Any] | None = None,
     target_shape: Sequence[int] | None = None,
-    data: Dataset | None = None,
+    data: Dataset | str | None = None,
     directory: Path | str | None = None,
+    nominal_checkpoint: bool = False,
     report: Report | None = None,
 ) -> Artifacts:
-    """Generate what on-device training needs of `model`.
+    """Generate the artifacts for on-device training of `model`.
 
-    Runs in a child process: nothing native is loaded here, and a crash is only an error.
+    Runs in a child process: no native code is loaded here, and a crash raises an error.
 
     Args:
-        model: to train.
-        loss: as of `TrainingConfig`: a name, a `Loss`, a function of torch tensors, or several of
-            these. A single one compares the model's first output with an input called "target",
-            several compare one output each with "target_0" and on. None: the model's default.
+        model: the model to train: a `Model`, or what `load_model` takes.
+        loss: as in `TrainingConfig`: a name, a `Loss`, a function of torch tensors, or several of
+            these. A single loss compares the model's first output with the input "target"; several
+            compare one output each with "target_0", "target_1" etc. None: the model's default.
         optimizer: "adamw" or "sgd"; None: the model's default.
-        weight_decay: None: the optimizer's own default, 0.01 for adamw and 0 for sgd.
-        requires_grad: names or fnmatch patterns of the parameters to train; None: all.
-        target_shape: of one row's target. It tells whether cross_entropy has its classes on axis 1
-            or on the last; None: last for an output of rank 3 (batch, position, class).
-        data: a dataset that it will be trained on, whose targets tell shapes and dtypes; needed
-            for a loss that is a function. It may take the place of `target_shape`.
-        directory: where they go; made if missing, replaced whole if it holds artifacts. None: a
+        weight_decay: None: the optimizer's default, 0.01 for adamw and 0 for sgd.
+        max_grad_norm: clip the gradients to this total norm, as `torch.nn.utils.clip_grad_norm_`
+            does; None: no clipping.
+        gradient_accumulation: number of batches whose gradients are averaged for one step.
+        requires_grad: names or fnmatch patterns of the parameters to train; None: all, or with
+            `lora` its adapters alone.
+        lora: low-rank adaptation: a `LoraOptions`, or its fields as a dict; None: none.
+        target_shape: shape of one row of the target. It determines whether cross_entropy has its
+            classes on axis 1 or on the last; None: last for an output of rank 3 (batch, position,
+            class).
+        data: a dataset, or its name, with the shapes and dtypes of the targets, instead of
+            `target_shape`; needed if a loss is a function.
+        directory: output directory; created if missing, replaced if it contains artifacts. None: a
             folder named after the model in the workbench's home.
-        report: is told, in a few words, what is being done; None: a bar, in a notebook.
+        nominal_checkpoint: also write a checkpoint with the names, types and shapes of the
+            parameters but not their values, which are loaded from a buffer
+            (`Artifacts.parameters_to_buffer`), as `onnxruntime.training.artifacts` does.
+        report: called with short progress texts; None: a progress bar in notebooks.
 
     Raises:
-        ConfigError: a setting is wrong, or a pattern matches no parameter.
-        ArtifactsError: the directory holds something else, or the child failed.
+        ConfigError: a setting is invalid, or a pattern matches no parameter.
+        ArtifactsError: the directory contains other files, or the child process failed.
         UntrainableError: ONNX Runtime cannot train this model.
     """
+    if not isinstance(nominal_checkpoint, bool):
+        raise ConfigError([f"nominal_checkpoint={nominal_checkpoint!r}: give True or False."])
+    from workbench.load import load_dataset, load_model
+
+    model = load_model(model) if isinstance(model, str | Path) else model
+    data = load_dataset(data) if isinstance(data, str) else data
     settings: dict[str, Any] = {
         "loss": loss or model.defaults.get("loss"),
         "optimizer": optimizer or model.defaults.get("optimizer"),
         "weight_decay": weight_decay,
+        "max_grad_norm": max_grad_norm,
+        "gradient_accumulation": gradient_accumulation,
         "requires_grad": None if requires_grad is None else tuple(requires_grad),
+        "lora": lora,
     }
     config = make_config({name: value for name, value in settings.items() if value is not None})
     if config.requires_grad is not None:
         trainable_names(model.parameter_names, config.requires_grad)
+    if config.lora is not None:
+        targeted_weights(model.linear_weights, model.parameter_shapes, config.lora)
     targets = _targets(model, config, target_shape, data)
     named = home() / "artifacts" / folder_name(model.name)
     target = Path(directory) if directory is not None else named
-    refuse_foreign(target)
-    with temporary_folder() as folder, writing(folder, ArtifactsError), ProgressBar() as bar:
+    check_output_directory(target)
+    with temporary_folder() as folder, disk_errors(folder, ArtifactsError), ProgressBar() as bar:
         saved = folder / "model"
         model.save(saved)
         losses = write_functions(config.losses, saved)
@@ -90,8 +117,9 @@ def generate_artifacts(
             config,
             target,
             targets=targets,
+            nominal_checkpoint=nominal_checkpoint,
             report=report or bar.say,
-            environment=model.code.and_that(code_of(losses)).environment(),
+            environment=model.code.merged_with(code_of(losses)).environment(),
         )
 
 
@@ -101,20 +129,22 @@ def _targets(
     target_shape: Sequence[int] | None,
     data: Dataset | None,
 ) -> Sequence[TensorSpec] | None:
-    """What is known of the targets, the losses checked against it."""
+    """Specs of the targets if they are known; checks that they fit the losses."""
     losses = config.losses
     read = outputs_read(losses, [spec.name for spec in model.outputs])
     if data is not None:
         check_fit(model, data, losses)
         return target_specs(data.train.targets)
     problems = [
-        f"loss {loss.name} is a function, of whose targets nothing is known. Give data=, a dataset "
-        "with such targets."
+        f"loss {loss.name} is a function, so the spec of its target is unknown. Pass a dataset as "
+        "data=."
         for loss in losses
         if loss.own
     ]
     if target_shape is not None and len(losses) > 1:
-        problems.append("target_shape is of one target. Give data=, a dataset with several.")
+        problems.append(
+            "target_shape is for a single loss. Pass a dataset with several targets as data=."
+        )
     if problems:
         raise ConfigError(problems)
     if target_shape is None:
@@ -128,26 +158,30 @@ def generate_from_saved(
     directory: Path,
     *,
     targets: Sequence[TensorSpec] | None = None,
-    fixed_draws: bool = False,
+    disable_randomness: bool = False,
+    nominal_checkpoint: bool = False,
     report: Report | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Artifacts:
     """Generate the artifacts of a model that `Model.save` wrote; otherwise as `generate_artifacts`.
 
+    What was generated of the same model with the same settings before comes from the cache.
+
     Args:
         model_path: folder of the saved model.
-        config: its loss, optimizer, weight decay and requires_grad are used.
-        directory: where the artifacts go.
-        targets: what the losses compare with, where it is known.
-        fixed_draws: the training model leaves nothing to chance, see `fix_draws`.
-        report: is told what is being done.
-        environment: of the child; None: this process's own.
+        config: its loss, optimizer, gradient settings, requires_grad and lora are used.
+        directory: output directory.
+        targets: specs of the targets, if known.
+        disable_randomness: disable dropout and random tensors, see `without_randomness`.
+        nominal_checkpoint: also write one.
+        report: called with short progress texts.
+        environment: environment variables of the child; None: those of this process.
     """
     directory = directory.absolute()
-    refuse_foreign(directory)
-    with writing(directory, ArtifactsError):
+    check_output_directory(directory)
+    with disk_errors(directory, ArtifactsError):
         directory.parent.mkdir(parents=True, exist_ok=True)
-        # A sibling, so that moving it into place is one rename within one file system.
+        # In the same parent folder, so that it can be moved by a rename.
         with temporary_folder(directory, ArtifactsError) as temporary:
             built = temporary / "built"
             built.mkdir()
@@ -157,25 +191,21 @@ def generate_from_saved(
                 losses=config.losses,
                 optimizer=config.optimizer,
                 weight_decay=config.effective_weight_decay,
+                max_grad_norm=config.max_grad_norm,
+                gradient_accumulation=config.gradient_accumulation,
                 requires_grad=config.requires_grad,
+                lora=config.lora,
                 targets=None if targets is None else tuple(targets),
-                fixed_draws=fixed_draws,
+                disable_randomness=disable_randomness,
+                nominal_checkpoint=nominal_checkpoint,
             )
-            request.write(temporary / "request.json")
-            run_child(
-                "workbench.artifacts",
-                temporary / "request.json",
-                report or _no_report,
-                environment or os.environ,
-                work="generates artifacts",
-                failure=ArtifactsError,
-            )
+            cache_s = fill(request, report or _no_report, environment or os.environ)
             _replace(directory, built, temporary / "replaced")
-    return Artifacts.load(directory)
+    return Artifacts.load(directory)._replace(cache_s=cache_s)
 
 
 def _replace(directory: Path, built: Path, old: Path) -> None:
-    """Move `built` to `directory`, and what is there to `old`; that comes back if it fails."""
+    """Move `directory` to `old` if it exists, and `built` to `directory`; undone on errors."""
     if not directory.exists():
         os.replace(built, directory)
         return
@@ -187,17 +217,17 @@ def _replace(directory: Path, built: Path, old: Path) -> None:
         raise
 
 
-def refuse_foreign(directory: Path) -> None:
-    """Raise an ArtifactsError if writing artifacts to `directory` would destroy something else."""
+def check_output_directory(directory: Path) -> None:
+    """Raise an ArtifactsError unless `directory` is missing, empty or contains artifacts."""
     check_folder_place(directory, ArtifactsError)
     if not directory.exists() or holds_artifacts(directory):
         return
     if any(directory.iterdir()):
         raise ArtifactsError(
-            f"{directory} is not empty and holds no training artifacts, so it is left alone. Give "
-            f"another directory, or empty it first."
+            f"{directory} is not empty and contains no training artifacts. Use another directory, "
+            "or empty it first."
         )
 
 
 def _no_report(_: str) -> None:
-    """Nobody asked."""
+    """The default: progress is not reported."""

@@ -1,4 +1,4 @@
-"""What became of a model's graph on its way to a training model."""
+"""Statistics of the conversion of a model's graph to a training model."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ def graph_statistics(
     """The fields of `GraphStatistics` (`workbench.run_folder.statistics`) known before training.
 
     Args:
-        made: the graph that trains, its loss included.
+        made: the forward graph with its loss.
         training_model: the same with its gradient; its first outputs are the loss and the flags of
-            what the forward pass updates.
+            the buffers that the forward pass updates.
         export_s: seconds to export the model and to rewrite its graph.
         gradient_s: seconds to build the gradient.
     """

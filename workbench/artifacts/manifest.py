@@ -1,15 +1,16 @@
-"""The manifest: what a folder of training artifacts holds, for people and for programs."""
+"""Creates the manifest, which describes a folder of training artifacts."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.artifacts.artifacts import FORMAT_VERSION, KIND, sha256
+from workbench.artifacts.manifest_record import FORMAT_VERSION, KIND
 from workbench.export.export import EXPORTER
+from workbench.files.sha256 import sha256
 from workbench.losses.loss import losses_to_json
 from workbench.machine.machine import package_versions
 from workbench.ort.ondevice.optimizers import ADAMW_BETAS, ADAMW_EPSILON
@@ -36,11 +37,16 @@ def make_manifest(
     parameters: Parameters,
     graphs: Mapping[str, onnx.ModelProto],
     rewrites: Report,
+    counters: Sequence[str],
     minimum_batch: int,
     statistics: dict[str, Any],
 ) -> dict[str, Any]:
-    """Describe the artifacts in `folder`; everything in it but the manifest is hashed."""
-    optimizer: dict[str, Any] = {"name": request.optimizer, "weight_decay": request.weight_decay}
+    """Describe the artifacts in `folder`, with the hashes of all files."""
+    optimizer: dict[str, Any] = {
+        "name": request.optimizer,
+        "weight_decay": request.weight_decay,
+        "max_grad_norm": request.max_grad_norm,
+    }
     if request.optimizer == "adamw":
         optimizer.update(betas=ADAMW_BETAS, epsilon=ADAMW_EPSILON)
     return {
@@ -51,7 +57,9 @@ def make_manifest(
         "files": {path.name: sha256(path) for path in sorted(folder.iterdir())},
         "loss": losses_to_json(request.losses),
         "optimizer": optimizer,
+        "gradient_accumulation": request.gradient_accumulation,
         "requires_grad": request.requires_grad,
+        "lora": None if request.lora is None else request.lora.model_dump(mode="json"),
         "minimum_batch": minimum_batch,
         "statistics": statistics,
         "parameters": {
@@ -61,7 +69,7 @@ def make_manifest(
         "exporter": exporter_of(forward.training),
         "notices": [*model.notices, *parameters.notices],
         "constants": _described(list(parameters.constants), forward.weights),
-        "counters": _counters(parameters, rewrites),
+        "counters": _counters(parameters, rewrites, counters),
         "aliases": forward.aliases,
         "graphs": {
             name: {"inputs": _fed(graph), "outputs": _values(graph.graph.output)}
@@ -75,7 +83,7 @@ def make_manifest(
 
 
 def exporter_of(graph: onnx.ModelProto) -> str | None:
-    """What wrote the graph of a module; None for a model that came as ONNX."""
+    """Name of the exporter of the graph; None for a model loaded from an ONNX file."""
     return next((entry.value for entry in graph.metadata_props if entry.key == EXPORTER), None)
 
 
@@ -86,13 +94,15 @@ def _described(names: list[str], weights: Mapping[str, np.ndarray]) -> dict[str,
     }
 
 
-def _counters(parameters: Parameters, rewrites: Report) -> list[str]:
-    """The constants that count training steps: those of batch normalizations that update."""
+def _counters(parameters: Parameters, rewrites: Report, counters: Sequence[str]) -> list[str]:
+    """The constants that count training steps: `counters`, and those of batch normalizations in
+    training mode."""
     updated = {update.buffer.rpartition(".")[0] for update in rewrites.state_updates}
     return [
         name
         for name in parameters.constants
-        if name.rpartition(".")[2] == COUNTER and name.rpartition(".")[0] in updated
+        if name in counters
+        or (name.rpartition(".")[2] == COUNTER and name.rpartition(".")[0] in updated)
     ]
 
 

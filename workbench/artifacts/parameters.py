@@ -1,4 +1,4 @@
-"""Which values of a model train, which are fed frozen, and which only lie beside them."""
+"""Divides the values of a model into trained parameters, frozen ones and constants."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 
 class Parameters(NamedTuple):
-    """How the values of a model are kept."""
+    """The values of a model by their role."""
 
     trainable: list[str]
     frozen: list[str]
     """Parameters without a gradient, and running statistics."""
     constants: dict[str, np.ndarray]
-    """What no graph reads, or reads as an integer."""
+    """Values that no graph uses, or that are integers."""
     unreached: list[str]
-    """Parameters that were to train but that the loss does not depend on."""
+    """Parameters that require gradients but that the loss does not depend on."""
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What to tell of the parameters, a sentence each."""
+        """Messages for the user about the parameters."""
         if not self.unreached:
             return ()
         names = ", ".join(self.unreached[:3]) + (", ..." if len(self.unreached) > 3 else "")
@@ -40,14 +40,14 @@ class Parameters(NamedTuple):
 def choose_parameters(
     forward: Forward, graph: onnx.ModelProto, requires_grad: tuple[str, ...] | None
 ) -> Parameters:
-    """Share out the values of a model.
+    """Divide the values of a model.
 
-    A parameter that the loss does not depend on is not trained, as in PyTorch, where its gradient
+    A parameter that the loss does not depend on is not trained, as in PyTorch, where its `grad`
     stays None.
 
     Raises:
         ConfigError: a pattern of `requires_grad` matches no parameter.
-        UntrainableError: the loss depends on no parameter that may be trained.
+        UntrainableError: the loss does not depend on any trainable parameter.
     """
     chosen: list[str] | tuple[str, ...] = forward.trainable
     if requires_grad is not None:
@@ -62,7 +62,7 @@ def choose_parameters(
         unfit = unfit_weights(graph)
         why = f" Of the weights, {unfit_sentence(unfit)}" if unfit else ""
         raise UntrainableError(
-            "The loss depends on no parameter that may be trained. Parameters: "
+            "The loss does not depend on any trainable parameter. Parameters: "
             f"{', '.join(forward.parameters) or 'none'}.{why} Check requires_grad, the loss "
             "and the order of the outputs."
         )

@@ -1,4 +1,4 @@
-"""The graph that is trained: of the exporters, the first whose graph ONNX Runtime can train."""
+"""Exports a model with the first exporter whose graph ONNX Runtime can train."""
 
 from __future__ import annotations
 
@@ -6,10 +6,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from workbench.artifacts.adapted import adapted_forward
+from workbench.artifacts.counters import take_out_counters
 from workbench.artifacts.forward import Forward, first_output_only, forward_graphs
 from workbench.artifacts.parameters import Parameters, choose_parameters
 from workbench.errors import ModelError, UntrainableError
 from workbench.export.export import EXPORTERS
+from workbench.settings.lora import LoraOptions
 from workbench.trainable import Report, make_trainable
 
 if TYPE_CHECKING:
@@ -19,15 +22,17 @@ if TYPE_CHECKING:
 
 
 class TrainableGraph(NamedTuple):
-    """A model as a graph that trains, and how it came about."""
+    """A trainable graph, with the intermediate results."""
 
     forward: Forward
     graph: onnx.ModelProto
-    """Forward in training mode, before it was rewritten; only what the loss sees."""
+    """Forward in training mode, before the rewrites; only what the loss depends on."""
     parameters: Parameters
     trainable: onnx.ModelProto
-    """`graph` as `make_trainable` left it."""
+    """`graph` after `make_trainable`."""
     rewrites: Report
+    counters: tuple[str, ...]
+    """Buffers that count training steps, which are in no graph."""
 
 
 def trainable_graph(
@@ -35,34 +40,37 @@ def trainable_graph(
     requires_grad: tuple[str, ...] | None,
     report: Callable[[str], None],
     *,
+    lora: LoraOptions | None = None,
     prepare: Callable[[onnx.ModelProto], onnx.ModelProto] = first_output_only,
     state_folder: Path | None = None,
 ) -> TrainableGraph:
     """Export `model` and make its graph trainable.
 
-    A module whose graph from one exporter cannot be trained is exported with the next.
+    If the graph of one exporter cannot be trained, the next exporter is tried.
 
     Args:
-        model: to train.
+        model: the model to train.
         requires_grad: names or patterns of the parameters to train; None: all.
-        report: is told what is being done, and what of the model was changed or left out.
-        prepare: makes of the forward graph what the loss sees.
+        report: called with short progress texts and with notices about the model.
+        lora: low-rank adaptation of the graph, whose adapters are trained; None: none.
+        prepare: reduces the forward graph to what the loss depends on.
         state_folder: see `forward_graphs`.
 
     Raises:
         ModelError: it cannot be exported.
-        UntrainableError: no exporter's graph can be trained; says why the first cannot.
+        UntrainableError: no exporter's graph can be trained; gives the reason for the first.
         ConfigError: a pattern matches no parameter.
     """
 
     def attempt(exporters: tuple[str, ...]) -> TrainableGraph:
-        forward = forward_graphs(model, report, exporters, state_folder)
+        exported = forward_graphs(model, report, exporters, state_folder)
+        forward = adapted_forward(exported, lora, requires_grad)
         graph = prepare(forward.training)
-        parameters = choose_parameters(forward, graph, requires_grad)
+        counters = take_out_counters(graph)
+        parameters = choose_parameters(forward, graph, None if lora else requires_grad)
         report("making the graph trainable")
-        return TrainableGraph(
-            forward, graph, parameters, *make_trainable(graph, parameters.trainable)
-        )
+        made, rewrites = make_trainable(graph, parameters.trainable)
+        return TrainableGraph(forward, graph, parameters, made, rewrites, counters)
 
     first, *others = EXPORTERS
     try:

@@ -1,1 +1,4 @@
-"""Child processes that do one piece of work which may crash."""
+"""Runs work that may crash in child processes; the watchdog of workers, and their exit status.
+
+The worker itself is `workbench.worker`.
+"""

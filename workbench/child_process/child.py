@@ -1,8 +1,8 @@
-"""A child process that does one piece of work which may crash, seen from both sides.
+"""Runs one task that may crash in a child process: the parent's and the child's side.
 
-It is `python -m PACKAGE REQUEST.json`. It says what it does on its standard output, one JSON object
-a line: {"phase": "..."} and at last {"done": true} or {"error": {...}}. Whatever it and its
-libraries print besides goes to a log.
+The child is `python -m PACKAGE REQUEST.json`. It writes one JSON object per line to what was its
+standard output: {"phase": "..."}, and at the end {"done": true} or {"error": {...}}. Everything
+else that it, its libraries and the model print goes to a log.
 """
 
 from __future__ import annotations
@@ -34,13 +34,13 @@ _KINDS: dict[str, type[WorkbenchError]] = {
     kind.__name__: kind
     for kind in (ArtifactsError, DataError, EngineError, ModelError, UntrainableError)
 }
-"""Errors of a child that its parent raises as they are."""
+"""Classes of errors that the parent raises as the child did."""
 
 _LOG_LINES = 8
-"""Last lines of the child's log that an error shows."""
+"""How many of the last lines of the child's log an error shows."""
 
 EXIT_REFUSED = 1
-"""The work cannot be done; standard output says why."""
+"""The task failed; the reason is in the standard output, if it is known."""
 
 
 def run_child(
@@ -52,19 +52,19 @@ def run_child(
     work: str,
     failure: type[WorkbenchError],
 ) -> None:
-    """Run `python -m PACKAGE REQUEST` until it ends; it ends with this process at the latest.
+    """Run `python -m PACKAGE REQUEST` and wait for it. It is killed if this process ends.
 
     Args:
-        package: whose `__main__` calls `serve`.
-        request: a file that tells it what to do.
-        report: is told each phase.
+        package: a package whose `__main__` calls `serve`.
+        request: the file with its arguments.
+        report: called with the text of each phase.
         environment: of the child.
-        work: what the process does, for messages, such as "generates artifacts".
-        failure: class of the error where the child raised none of the workbench's.
+        work: the task, for messages, such as "generates artifacts".
+        failure: class of the error if the child ended without an error of the workbench.
 
     Raises:
-        WorkbenchError: of the very class that the child raised; or `failure`: it failed in another
-            way, or was killed. Names the signal and shows the end of its log.
+        WorkbenchError: of the class that the child raised; or `failure`, with the signal and the
+            end of the log, if it failed in another way or was killed.
     """
     with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
         watch = Watch([sys.executable, "-P", "-m", package, str(request)], parent=os.getpid())
@@ -82,7 +82,7 @@ def run_child(
             last = _follow(child, report)
             status = child.wait()
         finally:
-            # The watchdog, which kills the child with all that it started.
+            # This is the watchdog, which kills the child and its descendants.
             if child.poll() is None:
                 child.terminate()
             if child.stdout is not None:
@@ -91,41 +91,48 @@ def run_child(
         if "error" in last:
             raise _as_error(last["error"], failure)
         if status != 0 or "done" not in last:
-            raise failure(f"{_end(status, work)} The last lines of its log:\n{_tail(log)}")
+            raise failure(f"{_exit_reason(status, work)} The last lines of its log:\n{_tail(log)}")
 
 
 def serve(work: Callable[[Callable[[str], None]], None]) -> NoReturn:
-    """The child's side: do `work`, which is given a `report`, tell how it went, and end.
+    """The child's side: call `work` with a `report` function, send the result and exit.
 
-    The process ends here: to unload torch takes half a second and has nothing left to do.
+    Exits with `os._exit`: unloading torch takes half a second.
     """
     status = 0
+    messages = os.dup(1)
+    os.dup2(2, 1)  # so that what is printed is not taken for a message
     try:
-        work(lambda text: _say(phase=text))
+        work(lambda text: _send(messages, phase=text))
     except WorkbenchError as error:
         traceback.print_exc()
         problems = error.problems if isinstance(error, ConfigError) else ()
-        _say(error={"type": type(error).__name__, "message": str(error), "problems": problems})
+        record = {"type": type(error).__name__, "message": str(error), "problems": problems}
+        _send(messages, error=record)
         status = EXIT_REFUSED
     except BaseException as error:
         traceback.print_exc()
         problem = disk_problem(error)
         if problem is not None:
-            _say(error={"type": "", "message": f"Its files cannot be written. {problem}"})
+            record = {"type": "", "message": f"The files cannot be written. {problem}"}
+            _send(messages, error=record)
         status = EXIT_REFUSED
     else:
-        _say(done=True)
+        _send(messages, done=True)
+    sys.stdout.flush()
     sys.stderr.flush()
     os._exit(status)
 
 
-def _say(**message: Any) -> None:
-    """Write one message to the parent."""
-    print(json.dumps(message), flush=True)
+def _send(descriptor: int, **message: Any) -> None:
+    """Send one message to the parent."""
+    rest = json.dumps(message).encode() + b"\n"
+    while rest:
+        rest = rest[os.write(descriptor, rest) :]
 
 
 def _follow(child: subprocess.Popen[str], report: Callable[[str], None]) -> dict[str, Any]:
-    """Report each phase; the last message that is not a phase."""
+    """Report each phase; returns the last other message."""
     last: dict[str, Any] = {}
     assert child.stdout is not None
     for line in child.stdout:
@@ -140,7 +147,7 @@ def _follow(child: subprocess.Popen[str], report: Callable[[str], None]) -> dict
 
 
 def _parse(line: str) -> dict[str, Any] | None:
-    """The message in `line`; None where a library printed something of its own."""
+    """The message in `line`; None if a library printed it."""
     if not line.startswith("{"):
         return None
     try:
@@ -155,7 +162,7 @@ def _as_error(record: dict[str, Any], failure: type[WorkbenchError]) -> Workbenc
     return _KINDS.get(record["type"], failure)(record["message"])
 
 
-def _end(status: int, work: str) -> str:
+def _exit_reason(status: int, work: str) -> str:
     if status >= 0:
         return f"The process that {work} failed with exit status {status}."
     try:
@@ -163,8 +170,8 @@ def _end(status: int, work: str) -> str:
     except ValueError:
         name = f"signal {-status}"
     return (
-        f"The process that {work} was killed by {name}. If the machine did not run out of memory, "
-        f"a part of the model crashes ONNX Runtime: wb.check(model) lists what it consists of."
+        f"The process that {work} was killed by {name}. Unless the machine ran out of memory, an "
+        f"operator of the model crashes ONNX Runtime: wb.check(model) lists the operators."
     )
 
 

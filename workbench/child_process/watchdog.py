@@ -1,13 +1,13 @@
-"""Starts one process and ends it when it must end.
+"""A watchdog process: starts one worker process and enforces its limits.
 
-Native code can hold the interpreter's lock for ever, and with it every thread that would watch over
-a worker from inside. So this small process is the parent of the worker and holds its limits from
-outside: the memory limit, a parent that is gone, a stop that is not heeded, a folder that was
-removed. It says in the run's summary why it had to end the worker, or how the worker died. On Linux
-the worker dies with it (PR_SET_PDEATHSIG).
+Native code can hold the GIL indefinitely, which blocks every monitoring thread inside the worker.
+So this small process is the worker's parent and enforces the limits from outside: the memory limit,
+a parent process that has exited, an ignored stop request, a removed run folder. It writes to the
+run's summary why it ended the worker, or how the worker crashed. On Linux the kernel kills the
+worker if the watchdog dies (PR_SET_PDEATHSIG).
 
-It runs without site-packages and without the start of this package, and imports the standard
-library and its neighbours alone: it starts in 30 ms and takes 11 MB.
+It runs without site-packages and without `workbench/__init__.py`, and imports only the standard
+library and modules of this folder: it starts in 30 ms and uses 11 MB.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workbench.child_process.resident_set import ResidentSet
-from workbench.child_process.worker_end import (
+from workbench.child_process.worker_exit import (
     EXIT_NOT_STARTED,
     EXIT_UNWRITABLE,
     failed,
@@ -37,16 +37,16 @@ from workbench.child_process.worker_end import (
 
 POLL_S = 0.1
 MEMORY_POLL_S = 0.05 if sys.platform == "linux" else 0.5
-"""Between two looks at the resident set: microseconds on Linux, a call of `ps` elsewhere."""
+"""Polling interval of the resident set: fast to read on Linux, a call of `ps` elsewhere."""
 REMOVAL_S = 1.0
-"""What a folder may take to be removed, from control.bin to spec.json."""
+"""Longest time that removing a run folder may take, from control.bin to spec.json."""
 STOP_GRACE_S = 30.0
-"""From a stop to SIGTERM, unless a checkpoint is being written."""
+"""Time from a stop request to SIGTERM; longer while a checkpoint is being written."""
 KILL_AFTER_S = 5.0
-"""From SIGTERM to SIGKILL, once the time to stop in is over."""
+"""Time from SIGTERM to SIGKILL, after the grace period."""
 
 _STOP = 2
-"""The first field of control.bin where a stop is wanted; see workbench/run_folder/control.py."""
+"""First field of control.bin for a stop request; see workbench/run_folder/control.py."""
 
 
 _PROGRAM = """
@@ -56,21 +56,23 @@ package.__path__ = [sys.argv[2]]
 from workbench.child_process.watchdog import main
 main()
 """
-"""Imports this file, but not `workbench/__init__.py`."""
+"""Imports this file without `workbench/__init__.py`."""
 
 
 class Watch(NamedTuple):
-    """What to start and what to hold it to; JSON on the command line."""
+    """The process to start and its limits; passed as JSON on the command line."""
 
     command: list[str]
     parent: int | None
-    """The process whose end is the end of this one; None: it goes on without."""
+    """Id of the process whose exit ends the worker; None: the worker is detached."""
     folder: str | None = None
-    """Of the run; None: a process that has nothing to save, which is ended at once."""
+    """The run folder; None: a process that has nothing to save and is killed at once."""
     engine: str = ""
     memory_limit_bytes: int | None = None
     """Largest resident set."""
     grace_s: float = STOP_GRACE_S
+    cores: int | None = None
+    """How many cores the process may use, where the system has CPU affinity; None: all."""
 
     def arguments(self) -> list[str]:
         """The command that starts the watchdog."""
@@ -80,11 +82,11 @@ class Watch(NamedTuple):
 
 
 class CannotStartError(Exception):
-    """There is no process to look after."""
+    """The worker process cannot be started."""
 
 
 class Watchdog:
-    """Looks after one process until it has ended."""
+    """Monitors one worker process until it has exited."""
 
     def __init__(self, watch: Watch) -> None:
         self._watch = watch
@@ -92,39 +94,39 @@ class Watchdog:
         self._signals, sender = os.pipe()
         os.set_blocking(sender, False)
         signal.set_wakeup_fd(sender, warn_on_full_buffer=False)
-        # SIGINT is for the one who started this. A handler: a worker would inherit SIG_IGN.
+        # SIGINT is left to the parent. With handlers, as the worker would inherit SIG_IGN.
         for number in (signal.SIGCHLD, signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
             signal.signal(number, lambda *_: None)
         self._control: int | None = None
         if self._folder is not None:
-            # Where there is none, or something else, the worker says so itself.
+            # The worker itself reports a missing or invalid control file.
             with contextlib.suppress(OSError):
                 flags = os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW
                 self._control = os.open(self._folder / "control.bin", flags)
-        self._worker = _start(watch.command)
+        self._worker = _start(watch.command, watch.cores)
         self._sent: set[int] = set()
-        """Signals that this process has ended the worker with, or tried to."""
+        """Signals sent to the worker to end it."""
         self._memory = ResidentSet(self._worker.pid)
         self._poll_s = POLL_S if watch.memory_limit_bytes is None else MEMORY_POLL_S
         self._summary: dict[str, Any] = {}
-        """What to write if the worker leaves no summary but ended well, or as it was made to."""
+        """Written if the worker leaves no summary and exited with 0 or by a signal sent here."""
         self._deadline: float | None = None
-        self._saving: object = None
+        self._checkpoint_progress: object = None
         self._terminated = False
 
     def run(self) -> int:
         """Exit status of the process, negative for a signal."""
-        said = ""
-        while not self._has_ended():
-            came, _, _ = select.select([self._signals], [], [], self._poll_s)
+        last_error = ""
+        while not self._has_exited():
+            readable, _, _ = select.select([self._signals], [], [], self._poll_s)
             try:
-                self._look(os.read(self._signals, 256) if came else b"")
-            except OSError as error:  # a healthy worker does not end for that
-                if str(error) != said:
-                    _say(f"The watchdog goes on after an error: {error}")
-                said = str(error)
-        # What the worker had started itself goes with it. As long as it is not reaped, no other
-        # group can have its number.
+                self._check_limits(os.read(self._signals, 256) if readable else b"")
+            except OSError as error:  # no reason to end the worker
+                if str(error) != last_error:
+                    _log(f"The watchdog continues after an error: {error}")
+                last_error = str(error)
+        # Kills the worker's descendants as well. Until the worker is reaped, its process group id
+        # cannot be reused.
         with contextlib.suppress(OSError):
             os.killpg(self._worker.pid, signal.SIGKILL)
         status = self._worker.wait()
@@ -132,61 +134,61 @@ class Watchdog:
             if not (self._folder / "spec.json").exists():
                 return EXIT_UNWRITABLE
             remove_unfinished(self._folder)
-            as_wanted = status == 0 or -status in self._sent
+            expected = status == 0 or -status in self._sent
             write_summary(
-                self._folder, self._watch.engine, status, self._summary if as_wanted else {}
+                self._folder, self._watch.engine, status, self._summary if expected else {}
             )
         return status
 
-    def _has_ended(self, *, wait: bool = False) -> bool:
-        """Whether the worker has ended, which leaves it unreaped where the system can."""
+    def _has_exited(self, *, wait: bool = False) -> bool:
+        """Whether the worker has exited; on Linux it is not reaped."""
         if sys.platform == "linux" and self._worker.returncode is None:
-            how = os.WEXITED | os.WNOWAIT | (0 if wait else os.WNOHANG)
-            return os.waitid(os.P_PID, self._worker.pid, how) is not None
+            options = os.WEXITED | os.WNOWAIT | (0 if wait else os.WNOHANG)
+            return os.waitid(os.P_PID, self._worker.pid, options) is not None
         return (self._worker.wait() if wait else self._worker.poll()) is not None
 
     def _send(self, number: signal.Signals) -> None:
-        if not self._has_ended():
+        if not self._has_exited():
             self._sent.add(number)
             os.kill(self._worker.pid, number)
 
-    def _look(self, received: bytes) -> None:
+    def _check_limits(self, received: bytes) -> None:
         watch = self._watch
         if watch.parent is not None and os.getppid() != watch.parent:
-            self._interrupt(signal.SIGHUP, "The process that started it is gone.")
+            self._interrupt(signal.SIGHUP, "The process that started the run has exited.")
         elif signal.SIGTERM in received or signal.SIGHUP in received:
-            self._interrupt(signal.SIGTERM, "It was told to end by SIGTERM.")
+            self._interrupt(signal.SIGTERM, "The run received SIGTERM.")
         if self._control is not None and self._folder is not None:
-            if not _is_at(self._control, self._folder / "control.bin"):
-                self._end_without_control(self._folder)
+            if not _is_same_file(self._control, self._folder / "control.bin"):
+                self._end_removed_run(self._folder)
                 return
-            stop = _stop_is_wanted(self._control)
+            stop = _stop_requested(self._control)
             if stop and self._deadline is None:
-                self._give_time("stopped", "")
+                self._start_grace_period("stopped", "")
             elif not stop and self._summary.get("status") == "stopped" and not self._terminated:
                 self._deadline, self._summary = None, {}
         if watch.memory_limit_bytes is not None:
-            self._hold_memory(watch.memory_limit_bytes)
+            self._check_memory(watch.memory_limit_bytes)
         if self._deadline is not None and time.monotonic() > self._deadline:
-            self._force()
+            self._end_grace_period()
 
     def _interrupt(self, number: signal.Signals, reason: str) -> None:
         if self._folder is None:
             self._kill()
         elif self._deadline is None:
-            _say(reason)
+            _log(reason)
             self._send(number)
-            self._give_time("interrupted", reason)
+            self._start_grace_period("interrupted", reason)
 
-    def _give_time(self, status: str, reason: str) -> None:
+    def _start_grace_period(self, status: str, reason: str) -> None:
         self._deadline = time.monotonic() + self._watch.grace_s
         self._summary = {"status": status, "reason": reason, "error": None}
 
-    def _force(self) -> None:
-        """The time is over. While a checkpoint is being written there is more."""
-        saving = unfinished_sizes(self._folder) if self._folder else []
-        if saving and saving != self._saving:
-            self._saving = saving
+    def _end_grace_period(self) -> None:
+        """Send SIGTERM, then SIGKILL; extend the period while a checkpoint is being written."""
+        progress = unfinished_sizes(self._folder) if self._folder else []
+        if progress and progress != self._checkpoint_progress:
+            self._checkpoint_progress = progress
             self._deadline = time.monotonic() + self._watch.grace_s
         elif not self._terminated:
             self._terminated = True
@@ -194,93 +196,96 @@ class Watchdog:
             self._deadline = time.monotonic() + min(KILL_AFTER_S, self._watch.grace_s)
         else:
             killed = (
-                f"The worker did not stop within {self._watch.grace_s:g} s and was killed; what it "
-                "trained after its last checkpoint is lost."
+                f"The worker did not stop within {self._watch.grace_s:g} s and was killed; the "
+                "steps after its last checkpoint are lost."
             )
-            _say(killed)
+            _log(killed)
             self._summary["reason"] = f"{self._summary['reason']} {killed}".strip()
             self._kill()
 
-    def _hold_memory(self, limit_bytes: int) -> None:
+    def _check_memory(self, limit_bytes: int) -> None:
         resident_bytes = self._memory.bytes()
-        if resident_bytes <= limit_bytes or self._has_ended():
+        if resident_bytes <= limit_bytes or self._has_exited():
             return
         size, unit = (10**6, "MB") if limit_bytes >= 10**7 else (1, "bytes")
         message = (
-            f"The worker's resident memory reached {resident_bytes // size:,} {unit}, over its "
-            f"limit of {limit_bytes // size:,} {unit}. Raise memory_limit_bytes or lower the batch "
-            "size."
+            f"The worker's resident memory reached {resident_bytes // size:,} {unit}, above its "
+            f"limit of {limit_bytes // size:,} {unit}. Increase memory_limit_bytes or the memory "
+            "of the device, or reduce the batch size."
         )
-        _say(message)
+        _log(message)
         peak_bytes = max(resident_bytes, self._memory.peak_bytes())
         self._summary = {**failed("MemoryLimit", message), "peak_rss_bytes": peak_bytes}
         self._kill()
 
-    def _end_without_control(self, folder: Path) -> None:
-        """Nobody can steer the worker any more; most often the whole folder is being removed."""
+    def _end_removed_run(self, folder: Path) -> None:
+        """Kill a worker whose control file is gone: usually the whole folder is being removed."""
         self._kill()
-        removed_by = time.monotonic() + REMOVAL_S
-        while (folder / "spec.json").exists() and time.monotonic() < removed_by:
+        deadline = time.monotonic() + REMOVAL_S
+        while (folder / "spec.json").exists() and time.monotonic() < deadline:
             time.sleep(POLL_S)
         if (folder / "spec.json").exists():
-            message = f"{folder / 'control.bin'} was removed or replaced while the run trained."
+            message = f"{folder / 'control.bin'} was removed or replaced during the run."
             self._summary = failed("Removed", message)
         else:
-            message = f"{folder} was removed while its run trained."
-        _say(message)
+            message = f"{folder} was removed during the run."
+        _log(message)
 
     def _kill(self) -> None:
-        if not self._has_ended():
+        if not self._has_exited():
             self._sent.add(signal.SIGKILL)
             os.killpg(self._worker.pid, signal.SIGKILL)
-            self._has_ended(wait=True)
+            self._has_exited(wait=True)
 
 
-def _start(command: list[str]) -> subprocess.Popen[bytes]:
-    me = os.getpid()
+def _start(command: list[str], cores: int | None) -> subprocess.Popen[bytes]:
+    watchdog = os.getpid()
     libc = ctypes.CDLL(None) if sys.platform == "linux" else None
 
-    def die_with_me() -> None:
+    def die_with_watchdog() -> None:
         if libc is not None:
             libc.prctl(1, int(signal.SIGKILL))  # PR_SET_PDEATHSIG
-            if os.getppid() != me:
+            if os.getppid() != watchdog:
                 os._exit(1)
+        if cores is not None and sys.platform == "linux":
+            # Before the first thread of a library: each keeps the affinity that it began with.
+            os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:cores])
 
-    # This process has one thread: nothing that the new one needs can be locked.
+    # preexec_fn is safe here: this process has a single thread, so no lock can be held.
     try:
-        return subprocess.Popen(command, start_new_session=True, preexec_fn=die_with_me)  # noqa: PLW1509
+        return subprocess.Popen(command, start_new_session=True, preexec_fn=die_with_watchdog)  # noqa: PLW1509
     except (OSError, subprocess.SubprocessError) as error:
         raise CannotStartError(str(error)) from error
 
 
-def _is_at(descriptor: int, path: Path) -> bool:
-    """Whether the open file is still what is called `path`."""
+def _is_same_file(descriptor: int, path: Path) -> bool:
+    """Whether `path` is still the open file; True if this cannot be determined."""
     try:
         return os.path.samestat(os.fstat(descriptor), path.lstat())
     except (FileNotFoundError, NotADirectoryError):
         return False
-    except OSError:  # it cannot be told
+    except OSError:
         return True
 
 
-def _stop_is_wanted(control: int) -> bool:
+def _stop_requested(control: int) -> bool:
     with contextlib.suppress(OSError):
         return int.from_bytes(os.pread(control, 8, 0), sys.byteorder) == _STOP
     return False
 
 
-def _say(message: str) -> None:
+def _log(message: str) -> None:
     with contextlib.suppress(OSError):
         print(message, file=sys.stderr, flush=True)
 
 
 def main() -> None:
-    """End as the process did: with its exit status, or by its signal."""
+    """Run the watchdog; exit with the status of the worker, or by the same signal."""
     watch = Watch(**json.loads(sys.argv[1]))
     try:
         watchdog = Watchdog(watch)
     except CannotStartError as error:
-        _say(f"{watch.command[0]} cannot be started: {error}")
+        _log(f"{watch.command[0]} cannot be started: {error}")
         if watch.folder is not None:
             write_summary(Path(watch.folder), watch.engine, EXIT_NOT_STARTED, {})
         sys.exit(EXIT_NOT_STARTED)

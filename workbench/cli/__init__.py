@@ -1,20 +1,20 @@
-"""The command line: the same words as the Python interface, on the same functions."""
+"""The command line interface, with the names and functions of the Python API."""
 
 from __future__ import annotations
 
 import sys
 
 INTERRUPTED = 130
-"""Exit status of a command that Ctrl-C ended: 128 + SIGINT, as shells have it."""
+"""Exit status of a command interrupted by Ctrl-C: 128 + SIGINT, as in shells."""
 
 
 def main() -> None:
     """Entry point of the `workbench` command.
 
-    Exit status: 0 done, 1 refused or failed, 2 wrong usage, 130 interrupted.
+    Exit status: 0 success, 1 error, 2 usage error, 130 interrupted.
     """
     try:
-        # The imports take a second, in which Ctrl-C is as likely as later.
+        # Inside `try`: the imports take a second, during which Ctrl-C is possible too.
         from workbench.cli.app import app
         from workbench.cli.output import say_error
         from workbench.errors import WorkbenchError

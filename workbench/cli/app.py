@@ -1,19 +1,21 @@
-"""The commands, gathered."""
+"""The `workbench` command with all its subcommands."""
 
 from __future__ import annotations
 
 import typer
 
+from workbench.cli.cache import clean_cache
 from workbench.cli.check import check
 from workbench.cli.extensions import build_extensions
 from workbench.cli.machine import doctor, lab
 from workbench.cli.models import artifacts, models
+from workbench.cli.personalise import personalise
 from workbench.cli.profile import profile
-from workbench.cli.records import export, runs, stop
-from workbench.cli.training import compare, train
+from workbench.cli.records import delete, export, runs, stop, undelete
+from workbench.cli.training import compare, resume, train
 
 app = typer.Typer(
-    help="Train with ONNX Runtime and compare it with plain PyTorch.",
+    help="Train with ONNX Runtime and compare it with PyTorch.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -22,14 +24,19 @@ app = typer.Typer(
 for command in (
     doctor,
     build_extensions,
+    clean_cache,
     models,
     check,
     artifacts,
     train,
+    personalise,
+    resume,
     compare,
     profile,
     runs,
     stop,
+    delete,
+    undelete,
     export,
     lab,
 ):

@@ -1,4 +1,4 @@
-"""`workbench check`: what trains, and on request whether its gradients are right."""
+"""`workbench check`: whether a model can be trained, and optionally a check of its gradients."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from workbench.cli import lora_options as lora
 from workbench.cli import options as opt
-from workbench.cli.output import as_text, print_json, print_table, say, stderr, told_by
+from workbench.cli.output import as_text, print_json, print_table, say, status_updater, stderr
 
 if TYPE_CHECKING:
     from workbench.check import Check
@@ -17,15 +18,15 @@ if TYPE_CHECKING:
 
 _COLOURS = {"trains": "green", "rewritten": "cyan", "cannot": "bold red"}
 _SHOWN = 10
-"""Wrong gradients that are listed of each engine."""
+"""Number of wrong gradients listed per engine."""
 
 VerifyOption = Annotated[
     bool,
-    typer.Option("--verify", help="Compare loss and gradients with PyTorch, on one batch."),
+    typer.Option("--verify", help="Compare loss and gradients of one batch with PyTorch."),
 ]
 EnginesOption = Annotated[
     str | None,
-    typer.Option(help="To verify, comma-separated. Default: ondevice,ortmodule."),
+    typer.Option(help="Engines to verify, comma-separated. Default: ondevice,ortmodule."),
 ]
 
 
@@ -38,16 +39,21 @@ def check(
     loss: opt.LossOption = None,
     loss_option: opt.LossOptionOption = None,
     requires_grad: opt.RequiresGradOption = None,
+    lora_rank: lora.RankOption = None,
+    lora_alpha: lora.AlphaOption = None,
+    lora_targets: lora.TargetsOption = None,
+    lora_seed: lora.SeedOption = None,
     batch_size: opt.BatchSizeOption = None,
     threads: opt.ThreadsOption = None,
     json: opt.JsonOption = False,
 ) -> None:
-    """Say what of a model trains, what is rewritten, what cannot, and why.
+    """List the operators of a model: which can be trained, which are rewritten, which cannot, why.
 
-    Exit status 1 when it cannot be trained, or when --verify finds a gradient that is wrong.
+    Exit status 1 if it cannot be trained, or if --verify finds a wrong gradient.
     """
     import workbench as wb
 
+    adapters = lora.chosen_lora(lora_rank, lora_alpha, lora_targets, lora_seed)
     settings = opt.given(
         data=data,
         target=target,
@@ -57,10 +63,14 @@ def check(
         threads=threads,
     )
     if settings and not verify:
-        _refuse_alone(settings)
+        _reject_without_verify(settings)
     with stderr.status("Exporting and checking the model"):
         loaded = wb.load_model(model)
-        checked = wb.check(loaded, requires_grad=requires_grad)
+        checked = wb.check(
+            loaded,
+            requires_grad=requires_grad,
+            lora=adapters,
+        )
     if not json:
         print_check(checked)
     verified = None
@@ -78,13 +88,13 @@ def check(
 
 
 def print_check(checked: Check) -> None:
-    """The verdict, and a table with a row for each kind of op and state."""
-    say(checked.verdict)
+    """Print the verdict, and a table with one row per operator and state."""
+    say(f"{checked.verdict} {checked.counts}")
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("op", no_wrap=True)
     table.add_column("nodes", justify="right", no_wrap=True)
     table.add_column("state", no_wrap=True)
-    table.add_column("how, or why not and what to do")
+    table.add_column("details")
     for row in checked.ops:
         state = as_text(row.state, style=_COLOURS[row.state])
         table.add_row(as_text(row.op), str(row.count), state, as_text(row.details))
@@ -92,14 +102,14 @@ def print_check(checked: Check) -> None:
 
 
 def print_verification(verified: Verification) -> None:
-    """The verdict, a table with a row for each engine, and what is wrong."""
+    """Print the verdict, a table with one row per engine, and the wrong gradients."""
     say(verified.verdict)
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("engine", "result"):
         table.add_column(name, no_wrap=True)
     for name in ("loss", "loss error", "gradients", "largest error"):
         table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("of", overflow="fold")
+    table.add_column("parameter", overflow="fold")
     for verdict in verified.engines:
         table.add_row(*_cells(verified, verdict))
     print_table(table)
@@ -111,7 +121,7 @@ def print_verification(verified: Verification) -> None:
         return
     say()
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("engine", "wrong gradient", "shape", "error", "worst at", "is", "should be"):
+    for name in ("engine", "wrong gradient", "shape", "error", "index", "actual", "expected"):
         table.add_column(name, overflow="fold")
     for row in wrong:
         numbers = (f"{row.actual:.6g}", f"{row.expected + 0:.6g}")
@@ -124,8 +134,8 @@ def _cells(verified: Verification, verdict: EngineVerdict) -> list[Text]:
     name = as_text(verdict.engine)
     if verdict.failure:
         return [name, Text("failed", style="bold red")]
-    right = verified.agrees(verdict.engine)
-    result = Text("ok", style="green") if right else Text("wrong", style="bold red")
+    agrees = verified.agrees(verdict.engine)
+    result = Text("ok", style="green") if agrees else Text("wrong", style="bold red")
     rows = verified.of(verdict.engine)
     worst = max(rows, key=lambda row: row.relative_error)
     numbers = (f"{verdict.loss:.6g}", f"{verdict.loss_error:.1e}", str(len(rows)))
@@ -148,14 +158,12 @@ def _verify(model: Any, settings: dict[str, Any], requires_grad: list[str] | Non
             model,
             source,
             requires_grad=requires_grad,
-            report=told_by(status),
+            report=status_updater(status),
             **settings,
         )
 
 
-def _refuse_alone(settings: dict[str, Any]) -> None:
+def _reject_without_verify(settings: dict[str, Any]) -> None:
     from workbench.errors import ConfigError
 
-    raise ConfigError(
-        [f"--{name.replace('_', '-')}: says nothing without --verify." for name in settings]
-    )
+    raise ConfigError([f"--{name.replace('_', '-')} requires --verify." for name in settings])

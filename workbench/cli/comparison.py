@@ -1,4 +1,4 @@
-"""What `workbench compare` prints."""
+"""Output of `workbench compare`."""
 
 from __future__ import annotations
 
@@ -11,33 +11,33 @@ if TYPE_CHECKING:
     from workbench.compare import Comparison
 
 SIGNIFICANT = ("samples_per_s", "ratio", "ratio_low", "ratio_high")
-"""Columns whose numbers are written as on the page."""
-SENTENCES = ("in_stead", "warning")
-"""Columns that stand below the table, not in it."""
+"""Columns formatted with `significant`."""
+SENTENCES = ("pytorch_fallbacks", "warning")
+"""Columns printed below the table."""
 
 
 def print_comparison(comparison: Comparison, json: bool) -> None:
-    """Print a comparison that has ended: its table and what there is to know about it."""
+    """Print a comparison that has ended: its verdict, table, caption and errors."""
     rows = frame_rows(comparison.table())
     if json:
         print_json(_document(comparison, rows))
         return
     from workbench.compare import MARK
 
-    in_stead = comparison.in_stead
+    pytorch_fallbacks = comparison.pytorch_fallbacks
     for row in rows:
-        row["engine"] += MARK * (row["engine"] in in_stead)
+        row["engine"] += MARK * (row["engine"] in pytorch_fallbacks)
         for name in SIGNIFICANT:
             row[name] = None if row[name] is None else significant(row[name])
         for name in SENTENCES:
             del row[name]
+    # The verdict comes first: a ratio from a busy machine is not read before that is known.
+    say(f"{comparison.verdict().sentence}\n")
     print_rows(rows, "No engine ran.", right=SIGNIFICANT)
-    if comparison.warning:
-        say(f"\n{comparison.warning}")
     say(f"\n{comparison.caption}")
     for engine, cause in comparison.errors.items():
         say(f"{engine} failed: {cause}")
-    for engine, sentences in in_stead.items():
+    for engine, sentences in pytorch_fallbacks.items():
         say(f"{MARK} {engine}: {sentences}")
 
 
@@ -49,6 +49,7 @@ def _document(comparison: Comparison, rows: list[dict[str, Any]]) -> dict[str, A
         "reference": comparison.reference,
         "caption": comparison.caption,
         "warning": comparison.warning,
+        "verdict": comparison.verdict()._asdict(),
         "load": None if load is None else {**load._asdict(), "other_cores": load.other_cores},
         "round_loads": [each and each._asdict() for each in comparison.round_loads],
         "engines": rows,

@@ -16,14 +16,14 @@ def build_extensions(
     if_possible: Annotated[
         bool,
         typer.Option(
-            "--if-possible", help="Where it cannot be built, say why and end well all the same."
+            "--if-possible", help="Exit with status 0 even if it cannot be built; print the reason."
         ),
     ] = False,
     json: opt.JsonOption = False,
 ) -> None:
-    """Compile what lets ORTModule call PyTorch's kernels where they are faster; once, a minute.
+    """Compile the extension that lets ORTModule use faster PyTorch kernels (about a minute).
 
-    It is kept in the user's cache. ORTModule trains without it too.
+    It is stored in the user's cache. ORTModule also works without it.
     """
     from workbench.errors import EngineError
     from workbench.extensions.build_extensions import build_extensions
@@ -47,7 +47,7 @@ def build_extensions(
             if not if_possible:
                 raise
             progress.stop()
-            message = f"ORTModule goes without PyTorch's kernels. {error}"
+            message = f"ORTModule will not use PyTorch's kernels. {error}"
             stderr.print(printable(message), markup=False)
             return
     found = {"library": built.extension.library, "seconds": round(built.seconds, 1)}
@@ -56,4 +56,4 @@ def build_extensions(
     elif built.seconds:
         say(f"Built in {built.seconds:.0f} s: {built.extension.library}")
     else:
-        say(f"Built already: {built.extension.library}")
+        say(f"Already built: {built.extension.library}")

@@ -16,13 +16,13 @@ TOUR = Path("notebooks") / "00_tour.ipynb"
 
 
 def doctor(json: opt.JsonOption = False) -> None:
-    """Say what works on this machine and how to mend what does not.
+    """Check this installation, and print a command that fixes each problem.
 
-    Exit status 1 when the main job cannot run.
+    Exit status 1 if training cannot work.
     """
     import workbench as wb
 
-    with stderr.status("Looking at this machine"):
+    with stderr.status("Checking this installation"):
         diagnosis = wb.doctor()
     if json:
         print_json(diagnosis.as_dict())
@@ -34,7 +34,7 @@ def doctor(json: opt.JsonOption = False) -> None:
 
 def lab(
     notebook: Annotated[
-        Path | None, typer.Argument(help="What to open. Default: the tour, where it is here.")
+        Path | None, typer.Argument(help="Notebook to open. Default: the tour, if it exists here.")
     ] = None,
     browser: Annotated[bool, typer.Option(help="Open a browser window.")] = True,
     port: Annotated[int | None, typer.Option(help="Default: 8888.")] = None,

@@ -7,18 +7,21 @@ from typing import Annotated
 
 import typer
 
+from workbench.cli import lora_options as lora
 from workbench.cli import options as opt
-from workbench.cli.output import print_facts, print_json, print_rows, say, stderr, told_by
+from workbench.cli.output import print_facts, print_json, print_rows, say, status_updater, stderr
 from workbench.cli.training import dataset
+from workbench.errors import ArtifactsError
+from workbench.files.output_file import check_place
 
 
 def models(
     model: Annotated[
-        str | None, typer.Argument(metavar="[MODEL]", help=f"Show one. {opt.MODEL_HELP}")
+        str | None, typer.Argument(metavar="[MODEL]", help=f"Model to show. {opt.MODEL_HELP}")
     ] = None,
     json: opt.JsonOption = False,
 ) -> None:
-    """List the samples, or show the layers of one model."""
+    """List the sample models, or show the layers of one model."""
     if model is not None:
         show_model(model, json)
         return
@@ -36,7 +39,7 @@ def models(
 
 
 def show_model(source: str, json: bool) -> None:
-    """Inputs, outputs, layers, parameters and bytes of one model."""
+    """Print inputs, outputs, parameter count, size and layers of a model."""
     import workbench as wb
 
     model = wb.load_model(source)
@@ -66,10 +69,29 @@ def artifacts(
     loss_option: opt.LossOptionOption = None,
     optimizer: opt.OptimizerOption = None,
     weight_decay: opt.WeightDecayOption = None,
+    max_grad_norm: opt.MaxGradNormOption = None,
+    gradient_accumulation: opt.AccumulationOption = None,
     requires_grad: opt.RequiresGradOption = None,
+    lora_rank: lora.RankOption = None,
+    lora_alpha: lora.AlphaOption = None,
+    lora_targets: lora.TargetsOption = None,
+    lora_seed: lora.SeedOption = None,
     directory: Annotated[
-        Path | None, typer.Option(help="Where to write them; made when it is missing.")
+        Path | None, typer.Option(help="Output directory; created if it does not exist.")
     ] = None,
+    bundle: Annotated[
+        Path | None,
+        typer.Option(
+            help="Also write this zip for a device: the artifacts, sample rows of the dataset, and "
+            "a program for each binding of ONNX Runtime."
+        ),
+    ] = None,
+    nominal_checkpoint: Annotated[
+        bool,
+        typer.Option(
+            "--nominal-checkpoint", help="Also write a checkpoint without the parameters' values."
+        ),
+    ] = False,
     json: opt.JsonOption = False,
 ) -> None:
     """Generate training, eval and optimizer models and a checkpoint for on-device training."""
@@ -80,11 +102,24 @@ def artifacts(
         data=dataset(data, target),
         optimizer=optimizer,
         weight_decay=weight_decay,
+        max_grad_norm=max_grad_norm,
+        gradient_accumulation=gradient_accumulation,
         requires_grad=requires_grad,
+        lora=lora.chosen_lora(lora_rank, lora_alpha, lora_targets, lora_seed),
         directory=directory,
+        nominal_checkpoint=nominal_checkpoint,
     )
+    if bundle is not None:
+        check_place(bundle, ArtifactsError)
     with stderr.status("Loading the model") as status:
-        made = wb.generate_artifacts(wb.load_model(model), **options, report=told_by(status))
+        loaded = wb.load_model(model)
+        made = wb.generate_artifacts(loaded, **options, report=status_updater(status))
+        if bundle is not None:
+            rows = options.get("data")
+            if rows is None and loaded.dataset is not None:
+                rows = wb.load_dataset(loaded.dataset)
+            status.update("Writing the bundle")
+            made.bundle(bundle, data=rows)
     paths = {
         "directory": made.directory,
         "training_model": made.training_model,
@@ -92,8 +127,25 @@ def artifacts(
         "optimizer_model": made.optimizer_model,
         "checkpoint": made.checkpoint,
         "inference_model": made.inference_model,
+        **({} if bundle is None else {"bundle": bundle}),
     }
+    counts = {"trainable_count": made.trainable_count, "frozen_count": made.frozen_count}
+    if made.nominal_checkpoint is not None:
+        paths["nominal_checkpoint"] = made.nominal_checkpoint
+    with stderr.status("Reading the operators that training needs"):
+        required = made.required_operators()
     if json:
-        print_json({**paths, "manifest": made.manifest})
-    else:
-        print_facts(paths)
+        print_json(
+            {
+                **paths,
+                **counts,
+                "required_operators": [each._asdict() for each in required.operator_sets],
+                "ort_format_bytes": required.ort_format_bytes,
+                "manifest": made.manifest,
+            }
+        )
+        return
+    print_facts({**paths, **counts})
+    say("\nIn ORT format, without parameters:")
+    print_facts({name: f"{size:,} bytes" for name, size in required.ort_format_bytes.items()})
+    say(f"\nrequired_operators.config of a minimal build:\n{required.config}")

@@ -1,4 +1,4 @@
-"""The arguments and options that several commands share, named as in `TrainingConfig`."""
+"""Arguments and options shared by several commands, named as in `TrainingConfig`."""
 
 from __future__ import annotations
 
@@ -7,24 +7,27 @@ from typing import Annotated, Any
 
 import typer
 
-MODEL_HELP = "A sample, the path of an .onnx file, or package.module:factory."
+MODEL_HELP = "A sample model, the path of an .onnx file, or package.module:factory."
 SETTINGS = "Settings"
 
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help=MODEL_HELP)]
 JsonOption = Annotated[
-    bool, typer.Option("--json", help="Print one JSON document on stdout and nothing else there.")
+    bool, typer.Option("--json", help="Print the result as one JSON document on stdout.")
 ]
 DataOption = Annotated[
     str | None,
     typer.Option(
-        help="A sample's dataset, .npz, .csv or a folder of images. Default: the model's own."
+        help="A sample dataset, a .npz or .csv file, or a folder of images. Default: the model's."
     ),
 ]
 TargetOption = Annotated[
-    str | None, typer.Option(help="The array or column of --data that is the target.")
+    str | None, typer.Option(help="Name of the target array or column in --data.")
+]
+DetachedOption = Annotated[
+    bool, typer.Option("--detached", help="Return immediately; `workbench stop` ends the run.")
 ]
 PlotOption = Annotated[
-    str | None, typer.Option(metavar="FILE", help="Write the figure too, as .png, .svg or .pdf.")
+    str | None, typer.Option(metavar="FILE", help="Also save a figure, as .png, .svg or .pdf.")
 ]
 LossOption = Annotated[
     str | None,
@@ -40,7 +43,7 @@ LossOptionOption = Annotated[
     typer.Option(
         "--loss-option",
         metavar="NAME=VALUE",
-        help="Of the loss, such as label_smoothing=0.1 or weight=1,4; may be repeated.",
+        help="Option of the loss, such as label_smoothing=0.1 or weight=1,4; may be repeated.",
         rich_help_panel=SETTINGS,
     ),
 ]
@@ -48,7 +51,7 @@ OptimizerOption = Annotated[
     str | None, typer.Option(help="adamw or sgd.", rich_help_panel=SETTINGS)
 ]
 WeightDecayOption = Annotated[
-    float | None, typer.Option(help="Default: that of torch.optim.", rich_help_panel=SETTINGS)
+    float | None, typer.Option(help="Default: as in torch.optim.", rich_help_panel=SETTINGS)
 ]
 RequiresGradOption = Annotated[
     list[str] | None,
@@ -64,24 +67,70 @@ StepsOption = Annotated[
     int | None, typer.Option(help="Optimizer steps; overrides epochs.", rich_help_panel=SETTINGS)
 ]
 BatchSizeOption = Annotated[
-    int | None, typer.Option(help="Samples in one step.", rich_help_panel=SETTINGS)
+    int | None, typer.Option(help="Samples per batch.", rich_help_panel=SETTINGS)
+]
+ScheduleOption = Annotated[
+    str | None,
+    typer.Option(
+        help="constant, linear, cosine or polynomial decay of the learning rate to 0.",
+        rich_help_panel=SETTINGS,
+    ),
+]
+ScheduleWarmupOption = Annotated[
+    int | None,
+    typer.Option(help="Steps of linear learning-rate warm-up.", rich_help_panel=SETTINGS),
+]
+SchedulePowerOption = Annotated[
+    float | None, typer.Option(help="Power of the polynomial schedule.", rich_help_panel=SETTINGS)
+]
+AccumulationOption = Annotated[
+    int | None,
+    typer.Option(
+        help="Batches whose gradients are averaged for one step.", rich_help_panel=SETTINGS
+    ),
+]
+MaxGradNormOption = Annotated[
+    float | None,
+    typer.Option(help="Gradients are clipped to this total norm.", rich_help_panel=SETTINGS),
+]
+EvaluateEveryOption = Annotated[
+    int | None,
+    typer.Option(
+        help="Steps between evaluations. Default: after each epoch.", rich_help_panel=SETTINGS
+    ),
+]
+EarlyStoppingOption = Annotated[
+    int | None,
+    typer.Option(
+        help="Stop after this many evaluations in a row without a lower test loss.",
+        rich_help_panel=SETTINGS,
+    ),
+]
+CheckpointEveryOption = Annotated[
+    int | None, typer.Option(help="Steps between checkpoints.", rich_help_panel=SETTINGS)
+]
+CheckpointSecondsOption = Annotated[
+    float | None,
+    typer.Option(
+        "--checkpoint-every-s", help="Seconds between checkpoints.", rich_help_panel=SETTINGS
+    ),
 ]
 LearningRateOption = Annotated[float | None, typer.Option(rich_help_panel=SETTINGS)]
 SeedOption = Annotated[
-    int | None, typer.Option(help="Of the order of the batches.", rich_help_panel=SETTINGS)
+    int | None, typer.Option(help="Random seed of the batch order.", rich_help_panel=SETTINGS)
 ]
 ThreadsOption = Annotated[
     int | None, typer.Option(help="Intra-op threads of each engine.", rich_help_panel=SETTINGS)
 ]
 WarmupStepsOption = Annotated[
     int | None,
-    typer.Option(help="First steps, left out of throughput.", rich_help_panel=SETTINGS),
+    typer.Option(help="First steps, excluded from throughput.", rich_help_panel=SETTINGS),
 ]
 QuietOption = Annotated[
     float | None,
     typer.Option(
         "--quiet-s",
-        help="Wait until the machine was quiet for so many seconds before anything starts.",
+        help="Before starting, wait until the machine has been idle for this many seconds.",
         rich_help_panel=SETTINGS,
     ),
 ]
@@ -89,7 +138,7 @@ EvaluateOption = Annotated[
     bool | None,
     typer.Option(
         "--evaluate/--no-evaluate",
-        help="Evaluate the test split after each epoch.",
+        help="Evaluate the test split during training.",
         rich_help_panel=SETTINGS,
     ),
 ]
@@ -97,7 +146,15 @@ MemoryLimitOption = Annotated[
     int | None,
     typer.Option(
         "--memory-limit-bytes",
-        help="Resident set at which a worker ends itself.",
+        help="A worker is killed when its resident set exceeds this.",
+        rich_help_panel=SETTINGS,
+    ),
+]
+DeviceOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Limits each worker's cores and memory: phone, single-board-computer, browser, or "
+        "numbers such as cores=2,memory_bytes=500000000.",
         rich_help_panel=SETTINGS,
     ),
 ]
@@ -106,17 +163,25 @@ ORTModuleOption = Annotated[
     typer.Option(
         metavar="NAME=VALUE",
         help="Option of the engine ortmodule, such as memory_optimizer_level=1, threads=1 or "
-        "saved_graphs=FOLDER; may be repeated. A wrong name lists those that there are.",
+        "saved_graphs=FOLDER; may be repeated. An unknown name lists all options.",
         rich_help_panel=SETTINGS,
     ),
 ]
 
 
+def chosen_device(text: str | None) -> Any:
+    """The value of `--device` for `TrainingConfig`: a profile's name, or a dict of numbers."""
+    if text is None or "=" not in text:
+        return text
+    pairs = (part.partition("=") for part in text.split(","))
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
 def chosen_ortmodule(assignments: list[str] | None, engines: Sequence[str]) -> Any:
-    """What `--ortmodule` means, as `TrainingConfig` takes it; None: not given.
+    """The value of `--ortmodule` for `TrainingConfig`; None: not given.
 
     Raises:
-        ConfigError: lists everything that is wrong with it.
+        ConfigError: invalid options; lists all of them.
     """
     if not assignments:
         return None
@@ -125,16 +190,20 @@ def chosen_ortmodule(assignments: list[str] | None, engines: Sequence[str]) -> A
 
     if "ortmodule" not in engines:
         raise ConfigError(
-            [f"--ortmodule is of the engine ortmodule; {', '.join(engines)} would ignore it."]
+            [f"--ortmodule applies only to the engine ortmodule, not to {', '.join(engines)}."]
         )
     return parse_options(assignments)
 
 
+_NO_OPTIONS = ("name", "function_sha256")
+"""Fields of a loss that are set by `--loss`, or only in records."""
+
+
 def chosen_loss(loss: str | None, loss_options: list[str] | None) -> Any:
-    """What `--loss` and `--loss-option` mean, as `TrainingConfig` takes it; None: not given.
+    """The value of `--loss` and `--loss-option` for `TrainingConfig`; None: not given.
 
     Raises:
-        ConfigError: lists everything that is wrong with them.
+        ConfigError: invalid options; lists all of them.
     """
     from workbench.errors import ConfigError
     from workbench.losses.loss import Loss
@@ -144,21 +213,24 @@ def chosen_loss(loss: str | None, loss_options: list[str] | None) -> Any:
         return value
     if not isinstance(value, str):
         raise ConfigError(
-            ["--loss-option is of one loss: name it with --loss, or write its options in the JSON."]
+            ["--loss-option requires --loss with a single name; in JSON, add the options there."]
         )
     problems, parsed = [], {}
     for option in loss_options:
         name, equals, text = option.partition("=")
+        name = name.strip().replace("-", "_")
         if not equals:
             problems.append(f"--loss-option {option!r}: write it as NAME=VALUE.")
-        parsed[name.strip().replace("-", "_")] = _json_or_text(text)
+        elif name in _NO_OPTIONS:
+            problems.append(f"--loss-option {option!r}: {name} is no option of a loss.")
+        parsed[name] = _json_or_text(text)
     if problems:
         raise ConfigError(problems)
     return Loss(value, **parsed)
 
 
 def _json_or_text(text: str) -> Any:
-    """A value as JSON, where numbers with commas between them are a list; else the text."""
+    """Parse a value as JSON, or comma-separated numbers as a list; otherwise return the text."""
     import json
 
     for candidate in (text, f"[{text}]"):
@@ -170,5 +242,5 @@ def _json_or_text(text: str) -> Any:
 
 
 def given(**options: Any) -> dict[str, Any]:
-    """The options that were given; the others keep the defaults of the model and the workbench."""
+    """The options that are not None; for the others the defaults apply."""
     return {name: value for name, value in options.items() if value is not None}

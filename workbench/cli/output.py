@@ -1,7 +1,7 @@
-"""What commands print: results on stdout, everything else on stderr.
+"""Output of the commands: results on stdout, everything else on stderr.
 
-Names, messages and statistics come from models and records that anybody may have written. So text
-is printed by way of `printable` alone: then nothing steers the terminal, and all can be encoded.
+Names, messages and statistics come from untrusted models and records. So all text is printed
+through `printable`, which removes control characters.
 """
 
 from __future__ import annotations
@@ -24,38 +24,38 @@ stderr = Console(stderr=True, highlight=False)
 
 
 def say_error(message: str) -> None:
-    """One message on stderr."""
+    """Print an error message on stderr."""
     stderr.print("[bold red]Error:[/]", end=" ")
     stderr.print(printable(message), markup=False, soft_wrap=True)
 
 
-def told_by(status: Status) -> Callable[[str], None]:
-    """What shows a text beside a spinner: names in it may look like markup."""
+def status_updater(status: Status) -> Callable[[str], None]:
+    """A function that updates a spinner's text; the text is not interpreted as markup."""
     return lambda text: status.update(as_text(text))
 
 
 def say(text: str = "") -> None:
-    """Some lines on stdout."""
+    """Print text on stdout."""
     print(printable(text))
 
 
 def printable(text: str) -> str:
-    """`text` with a space for all that is neither a letter or sign nor the end of a line."""
+    """`text` with control characters, except newlines, replaced by spaces."""
     return "".join(mark if mark.isprintable() or mark == "\n" else " " for mark in text)
 
 
 def as_text(value: object, style: str = "") -> Text:
-    """`value` in one line, as a cell of a table, whatever it looks like."""
+    """`value` on one line, as a table cell; not interpreted as markup."""
     return Text(_one_line(str(value)), style=style)
 
 
 def print_json(document: Mapping[str, Any] | Sequence[Any]) -> None:
-    """Exactly one JSON document on stdout; what is not a number becomes null."""
+    """Print one JSON document on stdout; NaN and infinity become null."""
     print(json.dumps(as_json(document), indent=1, allow_nan=False))
 
 
 def as_json(value: Any) -> Any:
-    """`value` in the types of JSON: arrays as lists, paths as text, NaN and infinities as null."""
+    """Convert `value` to JSON types; NaN and infinity become None."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, float):
@@ -70,16 +70,16 @@ def as_json(value: Any) -> Any:
 
 
 def frame_rows(frame: pd.DataFrame) -> list[dict[str, Any]]:
-    """The rows of a frame as JSON takes them, its named index first."""
+    """The rows of a DataFrame in JSON types, a named index as the first column."""
     if frame.index.name is not None:
         frame = frame.reset_index()
     return [as_json({str(k): v for k, v in row.items()}) for row in frame.to_dict("records")]
 
 
 def print_rows(rows: Sequence[Mapping[str, Any]], empty: str, right: Sequence[str] = ()) -> None:
-    """A table on stdout, one line a row; `empty` when there is none.
+    """Print a table, or the text `empty` if there are no rows.
 
-    Numbers stand at the right, and the columns `right`.
+    Numbers and the columns `right` are right-aligned.
     """
     if not rows:
         say(empty)
@@ -95,23 +95,23 @@ def print_rows(rows: Sequence[Mapping[str, Any]], empty: str, right: Sequence[st
 
 
 def print_table(table: Table) -> None:
-    """A table on stdout, as wide as the terminal."""
+    """Print a table, as wide as the terminal."""
     console = Console(highlight=False)
     if not console.is_terminal:
-        # A file or a pipe has no width; nothing is cut or folded there.
+        # A file or a pipe has no width: lines are not wrapped there.
         console = Console(highlight=False, width=1000)
     console.print(table)
 
 
 def print_facts(facts: Mapping[str, Any]) -> None:
-    """Names and values on stdout, one a line."""
+    """Print names and values, one per line."""
     width = max(map(len, facts))
     for name, value in facts.items():
         print(f"{name:<{width}}  {_cell(value)}")
 
 
 def _cell(value: Any) -> str:
-    if value is None or (isinstance(value, float) and math.isnan(value)):
+    if value in (None, "", (), []) or (isinstance(value, float) and math.isnan(value)):
         return "-"
     if isinstance(value, float):
         return f"{value:.4g}" if abs(value) < 1e4 else f"{value:.0f}"

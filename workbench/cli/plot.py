@@ -1,4 +1,4 @@
-"""The figure that `--plot` asks for."""
+"""Figures of the option `--plot`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.errors import WorkbenchError
-from workbench.files.output_file import check_place, written
+from workbench.files.output_file import check_place, replacing_file
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -15,10 +15,10 @@ FORMATS = ("png", "svg", "pdf", "jpg", "jpeg", "webp", "tif", "tiff", "eps", "ps
 
 
 def check_plot(path: str | None) -> None:
-    """Refuse, before the work begins, a figure that could not be written when it has ended.
+    """Check, before the work starts, that the figure can be written.
 
     Raises:
-        WorkbenchError: no such file can be written, or figures have no such format.
+        WorkbenchError: the file cannot be written, or the format is not supported.
     """
     if path is None:
         return
@@ -26,17 +26,17 @@ def check_plot(path: str | None) -> None:
     suffix = Path(path).suffix.removeprefix(".").lower()
     if suffix and suffix not in FORMATS:
         raise WorkbenchError(
-            f"--plot {path}: a figure cannot be written as .{suffix}. Choose one of "
+            f"--plot {path}: the format .{suffix} is not supported. Use one of "
             f"{', '.join(FORMATS)}."
         )
 
 
 def save_figure(figure: Figure, path: str) -> None:
-    """Write a figure in the format of its name, .png where it has none.
+    """Write a figure in the format of its suffix, default .png.
 
     Raises:
         WorkbenchError: it cannot be written.
     """
     place = Path(path) if Path(path).suffix else Path(f"{path}.png")
-    with written(place, WorkbenchError) as temporary:
+    with replacing_file(place, WorkbenchError) as temporary:
         figure.savefig(temporary, bbox_inches="tight")

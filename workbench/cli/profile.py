@@ -1,4 +1,4 @@
-"""`workbench profile`: what each operator of a training step takes."""
+"""`workbench profile`: the time of each operator in a training step."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ import typer
 from rich.table import Table
 
 from workbench.cli import options as opt
-from workbench.cli.output import as_text, print_json, print_table, say, stderr, told_by
+from workbench.cli.output import as_text, print_json, print_table, say, status_updater, stderr
 from workbench.cli.plot import check_plot, save_figure
 
 if TYPE_CHECKING:
     from workbench.profiling import EngineProfile, Profile
 
 SHOWN = 15
-"""Operators that are listed of each engine."""
+"""Number of operators listed per engine."""
 
 ProfileStepsOption = Annotated[
-    int | None, typer.Option(help="Steps of each kind, whose medians count. Default: 20.")
+    int | None,
+    typer.Option(help="Steps with and without profiler; medians are given. Default: 20."),
 ]
 
 
@@ -28,7 +29,10 @@ def profile(
     target: opt.TargetOption = None,
     engine: Annotated[
         str | None,
-        typer.Option(help="ortmodule or ondevice, beside pytorch, or pytorch. Default: ortmodule."),
+        typer.Option(
+            help="ortmodule or ondevice, each compared with pytorch; or pytorch alone. "
+            "Default: ortmodule."
+        ),
     ] = None,
     steps: ProfileStepsOption = None,
     batch_size: opt.BatchSizeOption = None,
@@ -43,7 +47,7 @@ def profile(
     plot: opt.PlotOption = None,
     json: opt.JsonOption = False,
 ) -> None:
-    """Say what each operator of a training step takes, by ORTModule and by PyTorch."""
+    """Measure the time of each operator in a training step, with ORTModule and with PyTorch."""
     import workbench as wb
     from workbench.cli.training import dataset
 
@@ -61,7 +65,7 @@ def profile(
     )
     check_plot(plot)
     with stderr.status("Loading the model") as status:
-        found = wb.profile(model, dataset(data, target), report=told_by(status), **settings)
+        found = wb.profile(model, dataset(data, target), report=status_updater(status), **settings)
     if plot is not None:
         save_figure(found.plot(), plot)
     if json:
@@ -71,7 +75,7 @@ def profile(
 
 
 def print_profile(profile: Profile) -> None:
-    """For each engine a sentence and the operators that take longest."""
+    """Print for each engine the step time and the slowest operators."""
     from workbench.profiling.result import wall_sentence
 
     for each in profile.engines:
@@ -88,7 +92,7 @@ def _table(profile: EngineProfile) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("operator", overflow="fold")
     table.add_column("by", overflow="fold")
-    for name in ("calls", "forward µs", "backward µs", "optimizer µs", "together µs", "share"):
+    for name in ("calls", "forward µs", "backward µs", "optimizer µs", "total µs", "share"):
         table.add_column(name, justify="right")
     for row in rows[:SHOWN]:
         parts = [row[f"{part}_us"] for part in ("forward", "backward", "optimizer")]

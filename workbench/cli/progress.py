@@ -1,4 +1,4 @@
-"""Shows a run or a comparison on stderr while it goes on, and stops it when interrupted."""
+"""Progress display of runs and comparisons on stderr; Ctrl-C stops them."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ REFRESH_S = 0.1
 
 
 class _Work(Protocol):
-    """What a run and a comparison have in common."""
+    """A run or a comparison."""
 
     @property
     def ended(self) -> bool: ...
@@ -34,20 +34,20 @@ class _Work(Protocol):
 
 
 def watch_run(run: Run) -> bool:
-    """Show `run` until it has ended. Returns whether it was interrupted."""
+    """Display `run` until it has ended; returns whether it was interrupted."""
     with _progress() as progress:
         bar = _Bar(progress, run)
         return _watch(run, bar.refresh)
 
 
 def watch_comparison(comparison: Comparison) -> bool:
-    """Show every run of `comparison` until all have ended. Returns whether it was interrupted."""
+    """Display the runs of `comparison` until it has ended; returns whether it was interrupted."""
     with _progress() as progress:
         bars: dict[str, _Bar] = {}
         waiting = progress.add_task("comparison", total=None, phase="", loss="")
 
         def refresh() -> None:
-            # Before there are runs, a quiet machine may be waited for.
+            # Before the first run it may wait for a quiet machine.
             progress.update(waiting, phase=printable(comparison.phase), visible=not comparison.runs)
             for engine, run in comparison.runs.items():
                 if engine not in bars:
@@ -58,13 +58,13 @@ def watch_comparison(comparison: Comparison) -> bool:
 
 
 def exit_if(interrupted: bool) -> None:
-    """End the command with the status of an interrupt, once its results are printed."""
+    """Exit with status `INTERRUPTED` if the command was interrupted."""
     if interrupted:
         raise typer.Exit(INTERRUPTED)
 
 
 class _Bar:
-    """The line of one run."""
+    """The progress bar of one run."""
 
     def __init__(self, progress: Progress, run: Run) -> None:
         self._progress = progress
@@ -113,5 +113,7 @@ def _watch(work: _Work, refresh: Callable[[], None]) -> bool:
             if interrupted:
                 raise
             interrupted = True
-            stderr.print("Stopping; a checkpoint is written. Ctrl-C again leaves at once.")
+            stderr.print(
+                "Stopping and writing a checkpoint. Press Ctrl-C again to exit immediately."
+            )
             work.stop()

@@ -1,51 +1,120 @@
-"""`workbench runs`, `workbench stop` and `workbench export`."""
+"""`workbench runs`, `delete`, `undelete`, `stop` and `export`."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from workbench.cli import options as opt
 from workbench.cli.output import frame_rows, print_json, print_rows, say
 
+if TYPE_CHECKING:
+    from workbench.runs import Run
+
 
 def runs(
-    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="One run by its id.")] = None,
+    run: Annotated[str | None, typer.Argument(metavar="[RUN]", help="Id of a run to show.")] = None,
     active: Annotated[
-        bool, typer.Option("--active", help="Only those that train now, in any directory.")
+        bool, typer.Option("--active", help="Only active runs, of all directories.")
     ] = False,
+    deleted: Annotated[
+        bool, typer.Option("--deleted", help="Only deleted runs, which can be undeleted.")
+    ] = False,
+    purge: Annotated[
+        bool, typer.Option("--purge", help="Remove all deleted runs for good, and list them.")
+    ] = False,
+    tag: Annotated[
+        str | None,
+        typer.Option(help="Only runs with this tag; with RUN: its tags from now on, with commas."),
+    ] = None,
+    name: Annotated[str | None, typer.Option(help="With RUN: its new display name.")] = None,
+    notes: Annotated[str | None, typer.Option(help="With RUN: its new notes.")] = None,
     json: opt.JsonOption = False,
 ) -> None:
-    """List the runs in this working directory, newest first, or show one."""
+    """List the runs in this working directory, newest first, or show or label one."""
     import workbench as wb
-    from workbench.cli.training import show_run
+    from workbench.cli.run_facts import show_run
+    from workbench.errors import ConfigError
+    from workbench.runs import purge_trash
 
     if run is not None:
+        _label(wb.load_run(run), tag, name, notes)
         show_run(wb.load_run(run), json)
         return
-    rows = frame_rows(wb.runs(active=active))
+    if name is not None or notes is not None:
+        raise ConfigError(["--name and --notes need the id of a run before them."])
+    if purge:
+        removed = purge_trash()
+        if json:
+            print_json({"removed": removed})
+        else:
+            say("\n".join([*removed, f"Removed {len(removed)} deleted runs for good."]))
+        return
+    rows = frame_rows(wb.runs(active=active, deleted=deleted, tag=tag))
     if json:
         print_json(rows)
     elif active:
-        print_rows(rows, "Nothing trains now.")
+        print_rows(rows, "No active runs.")
+    elif deleted:
+        print_rows(rows, "No deleted runs.")
+    elif tag is not None:
+        print_rows(rows, f"No run has the tag {tag!r}.")
     else:
-        print_rows(rows, "There are no runs here yet. `workbench train digits-mlp` makes one.")
+        print_rows(rows, "No runs yet. Start one with `workbench train digits-mlp`.")
+
+
+def _label(run: Run, tags: str | None, name: str | None, notes: str | None) -> None:
+    """Give a run the labels that are not None."""
+    if tags is not None:
+        run.tags = tags
+    if name is not None:
+        run.rename(name)
+    if notes is not None:
+        run.notes = notes
+
+
+def delete(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")],
+    json: opt.JsonOption = False,
+) -> None:
+    """Move a run to the trash, where it is kept for 30 days."""
+    import workbench as wb
+
+    path = wb.load_run(run).delete()
+    if json:
+        print_json({"id": path.name, "folder": str(path)})
+    else:
+        say(f"Deleted {path.name}. `workbench undelete {path.name}` brings it back.")
+
+
+def undelete(
+    run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the deleted run.")],
+    json: opt.JsonOption = False,
+) -> None:
+    """Bring back a deleted run."""
+    import workbench as wb
+
+    found = wb.undelete(run)
+    if json:
+        print_json({"id": found.id, "folder": str(found.folder.path)})
+    else:
+        say(f"{found.id} is back.")
 
 
 def stop(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run by its id or folder.")],
     json: opt.JsonOption = False,
 ) -> None:
-    """Stop a run that trains now, in any directory; its checkpoint is kept."""
+    """Stop an active run of any directory; it writes a checkpoint."""
     import workbench as wb
     from workbench.runs.active import active_folders
 
-    elsewhere = [path for path in active_folders() if path.name == run]
-    found = wb.load_run(elsewhere[0] if elsewhere else run)
+    active = [path for path in active_folders() if path.name == run]
+    found = wb.load_run(active[0] if active else run)
     if found.ended:
-        message = f"It had ended before: {found.status}."
+        message = f"already ended: {found.status}."
     else:
         found.stop()
         found.wait()
@@ -58,20 +127,42 @@ def stop(
 
 def export(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run by its id or folder.")],
-    path: Annotated[Path, typer.Argument(metavar="PATH", help="The .onnx file to write.")],
+    path: Annotated[
+        Path, typer.Argument(metavar="PATH", help="The .onnx or .onnx_adapter file to write.")
+    ],
     model: Annotated[
         str | None,
         typer.Option(
-            help="What was trained, where code of your own builds it and nothing else has "
-            f"exported it. {opt.MODEL_HELP}"
+            help="The model that was trained; needed if your own code builds it and it was not "
+            f"exported before. {opt.MODEL_HELP}"
         ),
     ] = None,
+    merge_lora: Annotated[
+        bool,
+        typer.Option(
+            "--merge-lora/--no-merge-lora",
+            help="Merge the adapters of LoRA into the weights, or make them inputs.",
+        ),
+    ] = True,
+    int8: Annotated[
+        bool,
+        typer.Option(
+            "--int8", help="Quantize to int8; prints size, loss and accuracy of both models."
+        ),
+    ] = False,
     json: opt.JsonOption = False,
 ) -> None:
-    """Write the trained model of a run as ONNX for inference; runs nothing that a record names."""
+    """Export the trained model of a run to ONNX for inference, without executing its code."""
     import workbench as wb
 
-    written = wb.load_run(run).export(path, model=model)
+    if int8:
+        quantized = wb.load_run(run).quantize(path, model=model)
+        if json:
+            print_json({"run": run, **quantized.record()})
+        else:
+            say(repr(quantized))
+        return
+    written = wb.load_run(run).export(path, model=model, merge_lora=merge_lora)
     if json:
         print_json({"run": run, "path": str(written), "bytes": written.stat().st_size})
     else:

@@ -1,4 +1,4 @@
-"""Comparisons: the same training by several engines, in lock step."""
+"""Comparisons: the same training with several engines in lockstep."""
 
 from __future__ import annotations
 
@@ -8,20 +8,37 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from workbench.compare.comparison import COLUMNS, MARK, Comparison
+from workbench.compare.columns import COLUMNS, MARK
+from workbench.compare.comparison import Comparison
 from workbench.compare.lockstep import Lockstep, make_plan
 from workbench.compare.record import ComparisonRecord, SavedComparison, comparisons_folder
+from workbench.compare.run_comparison import RunComparison, compare_runs
+from workbench.compare.verdict import Verdict
 from workbench.data import Dataset
-from workbench.errors import ConfigError, RunFolderError, nearest
+from workbench.errors import ConfigError, RunFolderError, nearest, value_text
 from workbench.models import Model
-from workbench.run_folder.run_folder import is_id, shortened
-from workbench.runs import Run, load_run, prepare
+from workbench.run_folder.run_folder import is_id
+from workbench.runs import Run, from_base, load_run, prepare
 from workbench.runs.launch import launch
 from workbench.settings.config import TrainingConfig
+from workbench.settings.engines import BUILT_IN
 
-__all__ = ["COLUMNS", "MARK", "Comparison", "compare", "load_comparison"]
+__all__ = [
+    "COLUMNS",
+    "MARK",
+    "Comparison",
+    "RunComparison",
+    "Verdict",
+    "compare",
+    "compare_runs",
+    "load_comparison",
+]
 
-DEFAULT_ENGINES = ("pytorch", "ondevice", "ortmodule")
+DEFAULT_ENGINES = tuple(info.name for info in BUILT_IN if info.compared_by_default)
+
+
+NOT_COMPARED = frozenset({"early_stopping", "checkpoint_every", "checkpoint_every_s"})
+"""Settings of a run that a comparison does not take."""
 
 
 def compare(
@@ -30,40 +47,55 @@ def compare(
     engines: Sequence[str] = DEFAULT_ENGINES,
     steps: int = 200,
     quiet_s: float = 0.0,
+    *,
+    base: Run | str | Path | None = None,
+    base_except: Sequence[str] = (),
     **settings: Any,
 ) -> Comparison:
-    """Train the same model with several engines in lock step; returns at once.
+    """Train a model with several engines in lockstep; returns immediately.
 
-    Batches, initial weights, seed and threads are the same for every engine.
+    Batches, initial weights, seed and number of threads are the same for all engines.
 
     Args:
         model: a `Model`, or what `load_model` takes.
         data: a `Dataset`, or what `load_dataset` takes; None: the dataset of the sample.
-        engines: what to compare; `pytorch` is the reference where it is among them.
-        steps: optimizer steps of each engine, warm-up included.
-        quiet_s: wait until the machine has been quiet for so many seconds before anything starts;
-            after two minutes more it starts all the same, and the result says so.
+        engines: the engines to compare; the reference is `pytorch` if given, else the first.
+        steps: optimizer steps per engine, warm-up included.
+        quiet_s: before starting, wait until the machine has been idle for this many seconds, at
+            most two minutes longer; then it starts anyway, and the result contains a warning.
+        base: the checkpoint that every engine begins with, as of `train`.
+        base_except: weights that are not taken from it.
         **settings: fields of `TrainingConfig`.
 
     Raises:
-        ConfigError: wrong settings or engines, all of them listed.
-        ModelError: the model cannot be loaded.
+        ConfigError: invalid settings or engines; lists all of them.
+        ModelError: the model cannot be loaded, or the weights of `base` do not fit it.
         DataError: the dataset cannot be loaded or does not fit the model.
     """
     if "detached" in settings:
         raise ConfigError(
-            ["detached: a comparison is driven by the process that started it, and ends with it."]
+            [
+                "detached is not supported: a comparison is controlled by the process that started "
+                "it, and ends with it."
+            ]
         )
     engines = [engines] if isinstance(engines, str) else list(engines)
-    problems = [f"engines has {name!r} twice." for name in set(engines) if engines.count(name) > 1]
+    problems = [
+        f"engines contains {name!r} twice." for name in set(engines) if engines.count(name) > 1
+    ]
     if not engines:
-        problems.append("engines=[]: name at least one engine.")
+        problems.append("engines=[]: give at least one engine.")
     if not _is_duration(quiet_s):
-        problems.append(f"quiet_s={quiet_s!r}: a number of seconds, 0 or more.")
+        problems.append(f"quiet_s={quiet_s!r} must be a number of seconds, 0 or more.")
+    problems += [
+        f"{name} would disturb the measurement or end an engine early: leave it to train()."
+        for name in sorted(NOT_COMPARED & settings.keys())
+    ]
     if problems:
         raise ConfigError(problems)
     settings = {"evaluate": False, **settings, "steps": steps}
-    loaded_model, dataset, first = prepare(model, data, {**settings, "engine": engines[0]})
+    loaded, origin = from_base(model, base, base_except)
+    loaded_model, dataset, first = prepare(loaded, data, {**settings, "engine": engines[0]})
     configs = {engines[0]: first}
     for engine in engines[1:]:
         configs[engine] = prepare(loaded_model, dataset, {**settings, "engine": engine})[2]
@@ -71,9 +103,9 @@ def compare(
     record = ComparisonRecord(plan, engines)
 
     def start(engine: str, config: TrainingConfig) -> Run:
-        folder, worker = launch(loaded_model, dataset, config, granted_steps=0)
-        record.add_run(engine, folder.id)
-        return Run(folder, worker=worker, model=loaded_model)
+        started = launch(loaded_model, dataset, config, granted_steps=0, base=origin)
+        record.add_run(engine, started.folder.id)
+        return Run(started.folder, worker=started.worker, model=loaded_model, code=started.code)
 
     lockstep = Lockstep(
         plan,
@@ -86,22 +118,22 @@ def compare(
 
 
 def load_comparison(comparison_id: str) -> Comparison:
-    """A comparison of this working directory by its id.
+    """Load a comparison of this working directory by its id.
 
-    Nothing that its record or those of its runs name is imported, unpickled or run. A run that
-    cannot be read is a row of the table that says so.
+    Its records are untrusted: no code that they name is imported, unpickled or executed. A run
+    that cannot be read has the status `unreadable` in the table.
 
     Raises:
-        RunFolderError: there is none, or its record is damaged.
+        RunFolderError: there is none, or its record is corrupt.
     """
     if not isinstance(comparison_id, str):
-        raise RunFolderError(f"{comparison_id!r} is no comparison: give its id.")
+        raise RunFolderError(f"{comparison_id!r} is not a comparison: pass its id.")
     folder = comparisons_folder()
     path = folder / f"{comparison_id}.json"
     if not is_id(comparison_id) or not _exists(path):
         known = [found.stem for found in folder.glob("*.json")]
-        hint = nearest(comparison_id, known) if known else "There are no comparisons here yet."
-        raise RunFolderError(f"No comparison {shortened(comparison_id)} in {folder}. {hint}")
+        hint = nearest(comparison_id, known) if known else "There are no comparisons yet."
+        raise RunFolderError(f"No comparison {value_text(comparison_id)} in {folder}. {hint}")
     saved = SavedComparison.read(path)
     runs: dict[str, Run] = {}
     unreadable: dict[str, str] = {}

@@ -1,4 +1,4 @@
-"""One comparison: the same model, batches and initial weights, trained by several engines."""
+"""The public `Comparison`: status, results and control of a comparison."""
 
 from __future__ import annotations
 
@@ -6,9 +6,10 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from workbench.compare.columns import COLUMNS
+from workbench.compare.differences import differences_frame, settings_of
 from workbench.compare.lockstep import Lockstep, Plan
 from workbench.compare.statistics import (
-    MIN_ROUNDS,
     Ratio,
     Speed,
     largest_difference,
@@ -16,12 +17,13 @@ from workbench.compare.statistics import (
     rounds_of,
     speeds,
 )
+from workbench.compare.verdict import Verdict, verdict_of
 from workbench.errors import RunError
 from workbench.machine.load import Load, total_load
 from workbench.machine.machine import machine_sentence
 from workbench.progress import ProgressBar
 from workbench.runs import Progress, Run, Status
-from workbench.runs.run import ENDED
+from workbench.runs.activity import ENDED
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,30 +31,9 @@ if TYPE_CHECKING:
 
 WAIT_POLL_S = 0.1
 
-COLUMNS = {
-    "samples_per_s": "samples per second: the reference's median over rounds, times the ratio",
-    "ratio": "throughput over the reference's: median over rounds; none of a single engine",
-    "ratio_low": f"lower end of its 95 % bootstrap interval; none below {MIN_ROUNDS} rounds",
-    "ratio_high": "upper end",
-    "rounds": "rounds after the warm-up that these figures are from",
-    "peak_memory_mb": "peak resident set of the worker, 10^6 bytes",
-    "memory_growth_mb": "of it, what came after the engine began to be built",
-    "startup_s": "seconds from launch to the end of the first step",
-    "steps": "optimizer steps taken",
-    "final_loss": "loss of the last step",
-    "max_loss_difference": "largest absolute difference from the reference's loss at the same step",
-    "status": "how the run ended, or what it is doing",
-    "in_stead": "what PyTorch ran in the stead of the engine, and why; empty if nothing",
-    "warning": "why not to trust the ratios; empty if nothing speaks against them",
-}
-"""The columns of the table and what they mean."""
-
-MARK = "*"
-"""Behind the name of an engine in whose stead PyTorch ran something."""
-
 
 class Comparison:
-    """A comparison under way or ended. Made by `compare`, or by `load_comparison`."""
+    """A comparison of engines, returned by `compare` and `load_comparison`."""
 
     def __init__(
         self,
@@ -83,12 +64,12 @@ class Comparison:
 
     @property
     def reference(self) -> str:
-        """The engine that the others are measured against: `pytorch`, or else the first."""
+        """The engine that the others are compared with: `pytorch` if present, else the first."""
         return "pytorch" if "pytorch" in self.engines else self.engines[0]
 
     @property
     def status(self) -> Status:
-        """Where the comparison is in its life; `failed` only when every run failed."""
+        """The status of the comparison; `failed` only if every run failed."""
         if self._lockstep is not None and self._lockstep.alive:
             if self._lockstep.paused:
                 return "paused"
@@ -110,13 +91,13 @@ class Comparison:
 
     @property
     def phase(self) -> str:
-        """What is going on, in a few words, for people who wait."""
+        """What the comparison is doing now, as a short text."""
         status = self.status
-        said = self._lockstep.phase if self._lockstep else ""
+        phase = self._lockstep.phase if self._lockstep else ""
         if status not in ("starting", "running"):
             return status
-        if said or status == "running":
-            return said or status
+        if phase or status == "running":
+            return phase or status
         runs = self.runs
         if not runs:
             return "starting"
@@ -125,78 +106,78 @@ class Comparison:
 
     @property
     def progress(self) -> Progress:
-        """How far the comparison is, in optimizer steps of all its engines."""
+        """Progress in optimizer steps, summed over the engines."""
         done_steps = sum(run.progress.done_steps for run in self.runs.values())
         return Progress(done_steps, self._plan.total * len(self.engines))
 
     @property
     def error(self) -> str | None:
-        """What kept it from going on, other than the failure of a run; None unless that was so."""
+        """The error that ended the comparison, other than the failure of a run; None if none."""
         error = self._lockstep.error if self._lockstep else None
         return None if error is None else str(error)
 
     @property
     def errors(self) -> dict[str, str]:
-        """For each engine that failed, or whose run cannot be read, why."""
+        """The error of each engine that failed or whose run cannot be read."""
         failed = {engine: run.error for engine, run in self.runs.items() if run.error}
         return {**self._unreadable, **failed}
 
     @property
-    def in_stead(self) -> dict[str, str]:
-        """For each engine in whose stead PyTorch ran something, what that was and why."""
-        found = {engine: _in_stead(run) for engine, run in self.runs.items()}
+    def pytorch_fallbacks(self) -> dict[str, str]:
+        """For each engine with PyTorch fallbacks, their description."""
+        found = {engine: pytorch_fallbacks_of(run) for engine, run in self.runs.items()}
         return {engine: sentences for engine, sentences in found.items() if sentences}
 
     @property
     def load(self) -> Load | None:
-        """What other programs took from the cores in the measured rounds; None: not known."""
+        """CPU time of other programs during the measured rounds; None: not known."""
         return total_load([load for load in self._loads if load is not None])
 
     @property
     def round_loads(self) -> list[Load | None]:
-        """What other programs took in each round, as far as it is known."""
+        """CPU time of other programs in each round; None: not known."""
         return list(self._loads)
 
     @property
     def warning(self) -> str:
-        """Why not to trust the ratios, in a sentence; empty where nothing speaks against them."""
+        """Why the ratios are not reliable, in a sentence; empty if they are."""
         load = self.load
         if load is None or not load.busy:
             return ""
         what = "ratios" if len(self.engines) > 1 else "figures"
-        return f"The machine was busy ({load.sentence}): do not trust these {what}."
+        return f"The machine was busy ({load.sentence}): these {what} are not reliable."
 
     def pause(self) -> None:
-        """Pause after the burst under way."""
+        """Pause after the current burst."""
         if self._lockstep:
             self._lockstep.pause()
 
     def resume(self) -> None:
-        """Go on after a pause."""
+        """Resume after a pause."""
         if self._lockstep:
             self._lockstep.resume()
 
     def stop(self) -> None:
-        """Stop every run before its next step, first the one that works."""
+        """Stop all runs before their next step, the active one first."""
         if self._lockstep:
             self._lockstep.stop()
 
     def wait(self, timeout: float | None = None) -> Comparison:
-        """Wait until every run has ended. A run that failed is a row of the table, not an error.
+        """Wait until every run has ended. A failed run is recorded in the table and not raised.
 
         Args:
-            timeout: seconds to wait at most; None: as long as it takes.
+            timeout: in seconds; None: no limit.
 
         Raises:
             RunError: every run failed.
-            TimeoutError: it has not ended in time; it goes on.
+            TimeoutError: the timeout expired; the comparison continues.
         """
         if self._lockstep is not None:
             deadline = None if timeout is None else time.monotonic() + timeout
             with ProgressBar() as bar:
                 while self._lockstep.alive:
                     if deadline is not None and time.monotonic() > deadline:
-                        raise TimeoutError(f"Comparison {self.id} goes on after {timeout:g} s.")
+                        raise TimeoutError(f"{self.id} is still running after {timeout:g} s.")
                     bar.show(*self.progress, self.phase)
                     self._lockstep.join(WAIT_POLL_S)
             if self._lockstep.error is not None:
@@ -207,7 +188,7 @@ class Comparison:
         return self
 
     def table(self) -> pd.DataFrame:
-        """One row an engine; the columns and their units are those of `COLUMNS`."""
+        """One row per engine; `COLUMNS` describes the columns and their units."""
         import pandas as pd
 
         found = self._speeds()
@@ -215,23 +196,23 @@ class Comparison:
         return pd.DataFrame(rows, index=pd.Index(self.engines, name="engine"), columns=[*COLUMNS])
 
     def ratio(self, engine: str) -> Ratio:
-        """Throughput of `engine` over the reference's."""
+        """Throughput of `engine` relative to the reference."""
         speed = self._speeds().get(engine)
         return speed.ratio if speed else Ratio(float("nan"), float("nan"), float("nan"))
 
     def rounds(self, engine: str) -> Any:
-        """(rounds,) samples per second of `engine` in each measured round."""
+        """Samples per second of `engine` in each measured round: float64, shape (rounds,)."""
         points = self.runs[engine].follow().poll()
         return rounds_of(points.seconds, points.samples, self._plan.unmeasured, self._plan.burst)
 
     @property
     def unmeasured_steps(self) -> int:
-        """First steps of each engine that throughput and ratio leave out."""
+        """Number of first steps of each engine that are excluded from throughput and ratio."""
         return self._plan.unmeasured
 
     @property
     def caption(self) -> str:
-        """What the numbers came from, and which ratios or intervals there are none of, and why."""
+        """Model, dataset, settings and machine of the numbers, and why ratios are missing."""
         run = next(iter(self.runs.values()), None)
         if run is None:
             return ""
@@ -244,15 +225,25 @@ class Comparison:
             f"{'. ' * bool(note)}{note}"
         )
 
+    def verdict(self) -> Verdict:
+        """What the ratios mean, how sure they are and whether the machine was quiet."""
+        ratios = {engine: speed.ratio for engine, speed in self._speeds().items()}
+        return verdict_of(ratios, self.reference, self.load, len(self.engines))
+
+    def differences(self) -> pd.DataFrame:
+        """The settings that differ between the engines' runs: one row a setting."""
+        settings = {engine: settings_of(run) for engine, run in self.runs.items()}
+        return differences_frame(settings).drop(index="engine", errors="ignore")
+
     def plot(self) -> Figure:
-        """Loss, throughput, memory and the ratios as a static figure."""
+        """Plot loss, throughput, memory and ratios."""
         from workbench.compare.figure import plot_comparison
 
         return plot_comparison(self)
 
     def _speeds(self) -> dict[str, Speed]:
         rounds = {engine: self.rounds(engine) for engine in self.runs}
-        # A single engine would be measured against itself.
+        # A single engine would be compared with itself.
         return speeds(rounds, self.reference if len(self.engines) > 1 else "")
 
     def _row(self, engine: str, speed: Speed | None) -> dict[str, Any]:
@@ -260,7 +251,13 @@ class Comparison:
         if run is None or speed is None:
             status = "not started" if self.ended else "waiting"
             status = "unreadable" if engine in self._unreadable else status
-            return {"rounds": 0, "steps": 0, "status": status, "in_stead": "", "warning": ""}
+            return {
+                "rounds": 0,
+                "steps": 0,
+                "status": status,
+                "pytorch_fallbacks": "",
+                "warning": "",
+            }
         points = run.follow().poll()
         reference = (
             self.runs[self.reference].follow().poll() if self.reference in self.runs else None
@@ -283,11 +280,12 @@ class Comparison:
                 largest_difference(points.loss, reference.loss) if reference else float("nan")
             ),
             "status": run.status,
-            "in_stead": _in_stead(run),
+            "pytorch_fallbacks": pytorch_fallbacks_of(run),
             "warning": self.warning,
         }
 
 
-def _in_stead(run: Run) -> str:
+def pytorch_fallbacks_of(run: Run) -> str:
+    """What PyTorch executed instead of the engine, in sentences; empty if nothing."""
     statistics = run.statistics
-    return " ".join(map(str, statistics.in_stead)) if statistics else ""
+    return " ".join(map(str, statistics.pytorch_fallbacks)) if statistics else ""

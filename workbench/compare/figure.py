@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.compare.comparison import MARK
+from workbench.compare.columns import MARK
 from workbench.display.number_format import significant
-from workbench.figures.engine_style import STYLES
-from workbench.figures.static_figure import caption, make_figure
+from workbench.figures.engine_style import line_style
+from workbench.figures.static_figure import caption, make_figure, printable
 from workbench.runs.figure import draw_loss, draw_memory, draw_throughput
 
 if TYPE_CHECKING:
@@ -19,11 +19,12 @@ if TYPE_CHECKING:
     from workbench.compare.comparison import Comparison
 
 WARNING_STYLE: dict[str, Any] = {"fontsize": 10, "fontweight": "bold", "color": "#b91c1c"}
-"""Of the title of a figure whose numbers are not to be trusted."""
+"""Title style of a figure with a warning."""
+VERDICT_STYLE: dict[str, Any] = {"fontsize": 10, "fontweight": "bold"}
 
 
 def plot_comparison(comparison: Comparison) -> Figure:
-    """Loss, throughput and memory of every engine, and their ratios to the reference."""
+    """Plot loss, throughput and memory of all engines, and their ratios to the reference."""
     alone = len(comparison.engines) == 1
     title = comparison.reference if alone else f"Comparison with {comparison.reference}"
     figure, (loss, throughput, memory, ratios) = make_figure(4, title)
@@ -35,22 +36,23 @@ def plot_comparison(comparison: Comparison) -> Figure:
     if comparison.runs:
         loss.legend(fontsize=8)
     _draw_ratios(ratios, comparison)
-    notes = [f"{MARK} {engine}: {why}" for engine, why in comparison.in_stead.items()]
+    notes = [f"{MARK} {engine}: {why}" for engine, why in comparison.pytorch_fallbacks.items()]
     caption(figure, "\n".join([comparison.caption, *notes]))
-    if comparison.warning:
-        figure.suptitle(f"{title}\n{comparison.warning}", **WARNING_STYLE)
+    verdict = comparison.verdict()
+    if verdict.level != "none":
+        style = WARNING_STYLE if verdict.level == "busy" else VERDICT_STYLE
+        figure.suptitle(printable(f"{title}\n{verdict.sentence}"), parse_math=False, **style)
     return figure
 
 
 def _draw_ratios(axes: Axes, comparison: Comparison) -> None:
     engines = [engine for engine in comparison.engines if engine in comparison.runs]
-    marked = comparison.in_stead
+    marked = comparison.pytorch_fallbacks
     for row, engine in enumerate(engines):
         ratio = comparison.ratio(engine)
-        colour, _ = STYLES[engine]
         if not np.isfinite(ratio.median):
             continue
-        axes.barh(row, ratio.median, color=colour, height=0.55, alpha=0.85)
+        axes.barh(row, ratio.median, color=line_style(engine)["color"], height=0.55, alpha=0.85)
         if np.isfinite(ratio.high):
             axes.plot([ratio.low, ratio.high], [row, row], color="#171717", linewidth=2)
         axes.text(
@@ -68,4 +70,4 @@ def _draw_ratios(axes: Axes, comparison: Comparison) -> None:
     axes.axvline(1.0, color="#737373", linewidth=0.8, linestyle=":")
     axes.margins(x=0.18)
     axes.set_title("Speed", fontsize=9, loc="left")
-    axes.set_xlabel(f"throughput over {comparison.reference}, 95 % interval", fontsize=8)
+    axes.set_xlabel(f"throughput relative to {comparison.reference}, 95 % interval", fontsize=8)

@@ -1,8 +1,8 @@
-"""Lets the workers of a comparison work in turn, so that only one does at any moment.
+"""Runs the workers of a comparison in turns, so that only one is active at a time.
 
-Everything that disturbs a machine then disturbs all engines alike, and a ratio between engines of
-the same round means more than either figure alone. A turn lasts until the worker is idle again: the
-evaluation and the checkpoint at the end of an epoch belong to it, and to finish is a turn too.
+Disturbances of the machine then affect all engines alike, and the ratio between engines in the same
+round is more precise than their separate throughputs. A turn lasts until the worker is idle again:
+it includes the evaluation and the checkpoint at the end of an epoch. Finishing is a turn as well.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from workbench.run_folder.control import Poll, grant
 from workbench.runs import Run
 
 ROUNDS = 20
-"""Rounds that a comparison aims for: enough for an interval, few enough for long bursts."""
+"""Target number of rounds: enough for a confidence interval, few enough for long bursts."""
 QUIET_LIMIT_S = 120.0
-"""How long a quiet machine is waited for, at most, beside the quiet itself."""
+"""Longest wait for a quiet machine, in addition to the requested quiet time."""
 
 
 class Plan(NamedTuple):
@@ -27,12 +27,12 @@ class Plan(NamedTuple):
     warmup: int
     """Steps of each engine before the first round."""
     burst: int
-    """Steps of each engine in a round."""
+    """Steps per engine in one round."""
     total: int
 
     @property
     def unmeasured(self) -> int:
-        """First steps of each engine that belong to no round: the warm-up, one at least."""
+        """Number of steps per engine before the first round: the warm-up, at least one."""
         return max(1, self.warmup)
 
 
@@ -43,7 +43,7 @@ def make_plan(steps: int, warmup_steps: int) -> Plan:
 
 
 class Lockstep:
-    """Drives the runs of a comparison from a thread of its own, until all have ended."""
+    """Controls the runs of a comparison from its own thread, until all have ended."""
 
     def __init__(
         self,
@@ -53,14 +53,14 @@ class Lockstep:
         quiet_s: float = 0.0,
         on_load: Callable[[Load | None], None] = lambda _: None,
     ) -> None:
-        """Drive runs.
+        """Create the controller; `start` starts it.
 
         Args:
-            plan: how many steps each run gets at a time.
-            launchers: for each engine, what starts its run with no step granted.
-            quiet_s: before anything starts, wait until the machine was quiet for so long.
-            on_load: told after each round what other programs took in it; None where that is not
-                known. Called from the thread that drives, while no run works.
+            plan: how the steps are divided.
+            launchers: for each engine, a function that starts its run with no step granted.
+            quiet_s: before starting, wait until the machine has been idle for this many seconds.
+            on_load: called after each round with the load of other programs (None: not known), from
+                the controlling thread, while no run is active.
         """
         self._plan = plan
         self._launchers = launchers
@@ -82,12 +82,12 @@ class Lockstep:
 
     @property
     def error(self) -> Exception | None:
-        """What kept the comparison from going on, other than the failure of a run."""
+        """The error that ended the comparison, other than the failure of a run."""
         return self._error
 
     @property
     def phase(self) -> str:
-        """What is going on beside steps, in a few words; empty while there are steps."""
+        """What is being done other than training steps, as a short text; empty during steps."""
         return self._phase
 
     @property
@@ -105,24 +105,24 @@ class Lockstep:
         self._thread.join(timeout)
 
     def pause(self) -> None:
-        """Grant no further turn until `resume`."""
+        """Grant no further turns until `resume`."""
         self._paused.set()
 
     def resume(self) -> None:
         self._paused.clear()
 
     def stop(self) -> None:
-        """Stop every run, first the one that works; each writes checkpoint and summary."""
+        """Stop all runs, the active one first; each writes a checkpoint and its summary."""
         self._stopped.set()
 
     def _drive(self) -> None:
         try:
             wait_for_quiet(
-                self._quiet_s, self._quiet_s + QUIET_LIMIT_S, self._stopped.is_set, self._say
+                self._quiet_s, self._quiet_s + QUIET_LIMIT_S, self._stopped.is_set, self._set_phase
             )
-            self._say("")
-            # One engine is built after another, and takes its first step, so that start-up times
-            # do not disturb each other.
+            self._set_phase("")
+            # Engines start one after another, each up to its first step, so that they do not
+            # disturb each other's start-up times.
             for engine, launch in self._launchers.items():
                 if self._stopped.is_set():
                     break
@@ -138,7 +138,7 @@ class Lockstep:
                 remaining -= self._plan.burst
             for engine in self._runs:
                 self._finish(engine)
-        except Exception as error:  # kept for `Comparison.wait`, which raises it
+        except Exception as error:  # raised by `Comparison.wait`
             self._error = error
         finally:
             for run in self._runs.values():
@@ -149,19 +149,19 @@ class Lockstep:
             self._advance(engine, steps)
 
     def _advance(self, engine: str, steps: int) -> None:
-        """Let `engine` take `steps` more and wait until it is idle again."""
+        """Grant `engine` `steps` more steps and wait until it is idle again."""
         if steps > 0:
             self._done[engine] = self._done.get(engine, 0) + steps
             self._give_turn(self._runs[engine], self._done[engine])
 
     def _finish(self, engine: str) -> None:
-        """Let `engine` evaluate, write its checkpoint and end, and wait until it is gone."""
-        self._say(f"{engine}: finishing")
+        """Let `engine` evaluate, write its checkpoint and exit, and wait for it."""
+        self._set_phase(f"{engine}: finishing")
         self._give_turn(self._runs[engine], self._plan.total + 1)
 
     def _give_turn(self, run: Run, granted_steps: int) -> None:
-        """Wait until `run` has taken so many steps in all and is idle, or is gone."""
-        self._hold_while_paused()
+        """Grant `run` a total of `granted_steps` and wait until it is idle or has ended."""
+        self._wait_while_paused()
         if self._stopped.is_set() or not run.has_worker:
             return
         grant(run.folder.control_path, granted_steps)
@@ -172,10 +172,10 @@ class Lockstep:
                 return
             poll.sleep()
 
-    def _hold_while_paused(self) -> None:
+    def _wait_while_paused(self) -> None:
         if not self._paused.is_set():
             return
-        # What other programs take meanwhile disturbs nobody.
+        # The load of other programs during a pause does not matter.
         measuring = self._meter.running
         self._meter.stop()
         poll = Poll()
@@ -185,7 +185,7 @@ class Lockstep:
             self._meter.start()
 
     def _end(self, run: Run) -> None:
-        """Stop `run` unless it has ended, and wait until its worker is gone."""
+        """Stop `run` and wait until its worker has exited."""
         run.stop()
         poll = Poll()
         while run.has_worker or not run.ended:
@@ -195,5 +195,5 @@ class Lockstep:
         pids = [run.watchdog_pid for run in self._runs.values()]
         return [pid for pid in pids if pid is not None]
 
-    def _say(self, phase: str) -> None:
+    def _set_phase(self, phase: str) -> None:
         self._phase = phase

@@ -1,4 +1,4 @@
-"""The record of a comparison: one JSON file that names its runs and what disturbed them."""
+"""The record of a comparison: one JSON file with its runs and the load of other programs."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from workbench.compare.lockstep import Plan
-from workbench.files.disk import writing
+from workbench.files.disk import disk_errors
 from workbench.machine.load import Load
 from workbench.run_folder.records import check_record, read_json
 from workbench.run_folder.run_folder import home, is_id, make_folder, time_stamp, write_json
-from workbench.settings.config import EngineName
+from workbench.settings.engines import EngineName
 
 
 class ComparisonRecord:
-    """Written anew after each start of a run and after each round."""
+    """Writes the record, after each start of a run and after each round."""
 
     def __init__(self, plan: Plan, engines: list[str]) -> None:
         self.path = comparisons_folder() / f"{time_stamp()}.json"
@@ -34,24 +34,24 @@ class ComparisonRecord:
         self._write()
 
     def add_load(self, load: Load | None) -> None:
-        """What other programs took in the round that has ended; None where that is not known."""
+        """Add the load of other programs in the last round; None: not known."""
         self.loads.append(load)
         self._write()
 
     def _write(self) -> None:
         loads = [load and load._asdict() for load in self.loads]
-        with writing(self.path):
+        with disk_errors(self.path):
             write_json(self.path, {**self._content, "loads": loads})
 
 
 def _id(run_id: str) -> str:
     if not is_id(run_id):
-        raise ValueError(f"{run_id!r} is no id of a run.")
+        raise ValueError(f"{run_id!r} is not the id of a run.")
     return run_id
 
 
 class SavedComparison(BaseModel):
-    """What `ComparisonRecord` wrote. What a newer workbench has added is passed over."""
+    """The content of a record. Unknown fields, from a newer version, are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
@@ -74,22 +74,22 @@ class SavedComparison(BaseModel):
     runs: dict[EngineName, Annotated[str, AfterValidator(_id)]]
     """The id of the run of each engine that was started."""
     loads: list[LoadRecord | None] = []
-    """By round; empty of a comparison that was recorded before loads were."""
+    """One per round; empty in records of older versions."""
 
     def as_plan(self) -> Plan:
-        """How the steps are divided."""
+        """The plan of the comparison."""
         return Plan(**self.plan.model_dump())
 
     def as_loads(self) -> list[Load | None]:
-        """What other programs took in each round; None where that is not known."""
+        """The load of other programs in each round; None: not known."""
         return [None if load is None else Load(**load.model_dump()) for load in self.loads]
 
     @classmethod
     def read(cls, path: Path) -> SavedComparison:
-        """The record in `path`.
+        """Read the record in `path`.
 
         Raises:
-            RunFolderError: it is damaged.
+            RunFolderError: it is corrupt.
         """
         content: dict[str, Any] = read_json(path)
         check_record(cls, content, path)
@@ -97,5 +97,5 @@ class SavedComparison(BaseModel):
 
 
 def comparisons_folder() -> Path:
-    """Where the records of this working directory are."""
+    """The folder of this working directory's comparison records."""
     return home() / "comparisons"

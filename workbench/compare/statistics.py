@@ -1,4 +1,4 @@
-"""Throughputs and ratios of engines that ran in lock step, with their uncertainty."""
+"""Throughputs and ratios of engines that ran in lockstep, with confidence intervals."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ import numpy as np
 RESAMPLES = 2000
 CONFIDENCE = 0.95
 MIN_ROUNDS = 6
-"""Rounds below which there is no interval: no two of five values hold the true median between them
-with 95 % confidence, as all of five lie on one side of it in one case of sixteen."""
+"""Fewest rounds for an interval: the range of five values covers the true median with less than
+95 % confidence, as all five are on the same side of it with probability 1/16."""
 
 
 class Ratio(NamedTuple):
-    """A ratio of throughputs with its confidence interval; NaN where there is none."""
+    """A ratio of throughputs with its confidence interval; NaN if there is none."""
 
     median: float
     low: float
@@ -23,21 +23,21 @@ class Ratio(NamedTuple):
 
 
 class Speed(NamedTuple):
-    """How fast an engine was; NaN where nothing was measured."""
+    """Throughput of an engine; NaN if nothing was measured."""
 
     samples_per_s: float
     ratio: Ratio
     rounds: int
-    """Rounds that both figures are from."""
+    """Number of rounds that both values are computed from."""
 
 
 def rounds_of(seconds: np.ndarray, samples: np.ndarray, warmup: int, burst: int) -> np.ndarray:
-    """Throughput of each whole round, in samples per second.
+    """Throughput of each complete round, in samples per second.
 
     Args:
         seconds: (steps,) duration of each step.
         samples: (steps,) samples in each step.
-        warmup: first steps, which belong to no round.
+        warmup: number of steps before the first round.
         burst: steps in a round.
 
     Returns:
@@ -56,17 +56,16 @@ def speeds(rounds: Mapping[str, np.ndarray], reference: str) -> dict[str, Speed]
     """Throughput and ratio of each engine, from the same rounds.
 
     The reference's throughput is the median over its rounds. The ratio of another engine is the
-    median over the rounds that both took of its throughput over the reference's, and its throughput
-    is that ratio times the reference's: what it reaches while the reference runs at its median.
-    So the quotient of two throughputs is the ratio, and they never rank engines differently, as two
-    medians (or a median and a mean) would once a machine slows down or hiccups in the middle.
+    median, over the rounds of both, of its throughput divided by the reference's. Its throughput is
+    that ratio times the reference's, so throughputs and ratios are always consistent. Independent
+    medians could rank engines differently if the machine slows down in between.
 
-    Without rounds of the reference there is no ratio, and a throughput is the median over an
+    Without rounds of the reference the ratio is NaN, and the throughput is the median over the
     engine's own rounds.
 
     Args:
         rounds: (rounds,) throughput of each engine in each of its rounds.
-        reference: the engine that the others are measured against.
+        reference: the engine that the others are compared with.
     """
     found = {}
     reference_rounds = rounds.get(reference, np.empty(0))
@@ -84,7 +83,7 @@ def ratio(engine: np.ndarray, reference: np.ndarray) -> Ratio:
     """Median over rounds of the ratio of throughputs, with a percentile bootstrap interval.
 
     The percentile bootstrap of the median: B. Efron, R. J. Tibshirani, An Introduction to the
-    Bootstrap, 1993, chapter 13. The resampling is seeded, so the same rounds give the same figures.
+    Bootstrap, 1993, chapter 13. The resampling is seeded, so the result is deterministic.
 
     Args:
         engine: (rounds,) throughput of the engine in each round.
@@ -106,17 +105,19 @@ def ratio(engine: np.ndarray, reference: np.ndarray) -> Ratio:
 
 
 def ratio_note(found: Mapping[str, Speed], engines: int) -> str:
-    """What a comparison of so many engines lacks in ratios and why, in a sentence; else empty."""
+    """Why ratios or intervals are missing, in a sentence; empty if none are."""
     if engines == 1:
-        return "One engine: there is nothing to compare it with."
+        return "There is no ratio, as there is only one engine."
     ratios = [speed.ratio for speed in found.values()]
     if any(np.isfinite(each.median) and np.isnan(each.low) for each in ratios):
-        return f"Too few rounds for an interval: it takes {MIN_ROUNDS}."
+        return (
+            f"There are too few rounds for a confidence interval; at least {MIN_ROUNDS} are needed."
+        )
     return ""
 
 
 def largest_difference(losses: np.ndarray, reference: np.ndarray) -> float:
-    """Largest absolute difference between losses of the same steps; NaN when there are none."""
+    """Largest absolute difference between losses of the same steps; NaN if there are none."""
     steps = min(len(losses), len(reference))
     if steps == 0:
         return float("nan")

@@ -20,35 +20,35 @@ GROUPED = re.compile(r"\s*[-+]?\d{1,3}([,.' ]\d{3})+([.,]\d+)?\s*")
 
 
 def read_csv(path: Path, target: str | None, target_dtype: str | None) -> Rows:
-    """One row a line: inputs (rows, columns) float32 from every column but the target's.
+    """Read one row per line: inputs (rows, columns) float32, of all columns but the target.
 
-    A target of text or whole numbers is one class a row, (rows,) int64; a target of other numbers
-    is (rows, 1) float32, as is any with target_dtype="float32".
+    A target of text or integers gives classes, (rows,) int64; other numbers give (rows, 1) float32,
+    as does target_dtype="float32".
 
     Args:
-        path: of a file in UTF-8 whose first line names the columns, with commas between the values.
+        path: a comma-separated file in UTF-8 with a header line.
         target: name of the target column.
-        target_dtype: "float32" for whole numbers that are quantities, not classes.
+        target_dtype: "float32" for integers that are quantities, not classes.
 
     Raises:
-        DataError: the file is damaged or empty, lacks the column, or has lines of other lengths,
-            or cells that are empty or no numbers.
+        DataError: the file is corrupt or empty, lacks the column, has lines of different lengths,
+            or has empty or non-numeric cells.
     """
     import pandas as pd
 
     columns, rows = check_lines(path)
     if target is None:
         raise DataError(
-            f"Which column of {path} is the target? Give target=, one of: {', '.join(columns)}."
+            f"target is missing: give the name of a column of {path}: {', '.join(columns)}."
         )
     if target not in columns:
         raise DataError(f"{path} has no column {target!r}. {nearest(target, columns)}")
     if len(columns) == 1:
-        raise DataError(f"{path} has no column besides the target {target!r}.")
+        raise DataError(f"{path} has no columns other than the target {target!r}.")
     if not rows:
-        raise DataError(f"{path} is empty: it has names of columns and no rows.")
+        raise DataError(f"{path} is empty: it has a header line and no rows.")
     try:
-        # In one piece: of pieces, one may take for numbers what the next takes for text.
+        # low_memory=False: otherwise the dtype is inferred for each chunk separately.
         table = pd.read_csv(
             path, header=0, names=columns, index_col=False, encoding="utf-8-sig", low_memory=False
         )
@@ -56,8 +56,8 @@ def read_csv(path: Path, target: str | None, target_dtype: str | None) -> Rows:
         raise DataError(f"{path} is not a readable .csv file: {error}.") from None
     if len(table) != rows:
         raise DataError(
-            f"{path} is not a readable .csv file: its quotes leave open where lines end ({rows} or "
-            f"{len(table)} rows). Save it again, with values that hold quotes in double quotes."
+            f"{path} is not a readable .csv file: its quoting is ambiguous ({rows} or {len(table)} "
+            "rows). Save it again with quotes inside values doubled."
         )
     _refuse_empty_cells(path, table)
     features = table.drop(columns=target)
@@ -77,16 +77,16 @@ def _refuse_text(path: Path, table: pd.DataFrame, name: str, column: pd.Series) 
     row = _first_text(column)
     line, text = cell(path, row, [*table.columns].index(name))
     raise DataError(
-        f"{path}: column {name!r} holds text ({text[:40]!r} in line {line}); inputs must be "
-        "numbers. Drop such columns or encode them, for instance with pandas.get_dummies."
+        f"{path}: column {name!r} contains text ({text[:40]!r} in line {line}); inputs must be "
+        "numbers. Drop the column or encode it, for example with pandas.get_dummies."
     )
 
 
 def _names(path: Path, table: pd.DataFrame, target: str) -> np.ndarray:
-    """The target as names of classes.
+    """The target as class names.
 
     Raises:
-        DataError: some or all of them are numbers.
+        DataError: some of them are numbers.
     """
     import pandas as pd
 
@@ -97,15 +97,15 @@ def _names(path: Path, table: pd.DataFrame, target: str) -> np.ndarray:
         row = int(np.argmax(grouped if grouped.all() else ~numbers))
         line, text = cell(path, row, [*table.columns].index(target))
         raise DataError(
-            f"{path}: target {target!r} holds numbers, but {text[:40]!r} in line {line} is none. "
-            "Write numbers without separators between thousands and with a point before decimals, "
-            "or names of classes that are no numbers."
+            f"{path}: target {target!r} contains numbers, but {text[:40]!r} in line {line} is not "
+            "a number. Write numbers without thousands separators and with a decimal point, or use "
+            "class names that are not numbers."
         )
     return labels.to_numpy(dtype="U")
 
 
 def _first_text(column: pd.Series) -> int:
-    """The first row that holds no number; 0 where the numbers are only too large."""
+    """The first row that is not a number; 0 if the numbers are only too large."""
     import pandas as pd
 
     return int(np.argmax(pd.to_numeric(column.astype(str), errors="coerce").isna()))
@@ -116,10 +116,10 @@ def _refuse_empty_cells(path: Path, table: pd.DataFrame) -> None:
     if missing.any():
         row, column = (int(index) for index in np.argwhere(missing)[0])
         line, text = cell(path, row, column)
-        holds = f"{text!r}" if text else "an empty cell"
+        content = f"{text!r}" if text else "an empty cell"
         raise DataError(
-            f"{path} has {holds} in line {line}, column {str(table.columns[column])!r}, which is "
-            "no value; fill or remove such rows."
+            f"{path} has {content} in line {line}, column {str(table.columns[column])!r}: a "
+            "missing value. Fill or remove such rows."
         )
 
 

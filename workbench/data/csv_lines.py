@@ -1,4 +1,4 @@
-"""The lines of a .csv file, looked at before its numbers are: pandas repairs in silence."""
+"""Validation of the lines of a .csv file, as pandas repairs malformed lines silently."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _MARKS = {
     b"\xff\xfe": "in UTF-16; save it as UTF-8",
     b"\xfe\xff": "in UTF-16; save it as UTF-8",
 }
-"""What the first bytes of a file that is not CSV in UTF-8 tell."""
+"""Magic numbers of files that are not CSV in UTF-8."""
 
 
 def check_lines(path: Path) -> tuple[list[str], int]:
-    """The names of the columns, and how many lines follow with one value for each.
+    """Column names and number of rows.
 
     Raises:
-        DataError: the file is empty, not text in UTF-8, its columns are not each named once, or a
+        DataError: the file is empty or not UTF-8 text, column names are missing or not unique, or a
             line has too many or too few values; names the line.
     """
     _refuse_other_formats(path)
@@ -40,8 +40,8 @@ def check_lines(path: Path) -> tuple[list[str], int]:
             kind = "more" if len(record) > len(columns) else "fewer"
             raise DataError(
                 f"{path} has {len(record)} values in line {line}, {kind} than the "
-                f"{len(columns)} columns that its first line names. Mend that line; a value that "
-                "holds a comma must be in double quotes."
+                f"{len(columns)} columns of its header. Correct that line; a value that "
+                "contains a comma must be in double quotes."
             )
     return columns, rows
 
@@ -50,21 +50,21 @@ def cell(path: Path, row: int, column: int) -> tuple[int, str]:
     """Line and text of a cell.
 
     Args:
-        row: from 0, the first line with names left out.
+        row: from 0, without the header.
     """
     line, record = next(islice(_records(path), row + 1, None))
     return line, record[column]
 
 
 def _records(path: Path) -> Iterator[tuple[int, list[str]]]:
-    """Each record with the line on which it ends; empty lines are left out, as by pandas."""
+    """Each record and the number of its last line; empty lines are skipped, as pandas does."""
     with path.open(encoding="utf-8-sig", newline="") as file:
         reader = csv.reader(file, strict=True)
         try:
             for record in reader:
                 if any("\0" in value for value in record):
                     raise DataError(
-                        f"{path} has a NUL character in line {reader.line_num}; it is no text file."
+                        f"{path} has a NUL character in line {reader.line_num}; it is not text."
                     )
                 if record and not (len(record) == 1 and not record[0].strip()):
                     yield reader.line_num, record
@@ -84,19 +84,17 @@ def _check_names(path: Path, columns: list[str]) -> None:
         for separator, name in OTHER_SEPARATORS.items():
             if separator in columns[0]:
                 raise DataError(
-                    f"{path} separates its values by {name}; save it with commas, and with points "
-                    "in decimal numbers."
+                    f"{path} uses {name} as separators; save it with commas as separators and "
+                    "decimal points."
                 )
     for place, name in enumerate(columns):
         if not name.strip():
             raise DataError(
-                f"{path} gives column {place + 1} no name in its first line. Name it, or remove "
-                "it: pandas writes its index so, unless asked not to by index=False."
+                f"{path} has no name for column {place + 1} in its header. Add a name, or remove "
+                "the column: pandas writes its index so unless index=False is given."
             )
         if name in columns[:place]:
-            raise DataError(
-                f"{path} names two columns {name!r} in its first line; give each another name."
-            )
+            raise DataError(f"{path} has two columns named {name!r}; column names must be unique.")
 
 
 def _refuse_other_formats(path: Path) -> None:
@@ -104,4 +102,4 @@ def _refuse_other_formats(path: Path) -> None:
         first = file.read(4)
     for mark, what in _MARKS.items():
         if first.startswith(mark):
-            raise DataError(f"{path} is not text in UTF-8: it looks as if it were {what}.")
+            raise DataError(f"{path} is not text in UTF-8: it seems to be {what}.")

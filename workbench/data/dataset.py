@@ -1,4 +1,4 @@
-"""A named dataset: the split to train on, the split to test on, and what its classes are called."""
+"""A named dataset: training split, test split and class names."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ import numpy as np
 
 from workbench.data.split import Split
 from workbench.errors import DataError, RunFolderError
-from workbench.files.input_file import check_file, is_there
+from workbench.files.input_file import check_file, path_exists
 from workbench.files.temporary_folder import temporary_folder
 from workbench.run_folder.records import read_json
 
 FORMAT_VERSION = 2
-"""Version of the saved layout, written in data.json. A newer one is refused."""
+"""Version of the saved layout, written to data.json. Newer versions are rejected."""
 
 MAP_FROM_BYTES = 64 << 20
 """Arrays of this size and more are memory-mapped when they are loaded; smaller ones are read."""
 
 
 class Dataset:
-    """Rows to train on and rows to test on.
+    """A dataset with a training and a test split.
 
     Attributes:
-        name: what figures and messages call it.
-        train: the split that steps are taken on.
-        test: the split that is evaluated after an epoch, or None.
-        classes: names of the classes in the order of their numbers, or None.
+        name: name in figures and messages.
+        train: the training split.
+        test: the split that is evaluated after each epoch, or None.
+        classes: class names in the order of their indices, or None.
     """
 
     def __init__(
@@ -48,16 +48,16 @@ class Dataset:
         return f"Dataset({self.name!r}, train={self.train!r}, test={self.test!r})"
 
     def save(self, folder: Path) -> None:
-        """Write one .npy file an array and data.json into a new folder, whole or not at all.
+        """Write one .npy file per array and data.json into a new folder, atomically.
 
         Raises:
-            DataError: `folder` holds something already.
+            DataError: `folder` is not empty.
         """
         folder = Path(folder)
         if folder.exists() and any(folder.iterdir()):
             raise DataError(f"{folder} is not empty; save the dataset into a new folder.")
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with temporary_folder(beside=folder) as temporary:
+        with temporary_folder(target=folder) as temporary:
             record: dict[str, Any] = {
                 "format": FORMAT_VERSION,
                 "name": self.name,
@@ -74,18 +74,18 @@ class Dataset:
 
 
 def load_saved_dataset(folder: Path) -> Dataset:
-    """The dataset that `Dataset.save` wrote; large arrays are memory-mapped, read-only.
+    """Load what `Dataset.save` wrote; large arrays are memory-mapped, read-only.
 
     Raises:
-        DataError: `folder` is no saved dataset, is incomplete, or is from a newer version.
+        DataError: `folder` is not a saved dataset, is incomplete, or is from a newer version.
     """
     path = Path(folder) / "data.json"
     try:
         record = read_json(path)
         if record["format"] > FORMAT_VERSION:
             raise DataError(
-                f"{folder} was written by a newer workbench (format {record['format']}; this one "
-                f"reads up to {FORMAT_VERSION}). Upgrade the workbench to open it."
+                f"{folder} was written by a newer workbench (format {record['format']}; this "
+                f"version supports up to {FORMAT_VERSION}). Upgrade the workbench to open it."
             )
         counts = record["inputs"], record.get("targets", 1)  # one target in format 1
         train = _read_split(path.parent, "train", *counts)
@@ -116,7 +116,7 @@ def _target_file(split_name: str, index: int) -> str:
 
 
 def _read_array(path: Path) -> np.ndarray:
-    if is_there(path):
+    if path_exists(path):
         check_file(path, DataError)
     large = path.stat().st_size >= MAP_FROM_BYTES
     array: np.ndarray = np.load(path, mmap_mode="r" if large else None, allow_pickle=False)

@@ -1,4 +1,4 @@
-"""Whether a dataset fits a model and a loss, told before anything starts."""
+"""Checks that a dataset fits a model and a loss."""
 
 from __future__ import annotations
 
@@ -18,19 +18,18 @@ from workbench.models import Model, TensorSpec
 def check_fit(model: Model, dataset: Dataset, loss: Any) -> None:
     """Check shapes, dtypes and values of both splits against the model and the loss.
 
-    A single loss compares the model's first output with the target, several compare one output
-    with one target each. `cross_entropy` and `nll` have their classes on axis 1, as in torch,
-    unless the output has rank 3 or more and the target has the shape of the output without its
-    last axis: then the classes are last. `cross_entropy` takes the probabilities of the classes
-    too, a float32 target of the output's shape with the classes on axis 1. The other losses take a
-    float32 target of the output's shape.
+    A single loss compares the model's first output with the target; several losses compare one
+    output with one target each. `cross_entropy` and `nll` have the classes on axis 1, as in torch,
+    or on the last axis if the output has rank 3 or more and the target has its shape without the
+    last axis. `cross_entropy` also accepts class probabilities, a float32 target of the output's
+    shape with the classes on axis 1. The other losses need a float32 target of the output's shape.
 
     Args:
         loss: what `TrainingConfig` takes.
 
     Raises:
-        ConfigError: an option of the loss does not suit the model or the targets.
-        DataError: what does not fit, with both shapes and the way out.
+        ConfigError: an option of the loss does not fit the model or the targets.
+        DataError: the dataset does not fit; gives both shapes and what to do.
     """
     for split_name, split in (("train", dataset.train), ("test", dataset.test)):
         if split is not None:
@@ -50,7 +49,7 @@ def _check_inputs(model: Model, split: Split, where: str) -> None:
         if not spec.shape or isinstance(spec.shape[0], int):
             raise DataError(
                 f"Input {spec.name!r} of model {model.name!r} has shape {shape_text(spec.shape)}, "
-                "which fixes the batch. Export the model with a dynamic first axis to train it."
+                "with a fixed batch size. Export the model with a dynamic first axis to train it."
             )
         if not fits(spec.shape, array):
             raise DataError(
@@ -65,10 +64,10 @@ def _check_dtype(spec: TensorSpec, array: np.ndarray, where: str) -> None:
     if array.dtype.name == spec.dtype:
         return
     raise DataError(
-        f"Input {spec.name!r} is {spec.dtype} but dataset {where} holds {array.dtype}; convert it "
-        f"first, for instance with array.astype({spec.dtype!r})."
+        f"Input {spec.name!r} is {spec.dtype} but dataset {where} has {array.dtype}; convert it "
+        f"first, for example with array.astype({spec.dtype!r})."
     )
 
 
 def _hint(model: Model) -> str:
-    return f" Its own dataset is load_dataset({model.dataset!r})." if model.dataset else ""
+    return f" Its default dataset is load_dataset({model.dataset!r})." if model.dataset else ""

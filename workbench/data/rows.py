@@ -1,4 +1,4 @@
-"""From whatever holds rows to checked arrays, and from arrays to a dataset with two splits."""
+"""Converts arrays to the dtypes of models, checks them, and splits them into a dataset."""
 
 from __future__ import annotations
 
@@ -13,33 +13,33 @@ from workbench.data.split import Split
 from workbench.errors import DataError
 
 EXACT_IN_FLOAT32 = 2**24
-"""Whole numbers up to this are all float32."""
+"""float32 represents all integers up to this exactly."""
 
 LARGEST_INT64 = 2**63 - 1
 
 SCAN_BYTES = 16 << 20
-"""NaN is looked for in pieces of about this size, so that a memory map is never read whole."""
+"""Size of the chunks in which arrays are checked for NaN, to limit memory use for memory maps."""
 
 
 class Rows(NamedTuple):
-    """Every row of a source, before it is split."""
+    """All rows of a source, before the split."""
 
     inputs: tuple[np.ndarray, ...]
     target: np.ndarray | tuple[np.ndarray, ...]
-    """A tuple where there are several, one a loss."""
+    """A tuple if there are several, one per loss."""
     classes: tuple[str, ...] | None = None
 
 
 def make_rows(inputs: Sequence[Any], target: Any, target_dtype: str | None = None) -> Rows:
-    """Arrays as models take them: float32 or int64; text labels become class numbers.
+    """Convert arrays to float32 or int64; text labels become class indices.
 
     Args:
-        inputs: one array a model input.
-        target: an array, or a tuple of arrays, one a loss, of which none is text.
-        target_dtype: "float32" or "int64" of every target; None: as their own dtypes imply.
+        inputs: one array per model input.
+        target: an array, or a tuple of numeric arrays, one per loss.
+        target_dtype: "float32" or "int64" for every target; None: depends on the array's dtype.
 
     Raises:
-        DataError: a dtype that cannot be fed, NaN or infinity, or lengths that differ.
+        DataError: an unsupported dtype, NaN or infinity, or different lengths.
     """
     arrays = tuple(
         _feedable(array, f"input {index}", booleans=True) for index, array in enumerate(inputs)
@@ -63,16 +63,16 @@ def make_rows(inputs: Sequence[Any], target: Any, target_dtype: str | None = Non
 
 
 def split_rows(rows: Rows, name: str, test_fraction: float, seed: int) -> Dataset:
-    """A dataset whose test split is `test_fraction` of the rows, drawn by `seed`.
+    """Split rows at random into a training split and a test split of `test_fraction`.
 
     Raises:
-        DataError: the fraction is not in [0, 1), or leaves nothing to train on.
+        DataError: the fraction is not in [0, 1), or leaves no training rows.
     """
     whole = Split(rows.inputs, rows.target)
     count = len(whole)
     test_count = held_out_count(count, test_fraction)
     order = np.random.default_rng(seed).permutation(count)
-    # Sorted: the rows keep their order within a split, and a memory map is read forwards.
+    # Sorted: rows keep their order within a split, and a memory map is read sequentially.
     test_rows, train_rows = np.sort(order[:test_count]), np.sort(order[test_count:])
     test = _part(whole, test_rows) if test_count else None
     return Dataset(name, _part(whole, train_rows), test, rows.classes)
@@ -84,22 +84,22 @@ def _part(whole: Split, rows: np.ndarray) -> Split:
 
 
 def held_out_count(count: int, test_fraction: float) -> int:
-    """How many of `count` rows are for testing.
+    """Number of test rows of `count` rows.
 
     Raises:
-        DataError: the fraction is not in [0, 1), or leaves nothing to train on.
+        DataError: the fraction is not in [0, 1), or leaves no training rows.
     """
     check_fraction(test_fraction)
     test_count = round(count * test_fraction)
     if test_count >= count:
         raise DataError(
-            f"test_fraction={test_fraction} of {count} rows leaves none to train on; choose less."
+            f"test_fraction={test_fraction} of {count} rows leaves no training rows; use less."
         )
     return test_count
 
 
 def first_not_finite(array: np.ndarray) -> int | None:
-    """Index of the first row that holds NaN or infinity, or None."""
+    """Index of the first row with NaN or infinity, or None."""
     if array.dtype.kind != "f" or array.size == 0:
         return None
     step = max(1, SCAN_BYTES // max(1, array[0].nbytes))
@@ -119,7 +119,7 @@ def refuse_not_finite(array: np.ndarray, what: str) -> None:
         return
     values = array[row].reshape(-1) if array.ndim > 1 else array[row : row + 1]
     kind = "NaN" if np.isnan(values).any() else "infinity"
-    raise DataError(f"{what} holds {kind} in row {row}; remove or fill such rows before training.")
+    raise DataError(f"{what} contains {kind} in row {row}; remove or fill such rows.")
 
 
 def _as_target(labels: np.ndarray, dtype: str | None, what: str) -> np.ndarray:
@@ -134,23 +134,23 @@ def _as_target(labels: np.ndarray, dtype: str | None, what: str) -> np.ndarray:
 
 
 def _whole(labels: np.ndarray, what: str) -> np.ndarray:
-    """Floating class numbers as int64."""
+    """Floating-point class indices as int64."""
     refuse_not_finite(labels, what)
     whole = (labels == np.floor(labels)) & (np.abs(labels) < 2.0**63)
     if not whole.all():
         place = tuple(int(index) for index in np.argwhere(~whole)[0])
         raise DataError(
-            f"{what} holds {labels[place]:g} in row {place[0]}, which is no int64; leave out "
+            f"{what} contains {labels[place]:g} in row {place[0]}, which is not an integer; omit "
             "target_dtype='int64', or round the numbers first."
         )
     return labels.astype(np.int64)
 
 
 def exact_float32(array: np.ndarray, what: str) -> np.ndarray:
-    """`array` itself, unless float32 cannot tell apart whole numbers in it.
+    """Check that different integers in `array` stay different in float32, and return it.
 
     Raises:
-        DataError: two that differ become one, as times in seconds and long identifiers do.
+        DataError: two become equal, as timestamps in seconds and long identifiers may.
     """
     if array.dtype.kind not in "iu" or array.size == 0:
         return array
@@ -163,21 +163,21 @@ def exact_float32(array: np.ndarray, what: str) -> np.ndarray:
     if len(same):
         one, other = int(values[same[0]]), int(values[same[0] + 1])
         raise DataError(
-            f"{what} holds whole numbers that float32 cannot tell apart, such as {one} and "
-            f"{other}. Subtract what they have in common, scale them, or leave them out."
+            f"{what} contains integers that become equal in float32, such as {one} and {other}. "
+            "Subtract an offset, scale them, or drop them."
         )
     return array
 
 
 def _feedable(values: Any, what: str, *, booleans: bool = False) -> np.ndarray:
-    """`values` as float32 or int64; with `booleans`, those stay so, for masks."""
+    """`values` as float32 or int64; `booleans`: keep the dtype bool, for masks."""
     array = _array(values, what)
     if array.dtype.kind == "b" and booleans:
         return array
     if array.dtype.kind == "u" and array.size and int(array.max()) > LARGEST_INT64:
         raise DataError(
-            f"{what} holds {int(array.max())}, more than int64 can ({LARGEST_INT64}); number the "
-            "values anew, for instance with np.unique(array, return_inverse=True)."
+            f"{what} contains {int(array.max())}, which int64 cannot represent; renumber the "
+            "values, for example with np.unique(array, return_inverse=True)."
         )
     if array.dtype.kind in "biu":
         array = array.astype(np.int64, copy=False)
@@ -189,8 +189,7 @@ def _feedable(values: Any, what: str, *, booleans: bool = False) -> np.ndarray:
         array = narrow
     else:
         raise DataError(
-            f"{what} has dtype {array.dtype}, which cannot be fed to a model; "
-            "give numbers (float32 or int64)."
+            f"{what} has the unsupported dtype {array.dtype}; convert it to float32 or int64."
         )
     refuse_not_finite(array, f"{what}, as float32,")
     return array
@@ -201,24 +200,26 @@ def _array(values: Any, what: str) -> np.ndarray:
         array = np.asarray(values)
     except ValueError as error:
         raise DataError(
-            f"{what} is ragged: {error}. Give rows of one shape, for instance by padding."
+            f"{what} is ragged: {error}. All rows must have the same shape, for example by padding."
         ) from None
-    except Exception as error:  # whatever a foreign __array__ raises
-        raise DataError(f"{what} cannot be made an array: {error}. Give numpy arrays.") from error
+    except Exception as error:  # an `__array__` method may raise any type
+        raise DataError(
+            f"{what} cannot be converted to an array: {error}. Pass numpy arrays."
+        ) from error
     if array.ndim == 0:
         raise DataError(
-            f"Inputs and target need a first axis that counts the rows; {what} is a single value."
+            f"The first axis of inputs and target must be the rows, but {what} is a scalar."
         )
     return array
 
 
 def _refuse_lost(array: np.ndarray, narrow: np.ndarray, what: str) -> None:
-    """Raise a DataError if numbers that differ have all become one in float32."""
+    """Raise a DataError if different numbers have all become equal in float32."""
     if array.dtype.itemsize <= 4 or array.size == 0 or narrow.min() != narrow.max():
         return
     low, high = array.min(), array.max()
     if low != high:
         raise DataError(
-            f"{what} holds numbers from {low:.17g} to {high:.17g}, all the same in float32; "
-            "subtract what they have in common, or scale them."
+            f"{what} contains numbers from {low:.17g} to {high:.17g}, which all become equal in "
+            "float32; subtract an offset, or scale them."
         )

@@ -1,4 +1,4 @@
-"""Whether a dataset's targets suit the losses that compare a model's outputs with them."""
+"""Checks that the targets of a dataset fit the losses and the model's outputs."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from workbench.data.rows import refuse_not_finite
 from workbench.errors import ConfigError, DataError
+from workbench.losses.class_axis import has_classes_last
 from workbench.losses.loss import CLASS_LOSSES, Loss
 from workbench.losses.loss_outputs import outputs_read
 from workbench.models import Model, TensorSpec
@@ -18,23 +19,23 @@ Shape = tuple[int | str, ...]
 def check_targets(
     model: Model, losses: Sequence[Loss], targets: Sequence[np.ndarray], where: str
 ) -> None:
-    """Check the targets of one split, each against its loss and the output that this reads.
+    """Check the targets of one split against their losses and the outputs that these use.
 
-    Of what a function of the user's own is given, only NaN and infinity are refused.
+    Targets of custom loss functions are only checked for NaN and infinity.
 
     Args:
-        where: names the split in messages.
+        where: name of the split in messages.
 
     Raises:
-        ConfigError: there is no such output, or an option does not suit it.
+        ConfigError: an output does not exist, or an option does not fit it.
         DataError: the number, a shape, a dtype or a value of the targets does not fit.
     """
     read = outputs_read(losses, [spec.name for spec in model.outputs])
     alone = len(losses) == 1 and losses[0].own
     if len(targets) != len(losses) and not alone:
         raise DataError(
-            f"{len(losses)} losses need as many targets, but dataset {where} has {len(targets)}; "
-            "give targets as a tuple of arrays, one a loss."
+            f"The number of targets of dataset {where} is {len(targets)}, but the number of losses "
+            f"is {len(losses)}: pass one target for each loss, as a tuple of arrays."
         )
     for target in targets:
         refuse_not_finite(target, f"The target of dataset {where}")
@@ -51,7 +52,7 @@ def check_targets(
 
 
 def fits(shape: Shape, array: np.ndarray) -> bool:
-    """Whether rows of `array` can be a tensor of `shape`; a named axis takes any size."""
+    """Whether rows of `array` fit a tensor of `shape`; a dynamic axis accepts any size."""
     return len(shape) == array.ndim and all(
         isinstance(size, str) or size == actual
         for size, actual in zip(shape[1:], array.shape[1:], strict=True)
@@ -59,26 +60,26 @@ def fits(shape: Shape, array: np.ndarray) -> bool:
 
 
 def shape_text(shape: Shape) -> str:
-    """A shape, for messages."""
+    """Format a shape for messages."""
     return "(" + ", ".join(str(size) for size in shape) + ")"
 
 
 def row_text(array: np.ndarray) -> str:
-    """The shape of batches of the rows of `array`, for messages."""
+    """Format the shape of a batch of `array` for messages."""
     return shape_text(("batch", *array.shape[1:]))
 
 
 def _check_values(loss: Loss, output: TensorSpec, target: np.ndarray, where: str) -> None:
     if target.dtype != np.float32:
         raise DataError(
-            f"Loss {loss.name} needs a float32 target but dataset {where} holds {target.dtype}; "
-            "load it with target_dtype='float32', or choose cross_entropy for class numbers."
+            f"Loss {loss.name} needs a float32 target but dataset {where} has {target.dtype}; "
+            "load it with target_dtype='float32', or use cross_entropy for class indices."
         )
     if not fits(output.shape, target):
         raise DataError(
             f"Loss {loss.name} compares output {output.name!r} of shape "
             f"{shape_text(output.shape)} with a target of the same shape, but targets of dataset "
-            f"{where} have {row_text(target)}; reshape the target, for instance with "
+            f"{where} have {row_text(target)}; reshape the target, for example with "
             "target.reshape(len(target), -1)."
         )
     for option in ("weight", "pos_weight"):
@@ -96,12 +97,12 @@ def _check_values(loss: Loss, output: TensorSpec, target: np.ndarray, where: str
             row = int(np.argwhere(outside)[0][0])
             raise DataError(
                 f"Loss bce_with_logits needs targets from 0 to 1, but row {row} of dataset "
-                f"{where} holds {target[outside][0]:g}."
+                f"{where} contains {target[outside][0]:g}."
             )
 
 
 def _broadcasts(shape: tuple[int, ...], row_shape: tuple[int, ...]) -> bool:
-    """Whether something of `shape` broadcasts to rows of `row_shape` and makes them no larger."""
+    """Whether `shape` broadcasts to `row_shape`."""
     return len(shape) <= len(row_shape) and all(
         size in (1, of_row)
         for size, of_row in zip(reversed(shape), reversed(row_shape), strict=False)
@@ -121,33 +122,31 @@ def _check_classes(
         if loss.ignore_index >= 0:
             raise ConfigError(
                 [
-                    f"loss {loss.name}: ignore_index={loss.ignore_index} names a class, but the "
-                    f"target of dataset {where} holds probabilities. Leave it out."
+                    f"loss {loss.name}: ignore_index={loss.ignore_index} is a class, but the "
+                    f"target of dataset {where} contains class probabilities. Omit it."
                 ]
             )
         return
     if target.dtype != np.int64:
         raise DataError(
-            f"Loss {loss.name} needs class numbers (int64) but the target of dataset {where} "
-            f"is {target.dtype}; load it with target_dtype='int64', or choose mse or l1."
+            f"Loss {loss.name} needs class indices (int64) but the target of dataset {where} "
+            f"is {target.dtype}; load it with target_dtype='int64', or use mse or l1."
         )
-    if len(output.shape) >= 3 and fits(output.shape[:-1], target):
-        count = output.shape[-1]
-    elif fits((output.shape[0], *output.shape[2:]), target):
-        count = output.shape[1]
-    else:
+    axis = len(output.shape) - 1 if has_classes_last(output.shape, target.shape) else 1
+    if not fits((*output.shape[:axis], *output.shape[axis + 1 :]), target):
         raise DataError(
             f"Loss {loss.name} compares output {output.name!r} of shape "
-            f"{shape_text(output.shape)} with class numbers, but targets of dataset {where} have "
-            f"{row_text(target)}; give one class number for each prediction."
+            f"{shape_text(output.shape)} with class indices, but targets of dataset {where} have "
+            f"{row_text(target)}; give one class index per prediction."
         )
+    count = output.shape[axis]
     _check_weights(loss, output, count)
     if isinstance(count, int):
         _check_labels(model, loss, count, target, where)
 
 
 def _is_distribution(loss: Loss, output: TensorSpec, target: np.ndarray) -> bool:
-    """Whether the target holds the probabilities of the classes, on axis 1."""
+    """Whether the target contains class probabilities, with the classes on axis 1."""
     return (
         loss.name == "cross_entropy" and target.dtype == np.float32 and fits(output.shape, target)
     )

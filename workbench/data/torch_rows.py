@@ -13,10 +13,10 @@ from workbench.errors import DataError
 
 
 def read_torch_dataset(source: Any, target_dtype: str | None) -> Rows:
-    """Every item of a `torch.utils.data.Dataset`, stacked.
+    """Read and stack all items of a `torch.utils.data.Dataset`.
 
     An item is (input, target), (input, ..., target), ((input, ...), target), or a mapping with a
-    key named y, target, targets, label or labels.
+    key y, target, targets, label or labels.
 
     Raises:
         DataError: it is an IterableDataset, is empty, or its items differ in shape.
@@ -25,7 +25,7 @@ def read_torch_dataset(source: Any, target_dtype: str | None) -> Rows:
 
     if isinstance(source, IterableDataset) or not hasattr(source, "__getitem__"):
         raise DataError(
-            f"{type(source).__name__} is an IterableDataset, whose length is not known. Give a "
+            f"{type(source).__name__} is an IterableDataset, whose length is unknown. Pass a "
             "map-style Dataset, or collect its items into arrays first."
         )
     if isinstance(source, TensorDataset) and len(source.tensors) >= 2:
@@ -39,7 +39,7 @@ def read_torch_dataset(source: Any, target_dtype: str | None) -> Rows:
 
 
 def _parts(item: Any, index: int) -> list[np.ndarray]:
-    """The inputs of an item, then its target."""
+    """The inputs of an item, followed by its target."""
     if isinstance(item, Mapping):
         keys = [name for name in TARGET_NAMES if name in item]
         values = [value for name, value in item.items() if name not in keys]
@@ -52,7 +52,7 @@ def _parts(item: Any, index: int) -> list[np.ndarray]:
     if len(values) < 2:
         raise DataError(
             f"Item {index} of the torch Dataset is {type(item).__name__}; an item must be "
-            "(input, target) or a mapping that has a target."
+            "(input, target) or a mapping with a target."
         )
     return [_as_array(value, index) for value in values]
 
@@ -62,8 +62,8 @@ def _as_array(value: Any, index: int) -> np.ndarray:
     array = np.asarray(detach().cpu().numpy() if callable(detach) else value)
     if array.dtype.kind not in "biufUS":
         raise DataError(
-            f"Item {index} of the torch Dataset holds {type(value).__name__}; it must hold "
-            "tensors or numbers. For images, give the Dataset a transform to tensors."
+            f"Item {index} of the torch Dataset contains {type(value).__name__}; it must contain "
+            "tensors or numbers. For images, add a transform to tensors."
         )
     return array
 
@@ -73,6 +73,6 @@ def _stack(column: tuple[np.ndarray, ...]) -> np.ndarray:
         if array.shape != column[0].shape:
             raise DataError(
                 f"Item {index} of the torch Dataset has shape {array.shape} but item 0 has "
-                f"{column[0].shape}; give items of one shape, for instance by padding."
+                f"{column[0].shape}; all items must have the same shape, for example by padding."
             )
     return np.stack(column)

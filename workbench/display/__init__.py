@@ -1,1 +1,1 @@
-"""How names and numbers are shown to people."""
+"""Formatting of names and numbers for display."""

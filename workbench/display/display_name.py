@@ -1,35 +1,34 @@
-"""What people call a model or a dataset."""
+"""Display names of models and datasets."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from workbench.errors import WorkbenchError
+from workbench.errors import WorkbenchError, value_text
 
 LONGEST_NAME = 200
-"""Characters of a name."""
+"""In characters."""
 
 
 def check_name(name: Any, failure: type[WorkbenchError]) -> None:
-    """Refuse a name that no line of text can show; None is none.
+    """Check a display name; None means that none is given.
 
     Raises:
-        failure: it is no text, empty, too long, or holds control characters.
+        failure: it is not a string, empty, too long, or contains control characters.
     """
     if name is None:
         return
     if not isinstance(name, str) or not name.strip():
-        raise failure(f"name={name!r}: give some text, or leave it out.")
+        raise failure(f"name={name!r}: give a non-empty string, or omit it.")
     if len(name) > LONGEST_NAME:
         raise failure(
-            f"name={name[:40] + '...'!r} is {len(name)} characters long; choose one of at most "
-            f"{LONGEST_NAME}."
+            f"name={value_text(name)} is {len(name)} characters long; use at most {LONGEST_NAME}."
         )
     if not name.isprintable():
-        raise failure(f"name={name!r} holds characters that cannot be shown; leave them out.")
+        raise failure(f"name={name!r} contains control characters; remove them.")
 
 
 def as_name(text: str) -> str:
-    """A name from whatever a file is called."""
+    """A display name from a file name: control characters replaced, shortened if too long."""
     shown = "".join(letter if letter.isprintable() else "?" for letter in text)
     return shown[:LONGEST_NAME] or "unnamed"

@@ -1,4 +1,4 @@
-"""Numbers as people read them; the page's number_format.ts writes the same."""
+"""Number formatting; the front end's number_format.ts gives the same results."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from decimal import ROUND_HALF_UP, Context, Decimal
 
 DIGITS = 3
 SMALLEST_PLAIN = 1e-4
-"""Below it a number is written with an exponent."""
+"""Smaller numbers are written in scientific notation."""
 
 
 def significant(value: float) -> str:
-    """A ratio or a throughput with three significant digits or more: 0.00283, 1.07, 364, 12,345.
+    """Format a ratio or a throughput with at least three significant digits: 0.00283, 364, 12,345.
 
-    A number from 100 on has all digits of its whole part, with a comma between thousands. Halves
-    are rounded away from zero, as JavaScript does.
+    Numbers from 100 on are rounded to an integer, with a comma between thousands. Halves are
+    rounded away from zero, as in JavaScript.
     """
     if not math.isfinite(value):
-        return "–"  # noqa: RUF001, the page's sign for no figure
+        return "–"  # noqa: RUF001, the front end's sign for a missing value
     if value == 0:
         return "0"
     exact = Decimal(float(value))

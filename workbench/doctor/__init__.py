@@ -1,4 +1,4 @@
-"""Looks at this machine: what works, and the command that mends what does not."""
+"""`doctor`: checks the installation and gives a command that fixes each problem."""
 
 from __future__ import annotations
 

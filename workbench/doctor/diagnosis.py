@@ -1,4 +1,4 @@
-"""What `doctor` found: one finding a subject, and whether the main job can run."""
+"""The result of `doctor`."""
 
 from __future__ import annotations
 
@@ -11,27 +11,27 @@ _MARKS: dict[State, str] = {"ok": "ok", "note": "note", "failed": "FAILED"}
 
 
 class Finding(NamedTuple):
-    """One subject that was looked at."""
+    """The result of one check."""
 
     subject: str
     state: State
-    """`ok`; `note`: works, or is not needed for the main job; `failed`: it does not work."""
+    """`ok`; `note`: works with a limitation, or is optional; `failed`: does not work."""
     detail: str
-    """What was found: a version, an amount with its unit, or why it does not work."""
+    """A version, an amount with its unit, or why it does not work."""
     remedy: str = ""
-    """The one command that mends it; empty where there is nothing to mend or no such command."""
+    """A command that fixes it; empty if none is needed or known."""
     required: bool = True
-    """Whether the main job (train, compare, watch it in a notebook) needs it."""
+    """Whether training, comparisons and the widget need it."""
 
 
 class Diagnosis(NamedTuple):
-    """Everything that `doctor` looked at on this machine."""
+    """The results of all checks."""
 
     findings: tuple[Finding, ...]
 
     @property
     def ok(self) -> bool:
-        """Whether the main job can run here."""
+        """Whether everything that is required works."""
         return not any(found.state == "failed" and found.required for found in self.findings)
 
     @property
@@ -39,13 +39,13 @@ class Diagnosis(NamedTuple):
         """The result in one sentence."""
         if not self.ok:
             failed = [f.subject for f in self.findings if f.state == "failed" and f.required]
-            return f"The main job cannot run here; to mend first: {', '.join(failed)}."
+            return f"The workbench does not work here; fix first: {', '.join(failed)}."
         if any(found.state == "failed" for found in self.findings):
-            return "The main job can run here; something beside it cannot."
-        return "Everything works here."
+            return "The workbench works here, except for optional parts."
+        return "Everything works."
 
     def as_dict(self) -> dict[str, Any]:
-        """The diagnosis as JSON takes it."""
+        """The diagnosis in JSON types."""
         return {
             "ok": self.ok,
             "verdict": self.verdict,
@@ -58,13 +58,13 @@ class Diagnosis(NamedTuple):
         for found in self.findings:
             lines.append(f"{_MARKS[found.state]:<7} {found.subject:<{width}}  {found.detail}")
             if found.remedy:
-                lines.append(f"{'':<7} {'':<{width}}  to mend: {found.remedy}")
+                lines.append(f"{'':<7} {'':<{width}}  fix: {found.remedy}")
         return "\n".join([*lines, "", self.verdict])
 
     def _repr_html_(self) -> str:
         rows = []
         for found in self.findings:
-            remedy = f"<br>to mend: <code>{escape(found.remedy)}</code>" if found.remedy else ""
+            remedy = f"<br>fix: <code>{escape(found.remedy)}</code>" if found.remedy else ""
             rows.append(
                 f"<tr><td>{_MARKS[found.state]}</td>"
                 f"<th scope='row' style='text-align:left'>{escape(found.subject)}</th>"

@@ -1,4 +1,4 @@
-"""Looks at this machine: what works, and for what does not, the one command that mends it."""
+"""`doctor`: checks Python, packages, engines, compiler, memory and disk of this machine."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ from workbench.extensions.build_extensions import find_compiler
 from workbench.extensions.native_extension import REBUILD, native_extension
 from workbench.machine.threads import default_threads
 from workbench.run_folder.run_folder import home
+from workbench.settings.engines import engine_info, registration_problems
 
 DISTRIBUTION = "onnxruntime-training-workbench"
 OLDEST_PYTHON, FIRST_UNSUPPORTED_PYTHON = (3, 11), (3, 13)
-OPTIONAL_ENGINES = {"pytorch-compile"}
 LEAST_MEMORY_BYTES = 2_000_000_000
-"""Three workers of the samples and JupyterLab fit in this; below it a run may be ended."""
+"""Enough for three workers of the samples and JupyterLab."""
 LEAST_DISK_BYTES = 1_000_000_000
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PROBE_TIMEOUT_S = 120.0
@@ -43,13 +43,13 @@ NATIVE_PROBES = {
         "from workbench.ort.native import native; native()",
     ),
 }
-"""Subject -> the package that it tries and the program that does so, in a process of its own."""
+"""Subject -> the package that is tested and the test program, which runs in a child process."""
 
 
 def doctor() -> Diagnosis:
-    """Look at everything that the workbench needs; takes some seconds.
+    """Check everything that the workbench needs; takes some seconds.
 
-    Native code is tried in child processes, so that its crash is a line of the report.
+    Native code is tested in child processes, so that a crash is reported as a finding.
     """
     probes = [_Probe(subject, *probe) for subject, probe in NATIVE_PROBES.items()]
     findings = [
@@ -69,7 +69,7 @@ def doctor() -> Diagnosis:
 
 
 def find_browser() -> str | None:
-    """Path of a Chromium for the browser tests: CHROMIUM, or the first on the PATH."""
+    """Path of Chromium for the browser tests: the variable CHROMIUM, or the first on the PATH."""
     chosen = os.environ.get("CHROMIUM")
     return shutil.which(chosen) if chosen else next(filter(None, map(shutil.which, BROWSERS)), None)
 
@@ -77,7 +77,7 @@ def find_browser() -> str | None:
 def tested_versions() -> dict[str, str]:
     """Package -> the version that the workbench was tested with, from `constraints.txt`."""
     here = Path(__file__).parents[1]
-    # Beside the package in a source tree; inside it where the wheel put a copy.
+    # In a source tree next to the package, in a wheel inside it.
     places = (here.parent / "constraints.txt", here / "constraints.txt")
     text = next((path.read_text(encoding="utf-8") for path in places if path.exists()), "")
     pins = (line.split("==") for line in text.splitlines() if "==" in line)
@@ -85,7 +85,7 @@ def tested_versions() -> dict[str, str]:
 
 
 class _Probe:
-    """A program that tries native code, started at once and read later."""
+    """A child process that tests native code in the background."""
 
     def __init__(self, subject: str, package: str, program: str) -> None:
         self.subject = subject
@@ -105,14 +105,14 @@ class _Probe:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.communicate()
-            return self._failed(f"gave no answer within {PROBE_TIMEOUT_S:.0f} s")
+            return self._failed(f"timed out after {PROBE_TIMEOUT_S:.0f} s")
         status = self.process.returncode
         if status == 0:
-            return Finding(self.subject, "ok", "tried in a process of its own")
+            return Finding(self.subject, "ok", "tested in a child process")
         if status < 0:
-            return self._failed(f"crashes: its process was ended by {signal.Signals(-status).name}")
+            return self._failed(f"crashes with {signal.Signals(-status).name}")
         lines = errors.strip().splitlines()
-        return self._failed(lines[-1] if lines else f"ended with exit status {status}")
+        return self._failed(lines[-1] if lines else f"exited with status {status}")
 
     def _failed(self, detail: str) -> Finding:
         remedy = _pip(f"--force-reinstall --no-deps {_pinned(self.package)}")
@@ -132,13 +132,13 @@ def _python() -> Finding:
 
 
 def _packages() -> Iterator[Finding]:
-    """One finding for each package that the workbench names as its requirement."""
+    """One finding per required package."""
     try:
         requires = metadata.requires(DISTRIBUTION) or []
     except metadata.PackageNotFoundError:
         root = Path(__file__).resolve().parents[2]
         remedy = _pip(f"-c constraints.txt -e {shlex.quote(f'{root}[cpu]')}")
-        yield Finding(DISTRIBUTION, "failed", "is not installed", remedy)
+        yield Finding(DISTRIBUTION, "failed", "not installed", remedy)
         return
     tested = tested_versions()
     for text in requires:
@@ -153,7 +153,7 @@ def _package(requirement: Requirement, tested: str | None) -> Finding:
     version = _installed(name)
     remedy = _pip(shlex.quote(f"{name}=={tested}" if tested else str(requirement)))
     if version is None:
-        return Finding(name, "failed", "is not installed", remedy)
+        return Finding(name, "failed", "not installed", remedy)
     if not requirement.specifier.contains(version, prereleases=True):
         return Finding(name, "failed", f"{version}; needs {requirement.specifier}", remedy)
     if tested is not None and version.split("+")[0] != tested:
@@ -163,13 +163,16 @@ def _package(requirement: Requirement, tested: str | None) -> Finding:
 
 def _engines() -> Iterator[Finding]:
     for engine in engines():
-        if engine.name == "fake":
+        info = engine_info(engine.name)
+        if not info.offered:
             continue
-        required = engine.name not in OPTIONAL_ENGINES
+        required = info.required
         if engine.ok:
             yield Finding(f"Engine {engine.name}", "ok", engine.description, "", required)
         else:
             yield Finding(f"Engine {engine.name}", "failed", engine.reason, engine.remedy, required)
+    for problem in registration_problems():
+        yield Finding("Engine of another package", "failed", problem, "", required=False)
 
 
 def _front_end() -> Finding:
@@ -183,14 +186,14 @@ def _front_end() -> Finding:
         remedy = _pip(f"--no-deps -e {shlex.quote(str(root))}")
     else:
         remedy = _pip(f"--force-reinstall --no-deps {DISTRIBUTION}")
-    return Finding("Front end of the widgets", "failed", f"{static} holds no bundle", remedy)
+    return Finding("Front end of the widgets", "failed", f"{static} contains no bundle", remedy)
 
 
 def _compiler() -> Finding:
     found = find_compiler()
     if found:
         return Finding("C++ compiler", "ok", found, required=False)
-    detail = "none; torch.compile and native extensions need one"
+    detail = "not found; torch.compile and native extensions need one"
     return Finding("C++ compiler", "failed", detail, "apt-get install g++", required=False)
 
 
@@ -201,14 +204,20 @@ def _extension() -> Finding:
         return Finding(subject, "ok", str(extension.library), required=False)
     detail, _, _ = extension.problem.partition(" To ")
     remedy = REBUILD if find_compiler() else f"apt-get install g++ && {REBUILD}"
-    return Finding(subject, "note", f"{detail} It trains without, slower", remedy, required=False)
+    return Finding(
+        subject,
+        "note",
+        f"{detail} Training works without it, but is slower",
+        remedy,
+        required=False,
+    )
 
 
 def _browser() -> Finding:
     found = find_browser()
     if found:
         return Finding("Browser for tests", "ok", found, required=False)
-    detail = "no Chromium on the PATH; only the workbench's own browser tests need one"
+    detail = "Chromium not found; only the workbench's browser tests need it"
     return Finding("Browser for tests", "note", detail, "apt-get install chromium", required=False)
 
 
@@ -223,7 +232,7 @@ def _memory() -> Finding:
 
 
 def _home() -> Finding:
-    """Whether runs can be written; leaves nothing behind."""
+    """Check that runs can be written."""
     folder = home()
     existing = next(path for path in (folder, *folder.parents) if path.is_dir())
     remedy = 'export WORKBENCH_HOME="$HOME/workbench"'

@@ -1,22 +1,13 @@
-"""The engines by name. A name costs nothing until its class is asked for."""
+"""Engine classes by name, imported when they are asked for, and whether each can run here."""
 
 from __future__ import annotations
 
 from importlib import import_module
 from typing import NamedTuple
 
-from workbench.engines.base import Engine
-from workbench.errors import EngineError, nearest, value_text
-from workbench.settings.config import OFFERED_ENGINES
-
-ENGINES: dict[str, str] = {
-    "pytorch": "workbench.engines.pytorch:PyTorchEngine",
-    "pytorch-compile": "workbench.engines.pytorch_compile:PyTorchCompileEngine",
-    "ondevice": "workbench.engines.ondevice:OnDeviceEngine",
-    "ortmodule": "workbench.engines.ortmodule:ORTModuleEngine",
-    "fake": "workbench.engines.fake:FakeEngine",
-}
-"""Name of an engine -> module and class, imported only by `engine_class`."""
+from workbench.engines.base import Availability, Engine
+from workbench.errors import EngineError
+from workbench.settings.engines import engine_info, engine_table
 
 
 class EngineRow(NamedTuple):
@@ -28,28 +19,44 @@ class EngineRow(NamedTuple):
     reason: str
     """Why it cannot run here, in a sentence; empty when it can."""
     remedy: str
-    """The one command that mends it; empty when there is none."""
+    """The command that makes it run; empty when there is none."""
 
 
 def engine_class(name: str) -> type[Engine]:
     """The class of the engine called `name`.
 
     Raises:
-        EngineError: there is no such engine; offers the nearest names.
+        EngineError: there is no such engine, which offers the nearest names; or its class cannot be
+            imported.
     """
+    implementation = engine_info(name).implementation
+    module_name, class_name = implementation.split(":")
     try:
-        module_name, class_name = ENGINES[name].split(":")
-    except KeyError:
-        offered = nearest(name, OFFERED_ENGINES)
-        raise EngineError(f"There is no engine {value_text(name)}. {offered}") from None
-    found: type[Engine] = getattr(import_module(module_name), class_name)
+        found = getattr(import_module(module_name), class_name)
+    except Exception as error:  # whatever the module of another package raises
+        raise EngineError(
+            f"Engine {name!r}: {implementation} cannot be imported: {error}"
+        ) from error
+    if not (isinstance(found, type) and issubclass(found, Engine)):
+        raise EngineError(f"Engine {name!r}: {implementation} is not a subclass of Engine.")
     return found
 
 
 def engines() -> list[EngineRow]:
-    """Every engine with whether it can run here; imports neither torch nor onnxruntime."""
-    rows = []
-    for name in ENGINES:
-        engine = engine_class(name)
-        rows.append(EngineRow(name, engine.description, *engine.availability()))
-    return rows
+    """Every engine with whether it can run here; imports neither torch nor onnxruntime.
+
+    One whose class cannot be imported has a row with the reason.
+    """
+    return [
+        EngineRow(info.name, info.description, *_availability(info.name))
+        for info in engine_table().values()
+    ]
+
+
+def _availability(name: str) -> Availability:
+    try:
+        return engine_class(name).availability()
+    except EngineError as error:
+        return Availability(False, str(error))
+    except Exception as error:  # of the code of another package
+        return Availability(False, f"Engine {name!r}: {type(error).__name__}: {error}")

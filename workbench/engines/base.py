@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import ClassVar, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,7 +40,9 @@ class EngineSetup(NamedTuple):
     """Tells the watchers what a long preparation is doing, in a few words."""
     targets: tuple[TensorSpec, ...] | None = None
     """What batches compare with, for an engine that builds its loss beforehand."""
-    fixed_draws: bool = False
+    checkpoint: Path | None = None
+    """Folder of the checkpoint to go on from; None: begin with the model's own weights."""
+    disable_randomness: bool = False
     """Whether what `gradients` would draw at random, Dropout above all, is a constant instead, the
     same for every engine."""
 
@@ -57,7 +59,7 @@ class Evaluation(NamedTuple):
 
     @property
     def losses(self) -> tuple[float, ...]:
-        """What each loss adds, of a single one its all."""
+        """What each loss adds; of a single loss, the loss."""
         return self.terms or (self.loss,)
 
 
@@ -77,9 +79,6 @@ class Engine(ABC):
     A subclass does its slow work (imports, export, compilation) in `__init__`, not at import.
     """
 
-    name: ClassVar[str]
-    description: ClassVar[str]
-
     @classmethod
     @abstractmethod
     def availability(cls) -> Availability:
@@ -95,8 +94,18 @@ class Engine(ABC):
         """
 
     @abstractmethod
+    def accumulate(self, batch: Batch) -> float:
+        """Feed the batch, forward and backward, and keep the gradient for the next `train_step`.
+
+        Each of the batches of a step counts for 1 / `gradient_accumulation` of its gradient.
+
+        Returns:
+            The loss of the batch, read back.
+        """
+
+    @abstractmethod
     def train_step(self, batch: Batch) -> float:
-        """Feed the batch, forward, backward, optimizer step, gradient reset.
+        """Feed the batch, forward, backward, clipping, optimizer step, gradient reset.
 
         Returns:
             The loss of the batch before the step, read back.
@@ -129,5 +138,10 @@ class Engine(ABC):
         """What the engine did to train, told at the end of a run; None where there is nothing."""
         return None
 
-    def save_state(self, folder: Path) -> None:  # noqa: B027 -- most engines keep nothing else
-        """Write what this engine keeps beside the weights into a checkpoint's folder."""
+    @abstractmethod
+    def save_state(self, folder: Path) -> None:
+        """Write all that training depends on beside the weights into a checkpoint's folder.
+
+        An engine that is built with this checkpoint goes on as this one does: the state of the
+        optimizer, and of what is drawn at random.
+        """

@@ -1,4 +1,4 @@
-"""A public fake: a linear model in numpy that keeps the contract of every engine.
+"""An engine for tests: a linear model in numpy that keeps the contract of every engine.
 
 It needs neither torch nor onnxruntime, starts at once and misbehaves on request, so that
 everything above the engines is tested without them. The environment variable WORKBENCH_FAKE holds
@@ -11,89 +11,31 @@ from __future__ import annotations
 import atexit
 import ctypes
 import json
+import math
 import os
 import signal
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import psutil
-from pydantic import BaseModel, ConfigDict, ValidationError
+from safetensors.numpy import load_file, save_file
 from typing_extensions import override
 
 from workbench.data import Batch
 from workbench.engines.base import Availability, Engine, EngineSetup, Evaluation, Gradients
+from workbench.engines.fake_behaviour import behaviour
 from workbench.engines.fake_losses import loss_and_gradient, the_loss
 from workbench.errors import EngineError
+from workbench.run_folder.checkpoint import read_weights
 from workbench.settings.requires_grad import trainable_names
 
-BEHAVIOUR_VARIABLE = "WORKBENCH_FAKE"
-
-
-class Behaviour(BaseModel):
-    """What the fake does wrong, and when; steps count from 1. The default does nothing wrong."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    build_ms: float = 0.0
-    """How long building takes."""
-    raise_while_building: bool = False
-    step_ms: float = 0.0
-    """How long each step takes beside its arithmetic."""
-    spin_ms: float = 0.0
-    """Processor time that each step takes beside its arithmetic."""
-    evaluate_ms: float = 0.0
-    """How long the evaluation of each batch takes beside its arithmetic."""
-    finish_ms: float = 0.0
-    """How long its statistics take at the end of a run, and as long again its process to exit."""
-    diary: str | None = None
-    """A file to append a JSON line to for all it does: `what`, `began` and `ended` in seconds since
-    the epoch, `began_ns` and `ended_ns` of `time.perf_counter_ns`, the resident set at its begin as
-    `rss_bytes`, and of a batch the CRC-32 as `batch`. Records are held against it."""
-    raise_at: int | None = None
-    signal_at: tuple[int, str] | None = None
-    """Step and name of the signal that the process sends itself, such as "SIGSEGV"."""
-    signal_in_gradients: str | None = None
-    """Name of the signal that the process sends itself when it is asked for gradients."""
-    nan_at: int | None = None
-    """First step whose loss is not a number."""
-    allocate_bytes: int = 0
-    """Memory taken and kept in each step from `allocate_from` on."""
-    allocate_from: int = 1
-    hold_gil_at: int | None = None
-    """Step that never ends, in native code that keeps the interpreter's lock; 0: while building."""
-    hold_gil_bytes: int = 0
-    """Memory that this native code takes first."""
-    ignore_signals: bool = False
-    """Whether SIGTERM and SIGHUP do nothing."""
-    build_bytes: int = 0
-    """Memory taken while building, and kept."""
-    transient_at: int | None = None
-    """The step that takes `transient_bytes` and gives them back before it ends."""
-    transient_bytes: int = 0
-    first_step_ms: float = 0.0
-    """How much longer the first step takes than the others."""
-
-
-def behaviour() -> Behaviour:
-    """The behaviour that WORKBENCH_FAKE asks for.
-
-    Raises:
-        EngineError: the variable does not hold a valid behaviour.
-    """
-    text = os.environ.get(BEHAVIOUR_VARIABLE)
-    if not text:
-        return Behaviour()
-    try:
-        return Behaviour.model_validate_json(text)
-    except ValidationError as error:
-        raise EngineError(
-            f"{BEHAVIOUR_VARIABLE}={text!r} is not a behaviour of the fake engine: {error}"
-        ) from None
+MEAN, SQUARE, STEP = "mean.safetensors", "square.safetensors", "step.safetensors"
+"""Files of a checkpoint: the moments of AdamW, and how often it has stepped."""
 
 
 class FakeEngine(Engine):
@@ -103,9 +45,6 @@ class FakeEngine(Engine):
     initially 0; each sample is scaled to unit norm so that any input trains at any usual learning
     rate. The loss, the optimizers and their defaults are those of the other engines.
     """
-
-    name: ClassVar[str] = "fake"
-    description: ClassVar[str] = "a linear model in numpy, for tests"
 
     @classmethod
     @override
@@ -144,9 +83,19 @@ class FakeEngine(Engine):
         self.trained = trainable_names(self.parameters, own or None)
         self.moments = {name: (np.zeros_like(p), np.zeros_like(p)) for name, p in self._trained()}
         self.step = 0
+        self._accumulated: list[dict[str, np.ndarray]] = []
+        if setup.checkpoint is not None:
+            self._restore(setup.checkpoint)
         self.kept = [np.ones(self.behaviour.build_bytes, np.uint8)]
         if self.behaviour.finish_ms or self.behaviour.diary:
             atexit.register(self._exit)
+
+    @override
+    def accumulate(self, batch: Batch) -> float:
+        with self._noted("accumulate", batch):
+            loss, gradients = self._gradients(batch)
+            self._accumulated.append(gradients)
+            return loss
 
     @override
     def train_step(self, batch: Batch) -> float:
@@ -157,8 +106,12 @@ class FakeEngine(Engine):
         self.step += 1
         self._misbehave()
         loss, gradients = self._gradients(batch)
+        found, self._accumulated = [*self._accumulated, gradients], []
+        count = np.float32(self.config.gradient_accumulation)
+        means = {name: np.sum([g[name] for g in found], axis=0) / count for name in gradients}
+        scale = _clip_scale(means.values(), self.config.max_grad_norm)
         for name, parameter in self._trained():
-            self._update(name, parameter, gradients[name])
+            self._update(name, parameter, means[name] * scale)
         if self.behaviour.nan_at is not None and self.step >= self.behaviour.nan_at:
             return float("nan")
         return loss
@@ -199,6 +152,19 @@ class FakeEngine(Engine):
             if name not in self.parameters or self.parameters[name].shape != array.shape:
                 raise EngineError(f"Weight {name!r} of shape {array.shape} is not the fake's.")
             self.parameters[name][...] = array
+
+    @override
+    def save_state(self, folder: Path) -> None:
+        mean, square = ({name: each[i] for name, each in self.moments.items()} for i in (0, 1))
+        save_file(mean, folder / MEAN)
+        save_file(square, folder / SQUARE)
+        save_file({"step": np.array(self.step)}, folder / STEP)
+
+    def _restore(self, folder: Path) -> None:
+        self.load_weights(read_weights(folder))
+        mean, square = (load_file(folder / name) for name in (MEAN, SQUARE))
+        self.moments = {name: (mean[name], square[name]) for name in mean}
+        self.step = int(load_file(folder / STEP)["step"])
 
     @override
     def statistics(self) -> None:
@@ -277,6 +243,14 @@ class FakeEngine(Engine):
             raise EngineError(f"The fake engine was asked to raise at step {self.step}.")
         if wanted.signal_at is not None and self.step == wanted.signal_at[0]:
             os.kill(os.getpid(), signal.Signals[wanted.signal_at[1]])
+
+
+def _clip_scale(gradients: Iterable[np.ndarray], max_norm: float | None) -> np.float32:
+    """As of `torch.nn.utils.clip_grad_norm_`."""
+    if max_norm is None:
+        return np.float32(1)
+    norm = math.sqrt(sum(float((gradient**2).sum()) for gradient in gradients))
+    return np.float32(min(1.0, max_norm / (norm + 1e-6)))
 
 
 def batch_checksum(batch: Batch) -> int:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from workbench.errors import EngineError
+from workbench.losses.class_axis import has_classes_last
 from workbench.losses.loss import Loss, as_losses
 
 Value = tuple[float, np.ndarray]
@@ -79,7 +80,7 @@ def _of_logarithms(logarithms: np.ndarray, share: np.ndarray, axis: int) -> Valu
 
 
 def _class_axis(output: np.ndarray, target: np.ndarray) -> int:
-    return output.ndim - 1 if output.ndim >= 3 and output.shape[:-1] == target.shape else 1
+    return output.ndim - 1 if has_classes_last(output.shape, target.shape) else 1
 
 
 def _class_weights(loss: Loss, output: np.ndarray, axis: int) -> np.ndarray:

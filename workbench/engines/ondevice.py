@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from typing_extensions import override
@@ -13,21 +13,24 @@ from workbench.artifacts import Artifacts, generate_from_saved
 from workbench.data import Batch
 from workbench.data.target_specs import is_row_shape
 from workbench.engines.base import Availability, Engine, EngineSetup, Evaluation, Gradients
+from workbench.engines.device_memory import refuse_over_device_memory
+from workbench.engines.ondevice_state import NATIVE_CHECKPOINT, read_state, write_state
 from workbench.engines.training_build import training_build
 from workbench.errors import EngineError
-from workbench.losses.loss import Loss, as_losses
+from workbench.files.input_file import check_file
+from workbench.losses.loss import Loss, losses_from_json
 from workbench.models import TensorSpec
 from workbench.ort.ondevice.ondevice import TrainingSession
 from workbench.ort.ondevice.optimizers import gradient_weight_decay
+from workbench.ort.step_seeds import StepSeeds
+from workbench.run_folder.checkpoint import WEIGHTS, read_weights
 from workbench.run_folder.statistics import GraphStatistics, Statistics
 from workbench.settings.config import TrainingConfig
+from workbench.settings.lora import LoraOptions
 
 
 class OnDeviceEngine(Engine):
     """Trains from artifacts; generates them first, in a child process, where there are none."""
-
-    name: ClassVar[str] = "ondevice"
-    description: ClassVar[str] = "ONNX Runtime on-device training, without PyTorch"
 
     @classmethod
     @override
@@ -37,15 +40,16 @@ class OnDeviceEngine(Engine):
     def __init__(self, setup: EngineSetup) -> None:
         available = self.availability()
         if not available.ok:
-            raise EngineError(f"{self.name}: {available.reason} Remedy: {available.remedy}")
+            raise EngineError(f"{available.reason} Remedy: {available.remedy}")
         config = setup.config
         artifacts = _artifacts(setup)
         _refuse_small_batch(artifacts, config.batch_size)
         _refuse_other_target(artifacts, setup.targets)
+        refuse_over_device_memory(artifacts, config)
         setup.report("loading ONNX Runtime")
         started = time.perf_counter()
         self._session = TrainingSession(
-            checkpoint=artifacts.checkpoint,
+            checkpoint=_checkpoint(setup, artifacts),
             training_model=artifacts.training_model,
             eval_model=artifacts.eval_model,
             optimizer_model=artifacts.optimizer_model,
@@ -57,25 +61,41 @@ class OnDeviceEngine(Engine):
         self._session.set_learning_rate(config.learning_rate)
         self._trainable, self._frozen = artifacts.trainable, artifacts.frozen
         self._parameters = (*self._trainable, *self._frozen)
-        self._decay = gradient_weight_decay(config.optimizer, config.effective_weight_decay)
+        self._accumulation = config.gradient_accumulation
+        self._decay = gradient_weight_decay(
+            config.optimizer, config.effective_weight_decay, config.max_grad_norm
+        )
         self._constants = artifacts.constants()
         self._counters: list[str] = artifacts.manifest["counters"]
         self._aliases: dict[str, str] = artifacts.manifest["aliases"]
         self._uncounted_steps = 0
+        self._seeds = StepSeeds(config.seed)
+        self._training_model: str = artifacts.manifest["files"][artifacts.training_model.name]
+        if setup.checkpoint is not None:
+            self._restore(setup.checkpoint)
         self._terms = len(config.losses) if len(config.losses) > 1 else 0
-        self._statistics = _statistics(artifacts, load_s, config.threads)
+        self._statistics = _statistics(config, artifacts, load_s)
+
+    @override
+    def accumulate(self, batch: Batch) -> float:
+        self._uncounted_steps += 1
+        self._session.seed(self._seeds.next())
+        return self._session.accumulate([*batch.inputs, *batch.targets]) * self._accumulation
 
     @override
     def train_step(self, batch: Batch) -> float:
         self._uncounted_steps += 1
-        return self._session.train_step([*batch.inputs, *batch.targets])
+        self._session.seed(self._seeds.next())
+        return self._session.train_step([*batch.inputs, *batch.targets]) * self._accumulation
 
     @override
     def gradients(self, batch: Batch) -> Gradients:
         # Running statistics are among what is frozen, and the forward pass writes them.
         before = {name: self._session.parameter(name) for name in self._frozen}
-        loss = self._session.backward([*batch.inputs, *batch.targets])
-        gradients = {name: self._session.gradient(name) for name in self._trainable}
+        loss = self._session.backward([*batch.inputs, *batch.targets]) * self._accumulation
+        gradients = {
+            name: self._session.gradient(name) * self._accumulation for name in self._trainable
+        }
         for name, value in before.items():
             self._session.set_parameter(name, value)
         if self._decay:
@@ -129,20 +149,57 @@ class OnDeviceEngine(Engine):
     @override
     def save_state(self, folder: Path) -> None:
         """Write the native checkpoint, optimizer state included."""
-        self._session.save(folder / "ondevice.checkpoint")
+        self._session.save(folder / NATIVE_CHECKPOINT)
+        write_state(folder, self._seeds.batches, self._training_model)
+
+    def _restore(self, folder: Path) -> None:
+        """What the native checkpoint does not hold: the model's constants, and the random state.
+
+        Raises:
+            EngineError: its files do not belong together, or not to the artifacts.
+        """
+        weights = read_weights(folder)
+        for name, value in self.weights().items():
+            found = weights.get(name)
+            fits = found is not None and found.shape == value.shape and found.dtype == value.dtype
+            if not fits or (name not in self._constants and not _same(value, weights[name])):
+                raise EngineError(
+                    f"{folder} is damaged: {NATIVE_CHECKPOINT} and {WEIGHTS} hold different values "
+                    f"of {name!r}, or one lacks it."
+                )
+        for name in self._constants:
+            self._constants[name] = weights[name]
+        self._seeds.batches = read_state(folder, self._training_model).batches
 
     def _count_steps(self) -> None:
-        """Bring the counters of PyTorch's BatchNorm layers up to the step of now."""
+        """Bring the counters of PyTorch's BatchNorm layers up to the current step."""
         for name in self._counters:
             self._constants[name] = np.asarray(self._constants[name] + self._uncounted_steps)
         self._uncounted_steps = 0
 
 
-def _statistics(artifacts: Artifacts, load_s: float, threads: int) -> Statistics:
+def _same(one: np.ndarray, other: np.ndarray) -> bool:
+    return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
+
+
+def _checkpoint(setup: EngineSetup, artifacts: Artifacts) -> Path:
+    if setup.checkpoint is None:
+        return artifacts.checkpoint
+    setup.report("restoring the checkpoint")
+    # Checked before native code reads the checkpoint.
+    read_state(setup.checkpoint, artifacts.manifest["files"][artifacts.training_model.name])
+    return check_file(setup.checkpoint / NATIVE_CHECKPOINT, EngineError)
+
+
+def _statistics(config: TrainingConfig, artifacts: Artifacts, load_s: float) -> Statistics:
     built = artifacts.manifest.get("statistics")
     # Artifacts that were generated before these were kept have none.
-    graphs = [] if built is None else [GraphStatistics(**built, load_s=load_s, threads=threads)]
-    return Statistics(engine=OnDeviceEngine.name, graphs=tuple(graphs))
+    if built is None:
+        return Statistics(engine=config.engine)
+    graph = GraphStatistics(
+        **built, load_s=load_s, cache_s=artifacts.cache_s, threads=config.threads
+    )
+    return Statistics(engine=config.engine, graphs=(graph,))
 
 
 def _artifacts(setup: EngineSetup) -> Artifacts:
@@ -158,7 +215,7 @@ def _artifacts(setup: EngineSetup) -> Artifacts:
             setup.config,
             path,
             targets=setup.targets,
-            fixed_draws=setup.fixed_draws,
+            disable_randomness=setup.disable_randomness,
             report=setup.report,
         )
     artifacts = Artifacts.load(path)
@@ -168,12 +225,18 @@ def _artifacts(setup: EngineSetup) -> Artifacts:
 
 def _refuse_other_settings(artifacts: Artifacts, config: TrainingConfig) -> None:
     manifest = artifacts.manifest
-    patterns = manifest["requires_grad"]
+    patterns, lora = manifest["requires_grad"], manifest.get("lora")
     settings = {
-        "loss": (as_losses(manifest["loss"]), config.losses),
+        "loss": (losses_from_json(manifest["loss"]), config.losses),
         "optimizer": (manifest["optimizer"]["name"], config.optimizer),
         "weight_decay": (manifest["optimizer"]["weight_decay"], config.effective_weight_decay),
+        "max_grad_norm": (manifest["optimizer"].get("max_grad_norm"), config.max_grad_norm),
+        "gradient_accumulation": (
+            manifest.get("gradient_accumulation", 1),
+            config.gradient_accumulation,
+        ),
         "requires_grad": (None if patterns is None else tuple(patterns), config.requires_grad),
+        "lora": (lora and LoraOptions.model_validate(lora), config.lora),
     }
     for name, (generated, wanted) in settings.items():
         if generated != wanted:

@@ -11,10 +11,18 @@ from workbench.data import Batch
 from workbench.engines.base import Availability, EngineSetup, Evaluation
 from workbench.engines.torch_engine import TorchEngine, as_tensor
 from workbench.engines.training_build import training_build
+from workbench.ort.step_seeds import StepSeeds
+from workbench.run_folder.records import read_json
+from workbench.run_folder.run_folder import write_json
 from workbench.run_folder.statistics import ByPyTorch, OptionState, Statistics
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from torch import Tensor
+
+STATE = "ortmodule.json"
+"""File of a checkpoint: how many batches were fed, beside the state of every torch engine."""
 
 
 class ORTModuleEngine(TorchEngine):
@@ -23,8 +31,6 @@ class ORTModuleEngine(TorchEngine):
     The graph is built with the engine; a batch of another size later needs no other.
     """
 
-    name: ClassVar[str] = "ortmodule"
-    description: ClassVar[str] = "ONNX Runtime under PyTorch, by ORTModule"
     draws_in_torch: ClassVar[bool] = False
 
     @classmethod
@@ -36,11 +42,17 @@ class ORTModuleEngine(TorchEngine):
     @override
     def prepare(self, setup: EngineSetup) -> None:
         setup.report("loading ONNX Runtime")
+        from workbench.ort.native import native
         from workbench.ort.ortmodule import ORTModule
 
+        self._name = setup.config.engine
         self._evaluations = 0
+        self._set_seed = native().set_seed
+        self._seeds = StepSeeds(setup.config.seed)
+        if setup.checkpoint is not None:
+            self._seeds.batches = read_json(setup.checkpoint / STATE)["batches"]
         self.wrapped = ORTModule(
-            self.module, options=setup.config.ortmodule, fixed_draws=setup.fixed_draws
+            self.module, options=setup.config.ortmodule, disable_randomness=setup.disable_randomness
         )
         setup.report("exporting the model and building its gradient")
         size = setup.config.batch_size
@@ -54,7 +66,13 @@ class ORTModuleEngine(TorchEngine):
 
     @override
     def batch_loss(self, inputs: tuple[Tensor, ...], targets: tuple[Tensor, ...]) -> Tensor:
+        self._set_seed(self._seeds.next())
         return self.loss(self.wrapped(*inputs), targets)
+
+    @override
+    def save_state(self, folder: Path) -> None:
+        super().save_state(folder)
+        write_json(folder / STATE, {"batches": self._seeds.batches})
 
     @override
     def evaluate(self, batch: Batch) -> Evaluation:
@@ -69,7 +87,7 @@ class ORTModuleEngine(TorchEngine):
             ByPyTorch(
                 what="the loss and the optimizer step",
                 why="ORTModule is the module alone",
-                in_stead=False,
+                fallback=False,
             )
         ]
         if self._evaluations:
@@ -78,11 +96,11 @@ class ORTModuleEngine(TorchEngine):
                     what="the evaluation of batches",
                     why="ORTModule leaves what does not train to the plain module",
                     calls=self._evaluations,
-                    in_stead=False,
+                    fallback=False,
                 )
             )
         return Statistics(
-            engine=self.name,
+            engine=self._name,
             graphs=graph_statistics(self.wrapped),
             options=tuple(
                 OptionState(**report._asdict()) for report in self.wrapped.options_report

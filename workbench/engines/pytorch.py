@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 from workbench.engines.torch_engine import TorchEngine
 
 
 class PyTorchEngine(TorchEngine):
     """Eager PyTorch, the reference that every other engine is compared with."""
-
-    name: ClassVar[str] = "pytorch"
-    description: ClassVar[str] = "PyTorch, eager"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from typing_extensions import override
 
 from workbench.engines.base import Availability, EngineSetup
-from workbench.engines.fixed_draws import turn_dropout_off
+from workbench.engines.randomness import disable_dropout
 from workbench.engines.torch_engine import TorchEngine
 
 if TYPE_CHECKING:
@@ -27,8 +27,6 @@ class PyTorchCompileEngine(TorchEngine):
     same module eagerly: compiling it a second time would pay only in long runs.
     """
 
-    name: ClassVar[str] = "pytorch-compile"
-    description: ClassVar[str] = "PyTorch, compiled by torch.compile"
     draws_in_torch: ClassVar[bool] = False
     """Its kernels draw for themselves."""
 
@@ -52,8 +50,11 @@ class PyTorchCompileEngine(TorchEngine):
         import torch
 
         setup.report("preparing torch.compile")
-        if setup.fixed_draws:
-            turn_dropout_off(self.module)
+        if setup.disable_randomness:
+            disable_dropout(self.module)
+        # Code that was compiled for another module of this process would be taken for this one
+        # even if only one of them has hooks, which LoRA adds: hooks are not guarded by default.
+        torch.compiler.reset()
         self.compiled_loss = torch.compile(super().batch_loss)
 
     @override

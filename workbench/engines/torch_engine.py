@@ -12,13 +12,18 @@ from typing_extensions import override
 
 from workbench.data import Batch
 from workbench.engines.base import Availability, Engine, EngineSetup, Evaluation, Gradients
-from workbench.engines.fixed_draws import fixed_draws
+from workbench.engines.randomness import disable_randomness
 from workbench.engines.torch_losses import TotalLoss
+from workbench.engines.torch_state import STATE, load_torch_state, save_torch_state
 from workbench.errors import EngineError
+from workbench.lora.module import add_lora
 from workbench.modules.modes import modes_kept
+from workbench.run_folder.checkpoint import read_weights
 from workbench.settings.requires_grad import trainable_names
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from torch import Tensor, nn
     from torch.optim import Optimizer
 
@@ -48,7 +53,7 @@ class TorchEngine(Engine):
     def __init__(self, setup: EngineSetup) -> None:
         available = self.availability()
         if not available.ok:
-            raise EngineError(f"{self.name}: {available.reason} Remedy: {available.remedy}")
+            raise EngineError(f"{available.reason} Remedy: {available.remedy}")
         setup.report("loading PyTorch")
         import torch
 
@@ -62,12 +67,31 @@ class TorchEngine(Engine):
         for notice in self.model.notices:
             setup.report(notice)
         self.module: nn.Module = self.model.module()
-        freeze(self.module, config.requires_grad)
+        make_trainable(self.module, config)
         names = [spec.name for spec in self.model.outputs]
         self.loss = TotalLoss(config.losses, names, setup.model_path)
         self.optimizer = make_optimizer(self.module, config)
-        self._fixed_draws = setup.fixed_draws and self.draws_in_torch
+        self._trained = [each for group in self.optimizer.param_groups for each in group["params"]]
+        self._accumulation = config.gradient_accumulation
+        self._max_grad_norm = config.max_grad_norm
+        self._disable_randomness = setup.disable_randomness and self.draws_in_torch
+        if setup.checkpoint is not None:
+            setup.report("restoring the checkpoint")
+            self._restore_weights(setup.checkpoint)
+            load_torch_state(self.module, self.optimizer, setup.checkpoint / STATE)
+        # Whatever is drawn while the engine is prepared, a training goes on from the state above.
+        random_state = torch.get_rng_state()
         self.prepare(setup)
+        torch.set_rng_state(random_state)
+
+    def _restore_weights(self, checkpoint: Path) -> None:
+        weights = read_weights(checkpoint)
+        missing = sorted(self.module.state_dict().keys() - weights.keys())
+        if missing:
+            raise EngineError(
+                f"{checkpoint} lacks {missing[0]!r} of the model. It is damaged, or of another one."
+            )
+        self.load_weights(weights)
 
     def prepare(self, setup: EngineSetup) -> None:
         """Whatever the subclass needs before the first step."""
@@ -77,22 +101,38 @@ class TorchEngine(Engine):
         return self.loss(self.module(*inputs), targets)
 
     @override
+    def accumulate(self, batch: Batch) -> float:
+        return self._backward(batch).item()
+
+    @override
     def train_step(self, batch: Batch) -> float:
+        loss = self._backward(batch)
+        if self._max_grad_norm is not None:
+            self._clip(self._max_grad_norm)
+        self.optimizer.step()
+        self.optimizer.zero_grad(set_to_none=True)
+        return loss.item()
+
+    def _backward(self, batch: Batch) -> Tensor:
+        """Add the gradient of the batch to those of the step; its loss."""
         from torch.autograd import backward
 
         inputs, targets = as_tensors(batch)
         loss = self.batch_loss(inputs, targets)
-        backward(loss)
-        self.optimizer.step()
-        self.optimizer.zero_grad(set_to_none=True)
-        return loss.item()
+        backward(loss if self._accumulation == 1 else loss / self._accumulation)
+        return loss
+
+    def _clip(self, max_norm: float) -> None:
+        from torch.nn.utils import clip_grad_norm_
+
+        clip_grad_norm_(self._trained, max_norm)
 
     @override
     def gradients(self, batch: Batch) -> Gradients:
         from torch.autograd import backward
 
         inputs, targets = as_tensors(batch)
-        draws = fixed_draws() if self._fixed_draws else nullcontext()
+        draws = disable_randomness() if self._disable_randomness else nullcontext()
         with buffers_kept(self.module), draws:
             loss = self.batch_loss(inputs, targets)
             backward(loss)
@@ -129,6 +169,10 @@ class TorchEngine(Engine):
         }
 
     @override
+    def save_state(self, folder: Path) -> None:
+        save_torch_state(self.module, self.optimizer, folder / STATE)
+
+    @override
     def load_weights(self, weights: dict[str, np.ndarray]) -> None:
         import torch
 
@@ -157,6 +201,19 @@ def buffers_kept(module: nn.Module) -> Iterator[None]:
         with torch.no_grad():
             for buffer, value in before:
                 buffer.copy_(value)
+
+
+def make_trainable(module: nn.Module, config: TrainingConfig) -> None:
+    """Add the adapters of LoRA if the config has it, and freeze what is not trained, in place."""
+    if config.lora is None:
+        freeze(module, config.requires_grad)
+        return
+    # Patterns select among the model's own parameters; the adapters are trained in any case.
+    if config.requires_grad is None:
+        module.requires_grad_(False)
+    else:
+        freeze(module, config.requires_grad)
+    add_lora(module, config.lora)
 
 
 def freeze(module: nn.Module, patterns: tuple[str, ...] | None) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from workbench.errors import DataError
+from workbench.losses.class_axis import has_classes_last
 from workbench.losses.loss import CLASS_LOSSES, Loss, as_losses
 from workbench.losses.loss_functions import call_arguments, checked_scalar, load_function
 from workbench.losses.loss_outputs import outputs_read
@@ -33,15 +34,6 @@ def all_outputs(outputs: Any) -> tuple[Tensor, ...]:
             "Let forward return a tensor, a tuple or a dict of tensors."
         )
     return found
-
-
-def first_output(outputs: Any) -> Tensor:
-    """The first tensor of whatever a module returned: the one that a single loss is taken of.
-
-    Raises:
-        DataError: there is none.
-    """
-    return all_outputs(outputs)[0]
 
 
 class TotalLoss:
@@ -136,7 +128,7 @@ def _class_loss(loss: Loss) -> Compare:
         )
 
     def compare(output: Tensor, target: Tensor) -> Tensor:
-        if output.dim() >= 3 and output.shape[:-1] == target.shape:
+        if has_classes_last(output.shape, target.shape):
             return reduce(output.flatten(0, -2), target.flatten())
         return reduce(output, target)
 

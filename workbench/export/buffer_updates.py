@@ -20,7 +20,7 @@ def updated_buffers(module: torch.nn.Module, program: torch.onnx.ONNXProgram) ->
     """Names of the buffers that training `module`, as it is exported, writes.
 
     Raises:
-        UntrainableError: what it writes is not float32, and the results depend on it.
+        UntrainableError: it writes a buffer that is neither float32 nor int64.
     """
     import torch
 
@@ -29,17 +29,26 @@ def updated_buffers(module: torch.nn.Module, program: torch.onnx.ONNXProgram) ->
         return ()
     updated = []
     for name in exported.graph_signature.buffers_to_mutate.values():
-        if module.get_buffer(name).dtype == torch.float32:
-            updated.append(name)
+        if _is_batch_counter(module, name):
             continue
-        value = program.model.graph.initializers.get(name)
-        if value is not None and value.uses():
-            dtype = str(module.get_buffer(name).dtype).removeprefix("torch.")
+        dtype = module.get_buffer(name).dtype
+        if dtype not in (torch.float32, torch.int64):
+            shown = name.partition(".")[2].removeprefix("module.")
             raise UntrainableError(
-                f"The forward pass writes its buffer {name.partition('.')[2]!r} of {dtype} and "
-                f"reads it; only float32 is kept from step to step. Make it a float32 buffer."
+                f"The forward pass writes its buffer {shown!r} of "
+                f"{str(dtype).removeprefix('torch.')}; only float32 and int64 are kept from step "
+                "to step. Make it a float32 buffer."
             )
+        updated.append(name)
     return tuple(updated)
+
+
+def _is_batch_counter(module: torch.nn.Module, buffer: str) -> bool:
+    """Whether a buffer is the count of batches of a normalization, which is kept apart."""
+    from torch.nn.modules.batchnorm import _NormBase
+
+    layer, _, name = buffer.rpartition(".")
+    return name == "num_batches_tracked" and isinstance(module.get_submodule(layer), _NormBase)
 
 
 def name_updates(model: ir.Model, updated: Sequence[str]) -> None:

@@ -98,7 +98,7 @@ def export_onnx(
     import onnx_ir as ir
 
     from workbench.export.autograd.traced_backward import write_backward
-    from workbench.export.traced.value_branches import values_unseen
+    from workbench.export.traced.value_branches import without_value_branches
 
     inputs = tuple(_tensor(value) for value in example_inputs)
     if axes is None:
@@ -112,7 +112,7 @@ def export_onnx(
         _ONE_AT_A_TIME,
         export_modes(module, training=training) as updated,
         _quiet(),
-        values_unseen(),
+        without_value_branches(),
     ):
         export = partial(_exported, module, signature, exporters)
         name, model = _with_functions(export, functions) if training else export()

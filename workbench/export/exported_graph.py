@@ -58,7 +58,7 @@ def finish(
     that is not to be trained. `source_lines`: keep the line that each node came from.
     """
     _use_own_names(model, module)
-    _let_attention_drop(model)
+    _enable_attention_dropout(model)
     _fold_constants(model, kept=_state_names(module))
     _keep_layer_names_only(model, source_lines)
     mark_updates(model, module, PREFIX)
@@ -87,7 +87,7 @@ def _use_own_names(model: ir.Model, module: torch.nn.Module) -> None:
                 model.graph.initializers.add(value)
 
 
-def _let_attention_drop(model: ir.Model) -> None:
+def _enable_attention_dropout(model: ir.Model) -> None:
     """Have the Dropouts of attention drop: the exporters write them, but in their inference form.
 
     Where a layer drops nothing, being in evaluation mode, there is no such node.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from workbench.errors import ModelError
 from workbench.export.buffer_updates import name_updates, updated_buffers
 from workbench.export.exported_module import Signature
+from workbench.export.translation_table import kept_translation_table
 from workbench.onnx_io.graph_metadata import mark_padding
 
 if TYPE_CHECKING:
@@ -52,7 +53,7 @@ def export_by_torch(module: torch.nn.Module, signature: Signature, opset: int) -
 
     # The fused kernels lay their result out in memory as the decomposition of attention does not,
     # and a view that was right of the one is refused of the other.
-    with sdpa_kernel(SDPBackend.MATH):
+    with sdpa_kernel(SDPBackend.MATH), kept_translation_table():
         program = write()
         updated = () if program is None else updated_buffers(module, program)
         if updated:

@@ -1,1 +1,1 @@
-"""The compiled extensions: building them, and whether what is there is good."""
+"""Compiles the C++ extension `extensions/torch_interop` and checks whether it can be used."""

@@ -30,23 +30,23 @@ from workbench.files.temporary_folder import temporary_folder
 
 COMPILERS = ("c++", "g++", "clang++")
 TIMEOUT_S = 900.0
-"""For one file; a slow machine takes a minute."""
+"""Per file; a slow machine takes a minute."""
 LONGEST_OUTPUT = 2_000
-"""Characters of a compiler's complaint that are shown, from its end."""
+"""Number of characters of a compiler's output that are shown, from its end."""
 
 _FLAGS = ("-std=c++20", "-O3", "-fPIC", "-fvisibility=hidden", "-Wno-psabi")
 _TRIAL = "import ctypes, sys, torch; ctypes.CDLL(sys.argv[1]).workbench_torch_version"
 
 Report = Callable[[int, int, str], None]
-"""Takes how many steps are done, how many there are, and what is being done now."""
+"""Called with the number of finished steps, the number of steps, and the current step."""
 
 
 class ExtensionBuild(NamedTuple):
-    """What came of building the extension."""
+    """The result of building the extension."""
 
     extension: NativeExtension
     seconds: float
-    """How long it took; 0 where it was there already."""
+    """Duration; 0 if it was already built."""
 
 
 def find_compiler() -> str | None:
@@ -58,17 +58,17 @@ def find_compiler() -> str | None:
 def build_extensions(
     *, force: bool = False, report: Report = lambda _done, _steps, _what: None
 ) -> ExtensionBuild:
-    """Compile the extension for the installed torch and ONNX Runtime, unless it is there.
+    """Compile the extension for the installed torch and ONNX Runtime, unless it is built.
 
-    It is kept in the user's cache; nothing is written beside installed packages.
+    It is stored in the user's cache, not in the installed packages.
 
     Args:
-        force: compile even if a good one is there.
-        report: is told of each step before it begins, and of the end.
+        force: compile even if a valid one exists.
+        report: called before each step, and at the end.
 
     Raises:
         EngineError: there is no compiler, no torch with its headers or no source, it does not
-            compile or load, or the cache cannot be written; says how to mend it.
+            compile or load, or the cache cannot be written; says how to fix it.
     """
     try:
         with _locked():
@@ -80,14 +80,14 @@ def build_extensions(
             return ExtensionBuild(native_extension(), time.perf_counter() - started)
     except OSError as error:
         raise EngineError(
-            f"The extension cannot be kept in {cache()}: {error}. "
-            "Set XDG_CACHE_HOME to a folder that you may write to."
+            f"The extension cannot be stored in {cache()}: {error}. "
+            "Set XDG_CACHE_HOME to a writable folder."
         ) from error
 
 
 @contextmanager
 def _locked() -> Iterator[None]:
-    """One process builds at a time; another waits and finds what it built."""
+    """Let one process build at a time; others wait for it."""
     cache().mkdir(parents=True, exist_ok=True, mode=0o700)
     with FileLock(cache() / "building.lock"):
         yield
@@ -97,7 +97,7 @@ def _build(extension: NativeExtension, report: Report) -> None:
     compiler, headers, libraries = _needed()
     files = sources()
     steps = len(files) + 2
-    with temporary_folder(beside=extension.folder) as folder:
+    with temporary_folder(target=extension.folder) as folder:
         objects = []
         for done, source in enumerate(files):
             report(done, steps, f"Compiling {source.name}")
@@ -110,22 +110,22 @@ def _build(extension: NativeExtension, report: Report) -> None:
         library = made / extension.library.name
         link = [f"-L{libraries}", "-ltorch_cpu", "-lc10"]
         _run([compiler, "-shared", *objects, "-o", str(library), *link])
-        report(len(files) + 1, steps, "Trying it in a process of its own")
+        report(len(files) + 1, steps, "Testing it in a child process")
         _run([sys.executable, "-P", "-W", "ignore", "-c", _TRIAL, str(library)])
         record = {"sha256": digest_of(library), "compiler": compiler, "flags": _FLAGS}
         (made / RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
         if extension.folder.exists():
-            # A process that has the old library loaded keeps it.
+            # Processes that have loaded the old library keep it.
             shutil.move(extension.folder, f"{folder}/old")
         os.replace(made, extension.folder)
     report(steps, steps, "Done")
 
 
 def _needed() -> tuple[str, tuple[Path, ...], Path]:
-    """The compiler, torch's folders of headers, and that of its libraries."""
+    """The compiler, torch's include folders, and its library folder."""
     if not sources():
         raise EngineError(
-            "The C++ sources of the extension are not there. Remedy: "
+            "The C++ sources of the extension are missing. Remedy: "
             "pip install --force-reinstall --no-deps onnxruntime-training-workbench"
         )
     spec = importlib.util.find_spec("torch")
@@ -141,7 +141,7 @@ def _needed() -> tuple[str, tuple[Path, ...], Path]:
     compiler = find_compiler()
     if compiler is None:
         raise EngineError(
-            "There is no C++ compiler: $CXX is not set to one and the PATH has none of "
+            "No C++ compiler found: $CXX is not set, and the PATH has none of "
             f"{', '.join(COMPILERS)}. Remedy: apt-get install g++, then {REBUILD}"
         )
     return compiler, (include, include / "torch" / "csrc" / "api" / "include"), root / "lib"
@@ -161,13 +161,13 @@ def _run(command: Sequence[str]) -> None:
         )
     except subprocess.TimeoutExpired:
         raise EngineError(
-            f"{Path(command[0]).name} was not done after {TIMEOUT_S:.0f} s. "
-            f"Let the machine do less else and call {REBUILD} again."
+            f"{Path(command[0]).name} timed out after {TIMEOUT_S:.0f} s. "
+            f"Reduce the load of the machine and run {REBUILD} again."
         ) from None
     if done.returncode:
-        said = done.stdout.strip()[-LONGEST_OUTPUT:] or "nothing was said"
+        said = done.stdout.strip()[-LONGEST_OUTPUT:] or "(empty)"
         raise EngineError(
-            f"The extension was not built: {Path(command[0]).name} ended with "
-            f"{done.returncode}. Nothing is changed, and ORTModule trains without it. "
-            f"It said:\n{said}"
+            f"The extension was not built: {Path(command[0]).name} exited with status "
+            f"{done.returncode}. Nothing was changed; ORTModule also works without it. "
+            f"Its output:\n{said}"
         )

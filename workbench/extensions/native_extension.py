@@ -1,4 +1,4 @@
-"""The compiled extension: where its sources are, where the result is kept, whether it is good."""
+"""The compiled extension: its sources, its location, and whether it can be used."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from typing import NamedTuple
 
 NAME = "torch_interop"
 REBUILD = "workbench build-extensions"
-"""The command that builds it, anew where it is there but not good."""
+"""The command that builds it, also if the existing one is invalid."""
 
 RECORD = "built.json"
-"""Beside the library: what it was built from and with, and its digest."""
+"""Record in the library's folder: compiler, flags and hash."""
 
 _LIBRARY = f"{NAME}.so"
 _RUNTIMES = ("onnxruntime-training-cpu", "onnxruntime-training")
 
 
 class NativeExtension(NamedTuple):
-    """What there is of the extension for the versions that are installed here."""
+    """The extension for the installed versions."""
 
     folder: Path
-    """Where it is kept, whether it is there or not."""
+    """Its folder, which may not exist."""
     problem: str
-    """Why it cannot be used and what to do; empty where it can."""
+    """Why it cannot be used and what to do; empty if it can."""
 
     @property
     def library(self) -> Path:
@@ -36,20 +36,20 @@ class NativeExtension(NamedTuple):
 
 
 def native_extension() -> NativeExtension:
-    """Look for the extension, and at every byte of it; loads nothing."""
+    """Find the extension and verify its hash; it is not loaded."""
     folder = cache() / key()
     return NativeExtension(folder, _problem(folder))
 
 
 def cache() -> Path:
-    """The user's folder for what was compiled: in XDG_CACHE_HOME, or ~/.cache."""
+    """The user's cache folder for compiled extensions: in XDG_CACHE_HOME, or ~/.cache."""
     base = os.environ.get("XDG_CACHE_HOME")
     home = Path(base) if base else Path.home() / ".cache"
     return home / "onnxruntime-training-workbench" / "extensions"
 
 
 def key() -> str:
-    """A name that differs wherever another build is needed: versions, processor and sources."""
+    """A unique name for the installed versions, the processor and the sources."""
     digest = hashlib.sha256()
     for source in sources():
         digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
@@ -61,7 +61,7 @@ def key() -> str:
 
 
 def sources() -> list[Path]:
-    """The C++ files: beside the package in a source tree, inside it where a wheel put them."""
+    """The C++ files: next to the package in a source tree, inside it in a wheel."""
     here = Path(__file__).resolve().parent
     for folder in (here.parents[1] / "extensions" / NAME, here / NAME):
         if found := sorted(folder.glob("*.cpp")):
@@ -77,14 +77,16 @@ def digest_of(library: Path) -> str:
 def _problem(folder: Path) -> str:
     library = folder / _LIBRARY
     if not folder.is_dir():
-        return f"PyTorch's kernels are not built for these versions. To build them: {REBUILD}"
+        return (
+            f"PyTorch's kernels are not built for the installed versions. To build them: {REBUILD}"
+        )
     try:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-        whole = record["sha256"] == digest_of(library)
+        valid = record["sha256"] == digest_of(library)
     except (OSError, ValueError, KeyError, TypeError) as error:
-        return f"{folder} does not hold what was built there ({error!r}). To mend: {REBUILD}"
-    # A damaged library can kill the process that loads it.
-    return "" if whole else f"{library} is not as it was built. To mend: {REBUILD}"
+        return f"{folder} is corrupt ({error!r}). To fix it: {REBUILD}"
+    # A corrupt library can crash the process that loads it.
+    return "" if valid else f"{library} was changed after it was built. To fix it: {REBUILD}"
 
 
 def _version(package: str) -> str | None:

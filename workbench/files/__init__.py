@@ -1,1 +1,1 @@
-"""Files and folders that somebody names: read, written and locked so that nothing is lost."""
+"""Reads, atomic writes and locks of files and folders, with errors as one sentence."""

@@ -1,4 +1,4 @@
-"""A disk that cannot be written, as one sentence."""
+"""Turns errors of the disk or file system into one sentence."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from workbench.errors import RunFolderError, WorkbenchError
-from workbench.files.input_file import shown
+from workbench.files.input_file import display_path
 
 FULL = "The disk is full: free some space."
 SHORT = "The disk is full, or the file is larger than this process may write; see `ulimit -f`."
@@ -23,7 +23,7 @@ _SENTENCES = {
     errno.ENAMETOOLONG: "The name is too long: choose a shorter one.",
     errno.ENOTDIR: "Part of the path is a file, not a folder.",
     errno.EEXIST: "Part of the path is a file, not a folder.",
-    errno.ELOOP: "Symbolic links in the path lead in a circle.",
+    errno.ELOOP: "The symbolic links in the path form a loop.",
 }
 _MESSAGES = {
     "os error 28": errno.ENOSPC,
@@ -34,7 +34,7 @@ _MESSAGES = {
     "os error 30": errno.EROFS,
     "os error 13": errno.EACCES,
 }
-"""What libraries that are not written in Python say of the same errors."""
+"""Texts of the same errors from native libraries, such as safetensors and ONNX Runtime."""
 
 
 def disk_problem(error: BaseException) -> str | None:
@@ -43,14 +43,14 @@ def disk_problem(error: BaseException) -> str | None:
     if number is None:
         text = str(error)
         number = next((code for part, code in _MESSAGES.items() if part in text), None)
-        # numpy's words for a write that came to an end before the array did; it does not say why.
+        # numpy's message for a short write; it does not give the reason.
         if isinstance(error, OSError) and " requested and " in text and " written" in text:
             return SHORT
     return _SENTENCES.get(number) if number is not None else None
 
 
 @contextmanager
-def writing(path: Path, failure: type[WorkbenchError] = RunFolderError) -> Iterator[None]:
+def disk_errors(path: Path, failure: type[WorkbenchError] = RunFolderError) -> Iterator[None]:
     """Raise `failure`, with `path` and the cause in one sentence, where it cannot be written."""
     try:
         yield
@@ -62,4 +62,4 @@ def writing(path: Path, failure: type[WorkbenchError] = RunFolderError) -> Itera
             problem = f"{error.strerror or error}."
         if problem is None:
             raise
-        raise failure(f"{shown(path)} cannot be written. {problem}") from error
+        raise failure(f"{display_path(path)} cannot be written. {problem}") from error

@@ -1,4 +1,4 @@
-"""A file that somebody names to be read: whether it can be, said before anything opens it."""
+"""Checks of an input file before it is opened."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 from workbench.errors import WorkbenchError
 
 LONGEST_SHOWN = 260
-"""Characters of a path that a message holds."""
+"""Longest path that a message shows in full, in characters."""
 
 _KINDS = {
     stat.S_IFDIR: "is a folder, not a file",
@@ -21,44 +21,51 @@ _KINDS = {
 
 
 def check_file(path: Path, failure: type[WorkbenchError]) -> Path:
-    """`path`, for certain a regular file; to open anything else may never come back.
+    """Check that `path` is a readable regular file: opening a pipe could block forever.
+
+    Returns:
+        `path`.
 
     Raises:
         failure: it does not exist, cannot be reached, or is a folder, pipe, socket or device.
     """
     if "\0" in str(path):
-        raise failure(f"{shown(path)} holds a NUL character, which no file name can.")
+        raise failure(f"{display_path(path)} contains a NUL character; remove it.")
     try:
         kind = file_kind(path)
     except OSError as error:
-        raise failure(f"{shown(path)} cannot be read: {error.strerror or error}.") from None
+        raise failure(f"{display_path(path)} cannot be read: {error.strerror or error}.") from None
     if kind is None:
-        raise failure(f"{shown(path)} does not exist; check the path, relative to {_here()}.")
+        raise failure(
+            f"{display_path(path)} does not exist; check the path, relative to {_here()}."
+        )
     if kind != stat.S_IFREG:
-        raise failure(f"{shown(path)} {_KINDS.get(kind, 'is no regular file')}.")
+        raise failure(f"{display_path(path)} {_KINDS.get(kind, 'is not a regular file')}.")
     if not os.access(path, os.R_OK):
-        raise failure(f"{shown(path)} cannot be read: permission denied. Allow it with chmod.")
+        raise failure(
+            f"{display_path(path)} cannot be read: permission denied. Allow it with chmod."
+        )
     return path
 
 
 def read_file(path: Path, failure: type[WorkbenchError]) -> bytes:
-    """All of the regular file `path`.
+    """The content of the regular file `path`.
 
     Raises:
-        failure: as `check_file`, or it cannot be read all the same, as files of the system.
+        failure: as `check_file`, or reading fails.
     """
     check_file(path, failure)
     try:
         return path.read_bytes()
     except OSError as error:
-        raise failure(f"{shown(path)} cannot be read: {error.strerror or error}.") from None
+        raise failure(f"{display_path(path)} cannot be read: {error.strerror or error}.") from None
 
 
 def file_kind(path: Path) -> int | None:
-    """What `path` leads to, as `stat.S_IFMT` says it; None where there is nothing.
+    """The file type of `path` as `stat.S_IFMT` gives it, links followed; None: does not exist.
 
     Raises:
-        OSError: it cannot be told: the name is too long, links go in a circle, and such.
+        OSError: `path` cannot be resolved, for example because its name is too long.
     """
     try:
         return stat.S_IFMT(path.stat().st_mode)
@@ -66,8 +73,8 @@ def file_kind(path: Path) -> int | None:
         return None
 
 
-def is_there(path: Path) -> bool:
-    """Whether `path` leads to anything; False too for names that nothing can have."""
+def path_exists(path: Path) -> bool:
+    """Whether `path` exists, links followed; False for invalid names as well."""
     try:
         return file_kind(path) is not None
     except (OSError, ValueError):
@@ -75,15 +82,15 @@ def is_there(path: Path) -> bool:
 
 
 def is_file(path: Path) -> bool:
-    """Whether `path` leads to a regular file; False too for names that no file can have."""
+    """Whether `path` is a regular file, links followed; False for invalid names as well."""
     try:
         return file_kind(path) == stat.S_IFREG
     except (OSError, ValueError):
         return False
 
 
-def shown(path: Path | str) -> str:
-    """A path for messages: in one line, its middle left out where it is very long."""
+def display_path(path: Path) -> str:
+    """A path as messages show it: on one line, a very long one shortened in the middle."""
     text = "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in str(path))
     return text if len(text) <= LONGEST_SHOWN else f"{text[:120]}...{text[-120:]}"
 
@@ -92,4 +99,4 @@ def _here() -> str:
     try:
         return str(Path.cwd())
     except OSError:
-        return "a working directory that is gone"
+        return "a working directory that was removed"

@@ -1,4 +1,4 @@
-"""A file that somebody names to be written: made beside its place, then moved into it."""
+"""Atomic writes of output files: under a temporary name first, then renamed."""
 
 from __future__ import annotations
 
@@ -10,25 +10,25 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from workbench.errors import WorkbenchError
-from workbench.files.disk import writing
-from workbench.files.input_file import file_kind, shown
+from workbench.errors import WorkbenchError, value_text
+from workbench.files.disk import disk_errors
+from workbench.files.input_file import display_path, file_kind
 
 
 @contextmanager
-def written(path: Path, failure: type[WorkbenchError]) -> Iterator[Path]:
-    """The name under which to write what becomes `path` once the block has ended.
+def replacing_file(path: Path, failure: type[WorkbenchError]) -> Iterator[Path]:
+    """Yield a temporary path, which is renamed to `path` when the block ends without an error.
 
-    The folder is made when it is missing. What is at `path` is replaced only if it is a regular
-    file, and kept if anything fails. A symbolic link stays one: what it leads to is replaced.
+    A missing folder is created. An existing regular file is replaced, and kept if anything fails.
+    Of a symbolic link, the target is replaced.
 
     Raises:
-        failure: the place or the disk does not take it, in a sentence.
+        failure: `path` is not a regular file, or it cannot be written.
     """
-    with writing(path, failure):
+    with disk_errors(path, failure):
         target = check_place(path, failure)
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = beside(target)
+        temporary = temporary_path(target)
         try:
             yield temporary
             temporary.replace(target)
@@ -36,23 +36,36 @@ def written(path: Path, failure: type[WorkbenchError]) -> Iterator[Path]:
             temporary.unlink(missing_ok=True)
 
 
-def check_place(path: Path, failure: type[WorkbenchError]) -> Path:
-    """Where a file called `path` comes to lie, links followed.
+def output_path(path: object, failure: type[WorkbenchError]) -> Path:
+    """The path of a file to write, as a caller gives it.
 
     Raises:
-        failure: there is a folder, a device or another thing that is no regular file, or no file
-            can be called so.
+        failure: it is neither a string nor a path.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise failure(f"{value_text(path)} is not the path of a file to write: give a string.")
+    return Path(path)
+
+
+def check_place(path: Path, failure: type[WorkbenchError]) -> Path:
+    """Check that `path` can be written as a file.
+
+    Returns:
+        `path` with links resolved.
+
+    Raises:
+        failure: there is a folder, a device or a pipe, the name is invalid, or it is not writable.
     """
     if str(path) in ("", "."):
         raise failure("The name of the file to write is empty; give a path.")
     if "\0" in str(path):
-        raise failure(f"{shown(path)} holds a NUL character, which no file name can.")
-    with writing(path, failure):
+        raise failure(f"{display_path(path)} holds a NUL character, which no file name can.")
+    with disk_errors(path, failure):
         kind = file_kind(path)
         if kind == stat.S_IFDIR:
-            raise failure(f"{shown(path)} is a folder; give the path of a file.")
+            raise failure(f"{display_path(path)} is a folder; give the path of a file.")
         if kind not in (None, stat.S_IFREG):
-            raise failure(f"{shown(path)} is a device or a pipe, not a file; it is left alone.")
+            raise failure(f"{display_path(path)} is a device or a pipe, not a file.")
         target = Path(os.path.realpath(path))
         if kind is not None and not os.access(target, os.W_OK):
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
@@ -61,28 +74,28 @@ def check_place(path: Path, failure: type[WorkbenchError]) -> Path:
 
 
 def check_folder_place(path: Path, failure: type[WorkbenchError]) -> None:
-    """Refuse a folder that can be neither written to nor made.
+    """Check that the folder `path` can be written to or created.
 
     Raises:
-        failure: there is something else, or none can be made there.
+        failure: there is something else, or it cannot be created.
     """
     if "\0" in str(path):
-        raise failure(f"{shown(path)} holds a NUL character, which no folder's name can.")
-    with writing(path, failure):
+        raise failure(f"{display_path(path)} contains a NUL character; remove it.")
+    with disk_errors(path, failure):
         kind = file_kind(path)
         if kind not in (None, stat.S_IFDIR):
-            raise failure(f"{shown(path)} is a file, not a folder; give a folder.")
+            raise failure(f"{display_path(path)} is a file, not a folder; give a folder.")
         _check_folder(Path(os.path.realpath(path)))
 
 
-def beside(target: Path) -> Path:
-    """A name in the folder of `target` that nothing has."""
-    # Of the name only its beginning: with more around it, it might be too long for a file.
+def temporary_path(target: Path) -> Path:
+    """An unused hidden name in the folder of `target`."""
+    # Only the first characters of the name: the whole name plus a suffix could be too long.
     return target.with_name(f".{target.name[:40]}.{secrets.token_hex(4)}{target.suffix[:20]}")
 
 
 def _check_folder(folder: Path) -> None:
-    """Raise the OSError that to write into `folder`, or first to make it, would come to."""
+    """Raise the OSError that creating `folder`, or writing into it, would raise."""
     while not folder.exists():
         folder = folder.parent
     if not folder.is_dir():

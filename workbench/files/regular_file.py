@@ -1,4 +1,4 @@
-"""Opens a file of the workbench's own only where it is one: no link, no pipe, no device."""
+"""Opens the workbench's own files, and refuses symbolic links, pipes and devices."""
 
 from __future__ import annotations
 
@@ -7,24 +7,27 @@ import os
 import stat
 from pathlib import Path
 
-FOREIGN = frozenset({errno.ELOOP, errno.ENXIO, errno.ENOTDIR, errno.EISDIR, errno.EINVAL})
-"""What `open_regular` raises for something else than a file of the workbench's."""
+NOT_REGULAR_FILE = frozenset({errno.ELOOP, errno.ENXIO, errno.ENOTDIR, errno.EISDIR, errno.EINVAL})
+"""Error numbers that `open_regular` raises where there is something else than a regular file."""
 
 
 def open_regular(path: Path, flags: int, *, folders: bool = False) -> int:
-    """A descriptor of the regular file `path`; never waits, and follows no link at its end.
+    """Open the regular file `path` without blocking and without following a symbolic link.
 
     Args:
         path: the file.
-        flags: of `os.open`.
-        folders: whether a folder will do as well.
+        flags: those of `os.open`.
+        folders: whether a folder is accepted as well.
+
+    Returns:
+        A file descriptor.
 
     Raises:
-        OSError: it cannot be opened; its number is among `FOREIGN` where something else is there.
+        OSError: it cannot be opened. `errno` is in `NOT_REGULAR_FILE` if it is something else.
     """
     descriptor = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o644)
     kind = stat.S_IFMT(os.fstat(descriptor).st_mode)
     if kind == stat.S_IFREG or (folders and kind == stat.S_IFDIR):
         return descriptor
     os.close(descriptor)
-    raise OSError(errno.EINVAL, "it is no regular file", str(path))
+    raise OSError(errno.EINVAL, "not a regular file", str(path))

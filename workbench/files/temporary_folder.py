@@ -1,6 +1,6 @@
-"""Temporary folders that are removed even where the process that made them was killed.
+"""Temporary folders that are removed even when the process that created them was killed.
 
-Each is locked while it is in use, so the next one to be made can remove those that are not.
+Each is locked while it is in use; creating one removes the unlocked ones of killed processes.
 """
 
 from __future__ import annotations
@@ -14,32 +14,32 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from workbench.errors import RunFolderError, WorkbenchError
-from workbench.files.disk import writing
-from workbench.files.folder_lock import hold, is_held
+from workbench.files.advisory_lock import acquire_lock, is_locked
+from workbench.files.disk import disk_errors
 
 MARK = "workbench-tmp-"
-"""In the name of each, so that nothing else is taken for one."""
+"""Part of the name of each."""
 UNLOCKED_S = 60.0
-"""A folder without a lock may be so new that its maker has not locked it yet."""
+"""Age from which an unlocked folder counts as abandoned: a new one may not be locked yet."""
 
 
 @contextmanager
 def temporary_folder(
-    beside: Path | None = None, failure: type[WorkbenchError] = RunFolderError
+    target: Path | None = None, failure: type[WorkbenchError] = RunFolderError
 ) -> Iterator[Path]:
-    """A new folder, removed at the end, unless it was moved away.
+    """Create a folder, which is removed when the block ends unless it was moved.
 
     Args:
-        beside: a path that the folder is to be moved to: it is made in the same directory, with a
-            hidden name. None: in the system's directory for temporary files.
-        failure: what to raise where it cannot be made.
+        target: the path that the folder will be moved to: it is created in the same directory,
+            with a hidden name. None: in the system's directory for temporary files.
+        failure: class of the error if it cannot be created.
     """
-    parent = Path(tempfile.gettempdir()) if beside is None else beside.parent
-    prefix = MARK if beside is None else f".{beside.name}.{MARK}"
-    with writing(beside or parent, failure):
+    parent = Path(tempfile.gettempdir()) if target is None else target.parent
+    prefix = MARK if target is None else f".{target.name}.{MARK}"
+    with disk_errors(target or parent, failure):
         remove_abandoned(parent, prefix)
         folder = Path(tempfile.mkdtemp(dir=parent, prefix=prefix))
-        lock = hold(folder)
+        lock = acquire_lock(folder)
     try:
         yield folder
     finally:
@@ -49,16 +49,16 @@ def temporary_folder(
 
 
 def remove_abandoned(parent: Path, prefix: str) -> None:
-    """Remove the folders in `parent` whose name begins with `prefix` and that nobody uses."""
+    """Remove the unused folders in `parent` whose name begins with `prefix`."""
     for folder in parent.iterdir():
         if folder.name.startswith(prefix) and is_abandoned(folder):
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def is_abandoned(folder: Path) -> bool:
-    """Whether `folder` is a minute old and no process has locked it."""
+    """Whether `folder` is older than `UNLOCKED_S` and not locked."""
     try:
         age_s = time.time() - folder.lstat().st_mtime
     except OSError:
         return False
-    return age_s > UNLOCKED_S and folder.is_dir() and not is_held(folder)
+    return age_s > UNLOCKED_S and folder.is_dir() and not is_locked(folder)

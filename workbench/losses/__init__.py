@@ -1,1 +1,1 @@
-"""Losses: what a training minimizes, by name with options or as a function of the user's own."""
+"""Losses: built-in ones with options, and custom functions."""

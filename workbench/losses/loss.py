@@ -1,4 +1,4 @@
-"""What a training minimizes: a loss with its options, or several on several outputs."""
+"""The public `Loss`: a loss function with its options."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from pydantic import (
 )
 from typing_extensions import override
 
+from workbench.display.validation_words import validation_words
 from workbench.errors import ConfigError, nearest, value_text
 from workbench.user_code.function_path import FUNCTION_PATH, call_problem, import_function
 
@@ -29,30 +30,28 @@ OPTIONS: dict[str, tuple[str, ...]] = {
     "smooth_l1": ("beta",),
     "bce_with_logits": ("weight", "pos_weight"),
 }
-"""The losses and what `torch.nn.functional` lets one choose of each, its reduction apart."""
+"""The losses and their options in `torch.nn.functional`, except for the reduction."""
 
 CLASS_LOSSES = frozenset({"cross_entropy", "nll"})
-"""The losses whose target is the number of a class."""
+"""The losses whose target is a class index."""
 
 _EVERY = ("factor", "output")
 """Options of every loss."""
 
 _RECORDED = "function_sha256"
-"""What a record holds besides, of a function of the user's own."""
+"""Additional field in the record of a custom function."""
 
 
 def _numbers(value: Any) -> Any:
-    """Nested tuples of what may be a number, a sequence, an array or a tensor."""
+    """Convert a number, a sequence, an array or a tensor to nested tuples."""
     if value is None:
         return None
     try:
         array = np.asarray(value.tolist() if hasattr(value, "tolist") else value, dtype=np.float64)
     except (TypeError, ValueError, OverflowError):
-        raise ValueError(
-            "give a number, or numbers in an array or in lists of one length"
-        ) from None
+        raise ValueError("must be a number, an array, or lists of equal length") from None
     if array.size == 0 or not np.isfinite(array).all():
-        raise ValueError("give finite numbers, one at least")
+        raise ValueError("must contain finite numbers, at least one")
     return _as_tuples(array.tolist())
 
 
@@ -61,31 +60,32 @@ def _as_tuples(value: Any) -> Any:
 
 
 Numbers = Annotated[Any, BeforeValidator(_numbers)]
-"""A float, or nested tuples of floats; None: not given."""
+"""A float, or nested tuples of floats; None: no value."""
 
 
 class Loss(BaseModel):
-    """One loss with its options, as in `torch.nn.functional` with the mean as reduction.
+    """A loss with its options, as in `torch.nn.functional` with reduction="mean".
 
         wb.Loss("cross_entropy", weight=[1.0, 4.0], label_smoothing=0.1)
 
     Args:
         name: "cross_entropy", "nll", "mse", "l1", "smooth_l1" or "bce_with_logits"; or a function
-            of torch tensors, (output, target) -> scalar, or "package.module:function". A function
-            that is the only loss and names no output is given all outputs and all targets, each as
-            a tuple where there are several.
-        factor: what the loss is multiplied by; says what it weighs among several.
-        output: name of the model's output that it reads; None: the one at the place that the loss
-            has among several, so the first for a single loss.
-        weight: of cross_entropy and nll, one number a class; of bce_with_logits, numbers that
+            of torch tensors, (output, target) -> scalar, or "package.module:function". If a
+            function is the only loss and `output` is None, it gets all outputs and all targets,
+            each as a tuple if there are several.
+        factor: factor of the loss in the sum of several losses.
+        output: name of the model's output that it uses; None: the output with the index of the
+            loss, so the first for a single loss.
+        weight: for cross_entropy and nll, one number per class; for bce_with_logits, numbers that
             broadcast to a row of the output.
-        ignore_index: of cross_entropy and nll, the label that counts for nothing.
-        label_smoothing: of cross_entropy, from 0 to 1.
-        beta: of smooth_l1, from which distance on it grows linearly.
-        pos_weight: of bce_with_logits, what targets of 1 weigh; broadcasts to a row of the output.
+        ignore_index: for cross_entropy and nll, the label to ignore.
+        label_smoothing: for cross_entropy, from 0 to 1.
+        beta: for smooth_l1, the threshold between the quadratic and the linear part.
+        pos_weight: for bce_with_logits, the weight of targets of 1; broadcasts to a row of the
+            output.
 
     Raises:
-        ConfigError: lists every option that is unknown to this loss or has a wrong value.
+        ConfigError: unknown options or invalid values; lists all of them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -99,20 +99,22 @@ class Loss(BaseModel):
     beta: float = Field(default=1.0, ge=0, allow_inf_nan=False)
     pos_weight: Numbers = None
     function_sha256: str | None = Field(default=None, pattern="^[0-9a-f]{64}$")
-    """Of the pickle that the function crosses to a worker in; None for a loss that has a name, and
-    as long as the function has not crossed."""
+    """Hash of the pickled custom function, once it was written for a worker."""
     _function: Callable[..., Any] | None = PrivateAttr(default=None)
     _search_path: tuple[str, ...] = PrivateAttr(default=())
 
-    def __init__(self, name: str | Callable[..., Any], **options: Any) -> None:
-        function = None if _RECORDED in options else _function_of(name)
-        own = function is not None or _RECORDED in options
+    def __init__(
+        self, name: str | Callable[..., Any], *, _of_record: bool = False, **options: Any
+    ) -> None:
+        recorded = _of_record and _RECORDED in options
+        function = None if recorded else _function_of(name)
+        own = function is not None or recorded
         text = function_name(name if function is None else function)
         known = () if own else OPTIONS.get(text)
         if known is None:
             raise ConfigError([f"loss={text!r}: {nearest(text, OPTIONS)}"])
         offered = (*known, *_EVERY)
-        allowed = {*offered, _RECORDED} if own else set(offered)
+        allowed = {*offered, _RECORDED} if recorded else set(offered)
         problems = [
             f"loss {text}: no option {option!r}. {nearest(option, offered)}"
             for option in options
@@ -124,7 +126,7 @@ class Loss(BaseModel):
         except ValidationError as error:
             problems += [_sentence(text, problem) for problem in error.errors()]
         if not problems and text in CLASS_LOSSES and not _is_row(self.weight):
-            problems.append(f"loss {text}: weight={self.weight!r}: give one number for each class.")
+            problems.append(f"loss {text}: weight={self.weight!r}: must have one number per class.")
         if problems:
             raise ConfigError(problems)
         self._function = function
@@ -142,57 +144,61 @@ class Loss(BaseModel):
 
     @property
     def own(self) -> bool:
-        """Whether it is a function of the user's own."""
+        """Whether it is a custom function."""
         return self._function is not None or self.function_sha256 is not None
 
     @property
     def function(self) -> Callable[..., Any] | None:
-        """The function of the user's own, in the process in which it was given."""
+        """The custom function, in the process where it was passed."""
         return self._function
 
     @property
     def search_path(self) -> tuple[str, ...]:
-        """Folders in which a worker finds the modules of the function, once it has crossed."""
+        """Folders in which a worker finds the modules of the function."""
         return self._search_path
 
     @property
     def plain(self) -> bool:
-        """Whether its name says everything."""
+        """Whether it is a built-in loss with default options."""
         return not self.own and len(self.record()) == 1
 
     def record(self) -> dict[str, Any]:
-        """For JSON: the name, and what is not as by default."""
+        """The name and all non-default options, for JSON."""
         return self.model_dump(mode="json", exclude_defaults=True)
 
-    def crossing(self, sha256: str, search_path: Iterable[str]) -> Loss:
-        """The same loss, with the pickle in which its function crosses to a worker."""
-        crossed = self.model_copy(update={_RECORDED: sha256})
-        crossed._search_path = tuple(search_path)
-        return crossed
+    def with_pickle(self, sha256: str, search_path: Iterable[str]) -> Loss:
+        """A copy with the hash of the pickled function and the search path of its modules."""
+        loss = self.model_copy(update={_RECORDED: sha256})
+        loss._search_path = tuple(search_path)
+        return loss
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Loss:
-        """The loss that `record` wrote; a name stands for no function, so nothing is imported.
+        """Create a loss from a record; nothing is imported.
 
         Raises:
-            ConfigError: it is no such record.
+            ConfigError: the record is invalid.
         """
         name = record.get("name")
         if not isinstance(name, str) or not (name in OPTIONS or record.get(_RECORDED)):
-            raise ConfigError([f"loss={name!r}: a record names one of {', '.join(OPTIONS)}."])
-        # Earlier records hold the folders, too, in which a worker looked for the function's module.
-        return cls(**{str(k): value for k, value in record.items() if k != "search_path"})
+            raise ConfigError([f"loss={name!r}: must be one of {', '.join(OPTIONS)} in a record."])
+        # Older records also contain "search_path".
+        options = {k: value for k, value in record.items() if k in cls.model_fields and k != "name"}
+        unknown = sorted(map(str, record.keys() - options.keys() - {"name", "search_path"}))
+        if unknown:
+            raise ConfigError([f"loss {name}: no option {unknown[0]!r}."])
+        return cls(name, _of_record=True, **options)
 
 
 def as_losses(value: Any) -> tuple[Loss, ...]:
-    """The losses that `value` stands for, in the order of their targets.
+    """Convert `value` to a tuple of losses, in the order of their targets.
 
     Args:
-        value: a name, a `Loss`, a function; a sequence of these, one an output of the model; or a
-            mapping from the name of an output to one of these.
+        value: a name, a `Loss`, a function; a sequence of these, one per output of the model; or a
+            mapping from output names to these.
 
     Raises:
-        ConfigError: lists everything that is wrong with any of them.
+        ConfigError: invalid losses; lists all problems.
     """
     if isinstance(value, str | Loss) or callable(value):
         return (_as_loss(value),)
@@ -201,9 +207,11 @@ def as_losses(value: Any) -> tuple[Loss, ...]:
     elif isinstance(value, Sequence):
         parts = [(None, part) for part in value]
     else:
-        raise ConfigError([f"loss={value!r}: give a name, a Loss, a function, or several of them."])
+        raise ConfigError(
+            [f"loss={value!r}: must be a name, a Loss, a function, or several of them."]
+        )
     if not parts:
-        raise ConfigError([f"loss={value!r}: give one loss at least."])
+        raise ConfigError([f"loss={value!r}: must contain at least one loss."])
     losses: list[Loss] = []
     problems: list[str] = []
     for output, part in parts:
@@ -219,17 +227,17 @@ def as_losses(value: Any) -> tuple[Loss, ...]:
 
 
 def losses_to_json(losses: Sequence[Loss]) -> str | list[dict[str, Any]]:
-    """What `as_losses` takes, for JSON: the name of a single plain loss, or a list of records."""
+    """For JSON: the name of a single built-in loss with default options, or a list of records."""
     if len(losses) == 1 and losses[0].plain:
         return losses[0].name
     return [loss.record() for loss in losses]
 
 
 def losses_from_json(value: Any) -> tuple[Loss, ...]:
-    """The losses that `losses_to_json` wrote. Imports nothing, whatever `value` is.
+    """Read what `losses_to_json` wrote; nothing is imported.
 
     Raises:
-        ConfigError: it wrote no such thing.
+        ConfigError: `value` is invalid.
     """
     records = [{"name": value}] if isinstance(value, str) else value
     if not isinstance(records, list | tuple) or not records:
@@ -240,7 +248,7 @@ def losses_from_json(value: Any) -> tuple[Loss, ...]:
 
 
 def function_name(loss: str | Callable[..., Any]) -> str:
-    """What messages call a loss."""
+    """The name of a loss in messages."""
     if isinstance(loss, str):
         return loss
     return str(getattr(loss, "__name__", type(loss).__name__))
@@ -250,10 +258,14 @@ def _as_loss(value: Any) -> Loss:
     if isinstance(value, Loss):
         return value
     if isinstance(value, Mapping) and "name" in value:
+        if value.get(_RECORDED) and value["name"] not in OPTIONS:
+            said = value_text(value["name"])
+            reason = "a function, which its record does not hold. Give the function."
+            raise ConfigError([f"loss={said}: {reason}"])
         return Loss(**value)
     if isinstance(value, str) or callable(value):
         return Loss(value)
-    raise ConfigError([f"loss={value!r}: give a name, a Loss or a function of torch tensors."])
+    raise ConfigError([f"loss={value!r}: must be a name, a Loss or a function of torch tensors."])
 
 
 def _function_of(name: str | Callable[..., Any]) -> Callable[..., Any] | None:
@@ -273,5 +285,4 @@ def _is_row(weight: Any) -> bool:
 
 def _sentence(loss: str, problem: Any) -> str:
     name = ".".join(str(part) for part in problem["loc"])
-    message = problem["msg"].removeprefix("Value error, ")
-    return f"loss {loss}: {name}={value_text(problem['input'])}: {message[0].lower()}{message[1:]}."
+    return f"loss {loss}: {name}={value_text(problem['input'])}: {validation_words(problem)}."

@@ -1,4 +1,4 @@
-"""Losses that are functions of the user's own: how they cross to a worker, and what they return."""
+"""Custom loss functions: pickled for workers, loaded, and checks of their results."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import ConfigError
+from workbench.errors import ConfigError, ModelError
+from workbench.files.input_file import read_file
 from workbench.losses.loss import Loss
 from workbench.user_code.search_path import search_entry
 from workbench.user_code.user_code import UserCode, sha256_of, unpickle
@@ -17,10 +18,10 @@ if TYPE_CHECKING:
 
 
 def write_functions(losses: Sequence[Loss], model_folder: Path) -> tuple[Loss, ...]:
-    """Write the functions among `losses` beside a saved model, for `load_function`.
+    """Write the custom functions among `losses` into the folder of a saved model.
 
     Returns:
-        The losses, each function's with the SHA-256 of its pickle.
+        The losses, custom ones with the SHA-256 of their pickle.
 
     Raises:
         ConfigError: a function cannot be pickled.
@@ -32,30 +33,31 @@ def write_functions(losses: Sequence[Loss], model_folder: Path) -> tuple[Loss, .
 
 
 def code_of(losses: Sequence[Loss]) -> UserCode:
-    """What a worker must be let run to read what `write_functions` wrote of `losses`."""
+    """The code that a worker must be allowed to execute to load the functions of `losses`."""
     code = UserCode()
     for loss in losses:
         if loss.function_sha256 is not None:
-            code = code.and_that(UserCode((loss.function_sha256,), loss.search_path))
+            code = code.merged_with(UserCode((loss.function_sha256,), loss.search_path))
     return code
 
 
 def load_function(loss: Loss, model_folder: Path | None) -> Callable[..., Any]:
-    """The function of a loss: the given one, or the one that `write_functions` wrote.
+    """The custom function of a loss, or the one that `write_functions` wrote.
 
     Raises:
-        ConfigError: the pickle is not one that this process was started to read.
+        ConfigError: this process is not allowed to read the pickle.
+        ModelError: the file of the pickle is missing, or is not a regular file.
     """
     if loss.function is not None:
         return loss.function
     assert loss.function_sha256 is not None
     problem = (
-        f"loss {loss.name} is a function that crossed as a pickle, which may run any code: it is "
-        "read only by the worker that its writer starts. Give the function itself again."
+        f"loss {loss.name} is a pickled function, which can execute arbitrary code. Only the "
+        "worker of its own run reads it. Pass the function itself."
     )
     if model_folder is None:
         raise ConfigError([problem])
-    content = _pickle_path(model_folder, loss.function_sha256).read_bytes()
+    content = read_file(_pickle_path(model_folder, loss.function_sha256), ModelError)
     if sha256_of(content) != loss.function_sha256:
         raise ConfigError(
             [f"loss {loss.name} is not the function that was written for this worker."]
@@ -68,10 +70,10 @@ def load_function(loss: Loss, model_folder: Path | None) -> Callable[..., Any]:
 
 
 def checked_scalar(loss: Loss, result: Any) -> Tensor:
-    """What a loss returned, if it is a scalar to minimize.
+    """Check that the result of a custom loss is a floating-point scalar, and return it.
 
     Raises:
-        ConfigError: it is something else; names the function.
+        ConfigError: it is not; names the function.
     """
     import torch
 
@@ -81,12 +83,12 @@ def checked_scalar(loss: Loss, result: Any) -> Tensor:
     if isinstance(result, torch.Tensor):
         what = f"a {str(result.dtype).removeprefix('torch.')} tensor of shape {list(result.shape)}"
     raise ConfigError(
-        [f"loss {loss.name} returned {what}; return a scalar, such as the mean of a float tensor."]
+        [f"loss {loss.name} returned {what}; it must return a floating-point scalar."]
     )
 
 
 def call_arguments(outputs: Sequence[Any], targets: Sequence[Any]) -> tuple[Any, Any]:
-    """What a function is called with: one tensor as it is, several as a tuple."""
+    """The arguments of a custom function: a single tensor, or a tuple of several."""
     return (
         outputs[0] if len(outputs) == 1 else tuple(outputs),
         targets[0] if len(targets) == 1 else tuple(targets),
@@ -101,17 +103,17 @@ def _write(loss: Loss, function: Callable[..., Any], folder: Path) -> Loss:
     except Exception as error:
         raise ConfigError(
             [
-                f"loss {loss.name} cannot cross to a worker process: {error}. Define it in a file "
-                'and give "package.module:function".'
+                f"loss {loss.name} cannot be pickled for the worker process: {error}. Define it in "
+                'a module and pass "package.module:function".'
             ]
         ) from error
     sha256 = sha256_of(content)
     _pickle_path(folder, sha256).write_bytes(content)
-    # What is defined in an importable file is pickled by name, so a worker must find that file.
+    # Functions of importable modules are pickled by name, so a worker must find the module.
     inner = function.func if isinstance(function, functools.partial) else function
     names = {getattr(inner, "__module__", None), type(function).__module__}
     entries = {search_entry(name) for name in names if name}
-    return loss.crossing(sha256, sorted(entry for entry in entries if entry is not None))
+    return loss.with_pickle(sha256, sorted(entry for entry in entries if entry is not None))
 
 
 def _pickle_path(folder: Path, sha256: str) -> Path:

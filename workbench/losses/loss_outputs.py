@@ -1,4 +1,4 @@
-"""Which outputs of a model each loss reads."""
+"""The outputs of a model that each loss uses."""
 
 from __future__ import annotations
 
@@ -9,13 +9,12 @@ from workbench.losses.loss import Loss
 
 
 def outputs_read(losses: Sequence[Loss], outputs: Sequence[str]) -> list[tuple[int, ...]]:
-    """For each loss the indices, in `outputs`, of what it reads.
+    """For each loss the indices of the outputs that it uses.
 
-    A function of the user's own that is the only loss reads every output, unless it names one.
+    A custom function that is the only loss uses all outputs, unless its `output` is given.
 
     Raises:
-        ConfigError: a loss names an output that there is not, or there are more losses than
-            outputs.
+        ConfigError: an output does not exist, or there are more losses than outputs.
     """
     alone = losses[0] if len(losses) == 1 else None
     if alone is not None and alone.own and alone.output is None:
@@ -34,8 +33,8 @@ def outputs_read(losses: Sequence[Loss], outputs: Sequence[str]) -> list[tuple[i
             read.append((place,))
         else:
             problems.append(
-                f"loss {loss.name} is number {place + 1}, but the model has {len(outputs)} outputs "
-                f"({', '.join(outputs)}). Name its output, as in loss={{'output': 'mse'}}."
+                f"loss {loss.name} is loss number {place + 1}, but the model has {len(outputs)} "
+                f"outputs ({', '.join(outputs)}). Give its output, as in loss={{'output': 'mse'}}."
             )
     if problems:
         raise ConfigError(problems)
@@ -43,7 +42,7 @@ def outputs_read(losses: Sequence[Loss], outputs: Sequence[str]) -> list[tuple[i
 
 
 def with_outputs_named(losses: Sequence[Loss], outputs: Sequence[str]) -> tuple[Loss, ...]:
-    """The losses, each naming the output that it reads; but for one that reads them all."""
+    """The losses with `output` set, except for a custom function that uses all outputs."""
     read = outputs_read(losses, outputs)
     if len(losses) == 1 and len(read[0]) != 1:
         return tuple(losses)

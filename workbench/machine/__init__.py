@@ -1,1 +1,1 @@
-"""The machine: what it is, its cores, and what other programs take of them."""
+"""The machine: its description, its cores, and the load of other programs."""

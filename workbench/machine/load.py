@@ -1,12 +1,12 @@
-"""The time that other programs take from the cores, while something is measured.
+"""CPU time used by other programs during a measurement.
 
-Everything that runs on this process's cores counts, a hypervisor's other guests (steal) included,
-but for the processes that are named: the workers of a comparison. The kernel of the notebook, the
-browser and a cell that computes disturb a measurement as any other program does, so they count.
+Everything that runs on the cores of this process counts, other guests of a hypervisor (steal time)
+included, except for excluded processes: the workers of a comparison. The notebook kernel, the
+browser and a running cell disturb a measurement like any other program, so they count.
 
-Busy time is taken as what idle time leaves: Linux keeps idle time exactly, while the time of short
-programs is sampled. In a container /proc/stat tells of the host: its other containers
-count, as they take the same cores.
+Busy time is total time minus idle time: Linux measures idle time exactly, but samples the time of
+short-lived processes. In a container /proc/stat covers the whole host: other containers count, as
+they use the same cores.
 """
 
 from __future__ import annotations
@@ -21,43 +21,43 @@ import psutil
 from workbench.machine.threads import default_threads
 
 BUSY_SHARE = 0.05
-"""Share of the cores beyond which a machine is busy."""
+"""Share of the cores above which a machine counts as busy."""
 TICK_S = 0.01
-"""What CPU times are counted in."""
-LOOK_S = 0.5
-"""Time between two looks while a quiet machine is awaited."""
+"""Resolution of CPU times."""
+QUIET_POLL_S = 0.5
+"""Polling interval while waiting for a quiet machine."""
 
 
 class Load(NamedTuple):
-    """What other programs took while something was measured."""
+    """CPU time used by other programs during a measurement."""
 
     wall_s: float
-    """How long was measured."""
+    """Duration of the measurement."""
     other_s: float
-    """Seconds of all cores together that other programs took."""
+    """CPU seconds of other programs, summed over the cores."""
     cores: int
-    """Cores that there are to take."""
+    """Number of cores that this process may use."""
 
     @property
     def other_cores(self) -> float:
-        """Cores that other programs took on average; NaN when nothing was measured."""
+        """Average number of cores used by other programs; NaN if nothing was measured."""
         return self.other_s / self.wall_s if self.wall_s else float("nan")
 
     @property
     def busy(self) -> bool:
-        """Whether that is more than `BUSY_SHARE` of the cores, beyond what the clocks can tell."""
+        """Whether other programs used more than `BUSY_SHARE` of the cores, clock error excluded."""
         certain_s = self.other_s - TICK_S * (self.cores + 1)
         return certain_s > BUSY_SHARE * self.wall_s * self.cores
 
     @property
     def sentence(self) -> str:
-        """What other programs took, such as "other programs took 1.4 of 2 cores"."""
+        """For messages, such as "other programs used 1.4 of 2 cores"."""
         cores = "1 core" if self.cores == 1 else f"{self.cores} cores"
-        return f"other programs took {self.other_cores:.1f} of {cores}"
+        return f"other programs used {self.other_cores:.1f} of {cores}"
 
 
 def total_load(loads: Sequence[Load]) -> Load | None:
-    """Several measurements as one; None when there is none."""
+    """The sum of several measurements; None if there is none."""
     if not loads:
         return None
     wall_s, other_s, cores = zip(*loads, strict=True)
@@ -65,69 +65,69 @@ def total_load(loads: Sequence[Load]) -> Load | None:
 
 
 class LoadMeter:
-    """Measures what other programs take between `start` and `stop`, as often as these are called.
+    """Measures the CPU time of other programs in intervals from `start` to `stop`.
 
-    The sum of these stretches is taken by `take`.
+    `take` returns the sum of the intervals since the last call.
     """
 
-    def __init__(self, own: Callable[[], Iterable[int]] = tuple) -> None:
-        """Make a meter.
+    def __init__(self, excluded_pids: Callable[[], Iterable[int]] = tuple) -> None:
+        """Create a meter.
 
         Args:
-            own: ids of the processes that, with their children, do not count as other.
+            excluded_pids: gives the ids of processes that, with their children, do not count.
         """
-        self._own = own
-        self._begun: tuple[_Clock, dict[int, float]] | None = None
+        self._excluded_pids = excluded_pids
+        self._started: tuple[_Clock, dict[int, float]] | None = None
         self._wall_s = self._other_s = 0.0
         self._cores = default_threads()
-        self._known = True
+        self._measurable = True
 
     @property
     def running(self) -> bool:
-        """Whether a stretch has begun and not ended."""
-        return self._begun is not None
+        """Whether an interval has started and not ended."""
+        return self._started is not None
 
     def start(self) -> None:
-        """Begin a stretch."""
-        own = _cpu_times(self._own())
-        # The clock comes last here and first in `stop`: what the meter takes is in no stretch.
-        self._begun = _Clock.now(), own
+        """Start an interval."""
+        excluded = _cpu_times(self._excluded_pids())
+        # The clock is read last here and first in `stop`: the meter itself is not measured.
+        self._started = _Clock.now(), excluded
 
     def stop(self) -> None:
-        """End the stretch that `start` began, if it did."""
-        if self._begun is None:
+        """End the interval; does nothing if none has started."""
+        if self._started is None:
             return
         now = _Clock.now()
-        (began, own_before), self._begun = self._begun, None
-        own = _cpu_times(own_before)
-        wall_s = now.wall_s - began.wall_s
-        busy_s = now.cores * wall_s - (now.idle_s - began.idle_s)
+        (start, excluded_before), self._started = self._started, None
+        excluded = _cpu_times(excluded_before)
+        wall_s = now.wall_s - start.wall_s
+        busy_s = now.cores * wall_s - (now.idle_s - start.idle_s)
         self._wall_s += wall_s
         self._cores = now.cores
-        self._other_s += busy_s - sum(own[pid] - own_before[pid] for pid in own)
-        # A process that has ended took its times along; some containers show a clock that stands.
-        stands = now.all_s - began.all_s < wall_s * now.cores / 2 - TICK_S * now.cores
-        self._known &= own.keys() == own_before.keys() and not stands
+        self._other_s += busy_s - sum(excluded[pid] - excluded_before[pid] for pid in excluded)
+        # The times of a process that has ended are lost; in some containers the clock stops.
+        stopped = now.all_s - start.all_s < wall_s * now.cores / 2 - TICK_S * now.cores
+        self._measurable &= excluded.keys() == excluded_before.keys() and not stopped
 
     def take(self) -> Load | None:
-        """All stretches since the last `take`; None when they cannot be told."""
+        """The sum of the intervals since the last call; None if they could not be measured."""
         load = Load(self._wall_s, max(0.0, self._other_s), self._cores)
-        known = self._known and self._wall_s > 0
+        measurable = self._measurable and self._wall_s > 0
         self._wall_s = self._other_s = 0.0
-        self._known = True
-        return load if known else None
+        self._measurable = True
+        return load if measurable else None
 
 
 def wait_for_quiet(
-    quiet_s: float, limit_s: float, given_up: Callable[[], bool], tell: Callable[[str], None]
+    quiet_s: float, limit_s: float, cancelled: Callable[[], bool], report: Callable[[str], None]
 ) -> bool:
-    """Wait until the machine has been quiet for `quiet_s` in a row.
+    """Wait until the machine has been quiet for `quiet_s` without interruption.
 
     Args:
-        quiet_s: seconds of quiet; 0: do not wait.
-        limit_s: wait so many seconds at most.
-        given_up: asked at every look whether to wait no longer.
-        tell: told at every look what is waited for, in a few words.
+        quiet_s: seconds; 0: do not wait.
+        limit_s: longest wait, in seconds.
+        cancelled: called at every poll; True ends the wait.
+        report: called at every poll with a short text about the wait.
 
     Returns:
         Whether the machine became quiet.
@@ -138,52 +138,52 @@ def wait_for_quiet(
     limit = f"{limit_s / 60:.0f} min" if limit_s >= 120 else f"{limit_s:g} s"
     terms = f"needs {quiet_s:g} s of quiet, starts anyway after {limit}"
     while quiet_for_s < quiet_s:
-        if given_up() or time.monotonic() - began > limit_s:
+        if cancelled() or time.monotonic() - began > limit_s:
             return False
         meter.start()
-        time.sleep(min(LOOK_S, quiet_s))
+        time.sleep(min(QUIET_POLL_S, quiet_s))
         meter.stop()
         load = meter.take()
         if load is None:
             return False
         quiet_for_s = 0.0 if load.busy else quiet_for_s + load.wall_s
         found = load.sentence if load.busy else f"quiet for {quiet_for_s:.1f} s"
-        tell(f"waiting for a quiet machine: {found}; {terms}")
+        report(f"waiting for a quiet machine: {found}; {terms}")
     return True
 
 
 class _Clock(NamedTuple):
-    """Where the clocks of the cores stand."""
+    """A reading of the CPU clocks."""
 
     wall_s: float
     idle_s: float
-    """Of all cores together; waiting for a disk is idle."""
+    """Summed over the cores; waiting for a disk counts as idle."""
     all_s: float
-    """What every core did, summed: advances with the wall clock, times the cores."""
+    """All times of all cores: advances as fast as the wall clock times the number of cores."""
     cores: int
 
     @classmethod
     def now(cls) -> _Clock:
-        cores = _times_of_own_cores()
+        cores = _core_times()
         idle_s = sum(times.idle + getattr(times, "iowait", 0.0) for times in cores)
-        # Linux counts a guest's time as its host's user time too.
+        # Linux counts guest time as user time as well.
         guests = ("guest", "guest_nice")
         twice_s = sum(getattr(times, name, 0.0) for times in cores for name in guests)
         return cls(time.perf_counter(), idle_s, sum(map(sum, cores)) - twice_s, len(cores))
 
 
-def _times_of_own_cores() -> list[Any]:
-    """One named tuple of seconds a core; which fields there are depends on the system."""
+def _core_times() -> list[Any]:
+    """For each core of this process a named tuple of seconds; its fields depend on the system."""
     every = psutil.cpu_times(percpu=True)
     if not hasattr(os, "sched_getaffinity"):
         return list(every)
-    own = [core for core in os.sched_getaffinity(0) if core < len(every)]
-    # Cores that are off have no line; where that shifts the numbers, every core is looked at.
-    return [every[core] for core in own] if len(own) == default_threads() else list(every)
+    usable = [core for core in os.sched_getaffinity(0) if core < len(every)]
+    # Offline cores have no entry; if that shifts the indices, all cores are counted.
+    return [every[core] for core in usable] if len(usable) == default_threads() else list(every)
 
 
 def _cpu_times(pids: Iterable[int]) -> dict[int, float]:
-    """Seconds that each process took with all its children; a process that has ended has none."""
+    """CPU seconds of each process with all its children; without processes that have ended."""
     found = {}
     for pid in pids:
         try:

@@ -1,4 +1,4 @@
-"""The machine and the package versions that numbers come from."""
+"""Description of the machine and of the package versions that a measurement was made with."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def describe_machine() -> dict[str, str | int]:
 
 
 def machine_sentence(machine: Mapping[str, Any] | None) -> str:
-    """The machine in one line, for the foot of a figure or a table; None: it was not recorded."""
+    """The machine in one line, for the caption of a figure or a table; None: not recorded."""
     if machine is None:
         return "machine not recorded"
     gigabytes = int(machine["memory_bytes"]) / 1e9

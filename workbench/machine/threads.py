@@ -1,4 +1,4 @@
-"""How many threads an engine may have."""
+"""The number of threads of an engine."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ import os
 from pydantic import ValidationInfo
 
 RECORD = "record"
-"""Context in which pydantic validates what was read from disk: nothing that it names is imported,
-and it may come from a machine with more cores. What a caller gives is validated without."""
+"""Pydantic validation context for records read from disk: names in them are not imported, and they
+may come from a machine with more cores. Arguments of a caller are validated without it."""
 
 
 def default_threads() -> int:
-    """The processors that this process may run on: what every engine's thread pool gets."""
+    """The number of cores that this process may use: the default number of threads."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def within_cores(name: str, threads: int | None, info: ValidationInfo) -> int | None:
-    """`threads`, unless they are more than there are cores.
+    """Check that `threads` is at most the number of cores, and return it.
 
-    More threads than cores only wait for each other, and ONNX Runtime hangs where it is asked for
-    more than the system can start.
+    More threads than cores only slow each other down, and ONNX Runtime hangs if the system cannot
+    start as many as requested.
 
     Raises:
-        ValueError: says how many there may be.
+        ValueError: there are fewer cores; gives their number.
     """
     most = default_threads()
     if threads is not None and threads > most and info.context != RECORD:

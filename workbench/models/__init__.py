@@ -1,14 +1,12 @@
-"""Models: loaded from a sample, an nn.Module, a factory or an ONNX file, saved for workers.
+"""Models: from an nn.Module, a factory or an ONNX file, saved for workers and read back.
 
-Importing this loads neither torch nor onnx; a model loads them when it is asked for what only they
-can tell.
+Importing this package loads neither torch nor onnx; a model imports them on use.
 """
 
 from __future__ import annotations
 
-from workbench.models.load import load_model
 from workbench.models.model import Model
 from workbench.models.saved import load_saved
 from workbench.specs import Layer, TensorSpec
 
-__all__ = ["Layer", "Model", "TensorSpec", "load_model", "load_saved"]
+__all__ = ["Layer", "Model", "TensorSpec", "load_saved"]

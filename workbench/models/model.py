@@ -1,4 +1,4 @@
-"""A model: what the workbench knows of it, and the ways to have it built, saved and exported."""
+"""The public `Model`: its specs, weights and layers; building, saving and exporting it."""
 
 from __future__ import annotations
 
@@ -14,6 +14,8 @@ import numpy as np
 from workbench.errors import ModelError
 from workbench.files.output_file import check_place
 from workbench.files.temporary_folder import temporary_folder
+from workbench.lora.graph import graph_linear_weights
+from workbench.lora.linear_weight import LinearWeight
 from workbench.models.sources.source import Source
 from workbench.specs import Layer, ParameterSpec, TensorSpec
 from workbench.user_code.user_code import UserCode
@@ -23,19 +25,19 @@ if TYPE_CHECKING:
     import torch
 
 FORMAT_VERSION = 1
-"""Version of the saved layout, written in model.json. A newer one is refused."""
+"""Version of the saved layout, written to model.json. Newer versions are rejected."""
 
 WEIGHTS_FILE = "weights.safetensors"
 
 
 class Model:
-    """A model to look at, train and export. Made by `load_model` or `load_saved`.
+    """A model to inspect, train and export, returned by `load_model` and `load_saved`.
 
     Attributes:
-        name: what runs and figures call it.
-        card: one paragraph on what it is; may be empty.
-        defaults: settings of `TrainingConfig` that suit it.
-        dataset: name of the sample dataset that goes with it, or None.
+        name: display name.
+        card: a description of one paragraph; may be empty.
+        defaults: default settings of `TrainingConfig` for this model.
+        dataset: name of its default sample dataset, or None.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class Model:
         self.defaults: dict[str, Any] = dict(defaults or {})
         self.dataset = dataset
         self._source = source
-        # Contiguous, for safetensors writes the memory of an array as it lies.
+        # Contiguous, as safetensors writes the raw memory of an array.
         self._initial = {n: np.array(v, order="C") for n, v in (initial or {}).items()}
 
     def __repr__(self) -> str:
@@ -62,37 +64,37 @@ class Model:
 
     @property
     def inputs(self) -> tuple[TensorSpec, ...]:
-        """Inputs in the order in which they are fed."""
+        """Specs of the inputs, in order."""
         return self._source.inputs
 
     @property
     def outputs(self) -> tuple[TensorSpec, ...]:
-        """Outputs; the loss reads the first."""
+        """Specs of the outputs; a single loss uses the first."""
         return self._source.outputs
 
     @property
     def has_module(self) -> bool:
-        """Whether there is an `nn.Module` behind it; False for a model that came as ONNX."""
+        """Whether it has an `nn.Module`; False for a model loaded from an ONNX file."""
         return self._source.has_module
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What was changed of it to make it trainable, a sentence each."""
+        """Messages about changes that were needed to make it trainable."""
         return self._source.notices
 
     @property
     def code(self) -> UserCode:
-        """The code of the user's that a process must be let run to build what `save` wrote."""
+        """The user code that a process must be allowed to execute to build the saved model."""
         return self._source.code
 
     @property
     def buildable(self) -> bool:
-        """False for a model read back from a record that only code of the user's can build."""
+        """False for a saved model that needs user code that this process may not execute."""
         return self._source.buildable
 
     @property
     def parameter_names(self) -> tuple[str, ...]:
-        """Names of all parameters, those that its author froze included."""
+        """Names of all parameters, frozen ones included."""
         return tuple(self._parameter_specs)
 
     @cached_property
@@ -101,12 +103,26 @@ class Model:
 
     @property
     def parameters(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the trainable parameters by name; what its author froze is left out."""
+        """Shapes of the trainable parameters by name, without frozen ones."""
         return {name: spec.shape for name, spec in self._parameter_specs.items() if spec.trainable}
 
     @property
+    def parameter_shapes(self) -> dict[str, tuple[int, ...]]:
+        """Shapes of all parameters by name, frozen ones included."""
+        return {name: spec.shape for name, spec in self._parameter_specs.items()}
+
+    @cached_property
+    def linear_weights(self) -> dict[str, LinearWeight]:
+        """The weights that LoRA can adapt, by name."""
+        if self.has_module:
+            from workbench.lora.module import module_linear_weights
+
+            return module_linear_weights(self.module(shared=True))
+        return graph_linear_weights(self.graph())
+
+    @property
     def parameter_count(self) -> int:
-        """Numbers in all parameters, frozen ones included."""
+        """Number of elements of all parameters, frozen ones included."""
         return sum(spec.element_count for spec in self._parameter_specs.values())
 
     @property
@@ -115,25 +131,25 @@ class Model:
         return sum(spec.byte_count for spec in self._parameter_specs.values())
 
     def layers(self) -> list[Layer]:
-        """The layers in order: for a module its leaves, for ONNX its nodes."""
+        """The layers in order: the leaves of a module, or the nodes of an ONNX graph."""
         return self._source.layers()
 
     def module(self, *, shared: bool = False) -> torch.nn.Module:
-        """A fresh `nn.Module` in training mode with the initial weights, on the CPU.
+        """A new `nn.Module` in training mode with the initial weights, on the CPU.
 
         Args:
-            shared: its parameters may be those that the model keeps, which saves their memory:
-                for a caller that only reads them.
+            shared: its parameters may share memory with this model's; the caller must not change
+                them.
 
         Raises:
-            ModelError: the model came as ONNX alone, or cannot be built.
+            ModelError: the model was loaded from an ONNX file, or cannot be built.
         """
         module = self._source.module(shared=shared and not self._initial)
         if self._initial:
             import torch
 
             state = {name: torch.from_numpy(value.copy()) for name, value in self._initial.items()}
-            # A file need not hold buffers.
+            # Buffers may be missing in a file.
             self._refuse_missing(dict(module.named_parameters()), state, WEIGHTS_FILE)
             try:
                 missing = module.load_state_dict(state, strict=False)
@@ -141,13 +157,13 @@ class Model:
                 raise ModelError(f"{WEIGHTS_FILE} does not fit {self.name!r}: {error}") from None
             if missing.unexpected_keys:
                 raise ModelError(
-                    f"{WEIGHTS_FILE} of model {self.name!r} holds {missing.unexpected_keys[0]!r}, "
-                    "which the model has not. Load the model again."
+                    f"{WEIGHTS_FILE} of model {self.name!r} has {missing.unexpected_keys[0]!r}, "
+                    "which the model does not have. Load the model again."
                 )
         return module
 
     def example_inputs(self) -> tuple[np.ndarray, ...]:
-        """Inputs that the model accepts, one array an input, a batch of at least 2."""
+        """Valid inputs, one array per input, with a batch size of at least 2."""
         return self._source.example_inputs()
 
     def weights(self) -> dict[str, np.ndarray]:
@@ -158,8 +174,8 @@ class Model:
         """The same model with other initial weights.
 
         Args:
-            weights: every parameter by name, and any of the buffers.
-            origin: where they come from, for messages.
+            weights: all parameters by name, and optionally buffers.
+            origin: their source, for messages.
 
         Raises:
             ModelError: a name is missing or unknown, a shape or dtype differs, or a parameter is
@@ -170,8 +186,8 @@ class Model:
         for name in self._parameter_specs:
             if not np.isfinite(weights[name]).all():
                 raise ModelError(
-                    f"{origin} holds NaN or infinity in parameter {name!r}; training would spread "
-                    "it. Give weights of a run that went well."
+                    f"{origin} contains NaN or infinity in parameter {name!r}. Use weights of a "
+                    "successful run."
                 )
         return Model(
             self._source,
@@ -192,17 +208,17 @@ class Model:
         """Write an ONNX model for inference with a dynamic batch axis.
 
         Args:
-            path: of the .onnx file.
-            weights: by name, in place of the initial ones.
-            complete: refuse weights that leave any of the model's out, as those of a checkpoint
-                must not; without it, what is left out has its initial value.
+            path: the .onnx file to write.
+            weights: weights by name, instead of the initial ones.
+            complete: raise an error if `weights` is incomplete; otherwise missing weights keep
+                their initial values.
 
         Raises:
-            ModelError: it cannot be exported or written, or a weight has another shape, name or
+            ModelError: it cannot be exported or written, or a weight has a wrong shape, name or
                 dtype.
         """
         place = Path(path)
-        # To export takes seconds; a place that cannot be written is told at once.
+        # Checked first, as the export takes seconds.
         check_place(place, ModelError)
         self._refuse_unknown(weights or {})
         if complete:
@@ -210,12 +226,12 @@ class Model:
         return self._source.export(place, {**self._initial, **(weights or {})})
 
     def graph(self) -> onnx.ModelProto:
-        """The graph of a model that came as ONNX, with the initial weights.
+        """The graph of a model loaded from an ONNX file, with the initial weights.
 
-        Tensors of a model over 2 GB may lie in a file outside, by its absolute path.
+        Tensors of a model over 2 GB may be external data, with an absolute path.
 
         Raises:
-            ModelError: there is a module behind it; `workbench.artifacts` exports that.
+            ModelError: the model has a module; `workbench.artifacts` exports it.
         """
         from workbench.onnx_io.inference_model import with_weights
 
@@ -225,7 +241,7 @@ class Model:
         own = self.weights() if weights else {}
         for name, value in weights.items():
             if name not in own or own[name].shape != np.shape(value):
-                expected = f"{list(own[name].shape)}" if name in own else "no such name"
+                expected = f"expected {list(own[name].shape)}" if name in own else "unknown name"
                 raise ModelError(
                     f"Weight {name!r} of shape {list(np.shape(value))} does not fit model "
                     f"{self.name!r}: {expected}."
@@ -234,7 +250,7 @@ class Model:
             if not np.can_cast(dtype, own[name].dtype, "same_kind"):
                 raise ModelError(
                     f"Weight {name!r} of dtype {dtype} does not fit model {self.name!r}: "
-                    f"{own[name].dtype}."
+                    f"expected {own[name].dtype}."
                 )
 
     def _refuse_missing(
@@ -244,21 +260,21 @@ class Model:
         if missing:
             some = ", ".join(list(weights)[:3]) or "none"
             raise ModelError(
-                f"{origin} lacks {len(missing)} parameters of model {self.name!r}, for instance "
-                f"{missing[0]!r}; it holds {some}, ... Give weights of this very model."
+                f"{origin} lacks {len(missing)} parameters of model {self.name!r}, for example "
+                f"{missing[0]!r}; it contains {some}, ... Use weights of this model."
             )
 
     def save(self, folder: Path) -> None:
-        """Write the model into a new folder for `load_saved`, whole or not at all.
+        """Write the model into a new folder for `load_saved`, atomically.
 
         Raises:
-            ModelError: `folder` holds something already, or the module cannot be pickled.
+            ModelError: `folder` is not empty, or the module cannot be pickled.
         """
         folder = Path(folder)
         if folder.exists() and any(folder.iterdir()):
             raise ModelError(f"{folder} is not empty; save the model into a new folder.")
         folder.parent.mkdir(parents=True, exist_ok=True)
-        with temporary_folder(beside=folder) as temporary:
+        with temporary_folder(target=folder) as temporary:
             record = {
                 "format": FORMAT_VERSION,
                 "kind": self._source.kind,

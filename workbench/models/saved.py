@@ -1,4 +1,4 @@
-"""`load_saved`: the model that `Model.save` wrote, as a worker opens it."""
+"""`load_saved`: loads a model that `Model.save` wrote."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ SOURCES: dict[str, type[Source]] = {
 
 
 def load_saved(folder: Path) -> Model:
-    """The model saved in `folder`. Loads neither torch nor onnx before it must.
+    """Load the model saved in `folder`; torch and onnx are only imported on use.
 
-    Nothing that the record names is imported or unpickled, now or when the model is built, but in a
-    worker for which the process that saved the model named that very code.
+    The folder is untrusted: code that it names is neither imported nor unpickled, also when the
+    model is built later, except the samples that are installed with the workbench, and in a worker
+    whose parent process allowed that code.
 
     Raises:
-        ModelError: `folder` is no saved model, is damaged, or is from a newer version.
+        ModelError: `folder` is not a saved model, is corrupt, or is from a newer version.
     """
     folder = Path(folder)
     record = _read_record(folder)
@@ -52,7 +53,7 @@ def load_saved(folder: Path) -> Model:
         )
     except ModelError:
         raise
-    except Exception as error:  # what numpy raises for a damaged array is of many kinds
+    except Exception as error:  # numpy raises many types for a corrupt array
         raise ModelError(f"{folder} is not a readable saved model: {error!r}.") from error
 
 
@@ -71,10 +72,10 @@ def _read_record(folder: Path) -> dict[str, Any]:
         raise ModelError(str(error)) from None
     version = record.get("format")
     if not isinstance(version, int):
-        raise ModelError(f"{path} says no format version; it is not a saved model's.")
+        raise ModelError(f"{path} has no format version; it is not of a saved model.")
     if version > FORMAT_VERSION:
         raise ModelError(
-            f"{folder} was written by a newer workbench (format {version}; this one reads up to "
-            f"{FORMAT_VERSION}). Upgrade the workbench to open it."
+            f"{folder} was written by a newer workbench (format {version}; this version supports "
+            f"up to {FORMAT_VERSION}). Upgrade the workbench to open it."
         )
     return record

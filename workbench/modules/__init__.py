@@ -1,1 +1,1 @@
-"""What is asked of an `nn.Module`: its inputs, outputs, parameters, layers and modes."""
+"""Inspects an `nn.Module`: inputs, outputs, parameters, layers and modes."""

@@ -1,4 +1,4 @@
-"""Example inputs: from what a caller gives to arrays that a model is run on."""
+"""Example inputs of a module as arrays."""
 
 from __future__ import annotations
 
@@ -14,29 +14,28 @@ from workbench.specs import TensorSpec
 
 
 class Examples(NamedTuple):
-    """One batch of what a module is run on."""
+    """One batch of example inputs."""
 
     arrays: tuple[np.ndarray, ...]
     keywords: tuple[str, ...] = ()
-    """The argument of `forward` that each array is for; empty where they go by position."""
+    """Argument names of `forward` for the arrays; empty if they are positional."""
 
 
 def as_examples(examples: Any) -> Examples:
-    """Arrays of one batch of at least 2, float32, int64 or bool.
+    """Convert example inputs to arrays of float32, int64 or bool with a batch of at least 2.
 
-    A batch of 1 is repeated, because it cannot be told from an axis that is always 1.
+    A batch of 1 is repeated, because it could be confused with a static axis of size 1.
 
     Args:
-        examples: an array or tensor, a tuple or list of them, or a mapping from the names of
-            arguments.
+        examples: an array or tensor, a tuple or list of them, or a mapping from argument names.
 
     Raises:
-        ModelError: none were given, a dtype that cannot be fed, or batches that differ.
+        ModelError: there are none, a dtype is not supported, or batch sizes differ.
     """
     if examples is None:
         raise ModelError(
             "An nn.Module needs example_inputs= (an array, a tensor, a tuple of them, or a dict by "
-            "the names of forward's arguments) to tell what it takes."
+            "the names of forward's arguments)."
         )
     keywords: tuple[str, ...] = ()
     if isinstance(examples, Mapping):
@@ -47,12 +46,12 @@ def as_examples(examples: Any) -> Examples:
         named = [(str(index), value) for index, value in enumerate(values)]
     arrays = [_as_array(value, name) for name, value in named]
     if not arrays:
-        raise ModelError("example_inputs is empty; give one array for each argument of forward.")
+        raise ModelError("example_inputs is empty; pass one array per argument of forward.")
     sizes = {array.shape[0] if array.ndim else 0 for array in arrays}
     if len(sizes) != 1 or 0 in sizes:
         shapes = ", ".join(str(array.shape) for array in arrays)
         raise ModelError(
-            f"example_inputs have shapes {shapes}; the first axis of each must be one batch."
+            f"example_inputs have shapes {shapes}; the first axis of all must be the same batch."
         )
     if sizes == {1}:
         arrays = [np.concatenate([array, array]) for array in arrays]
@@ -73,15 +72,15 @@ def _as_array(value: Any, name: str) -> np.ndarray:
     if array.dtype.kind == "b":
         return array.copy()
     raise ModelError(
-        f"Example input {name} has dtype {array.dtype}; models here take float32, int64 or bool."
+        f"Example input {name} has dtype {array.dtype}; supported are float32, int64 and bool."
     )
 
 
 def example_arrays(specs: tuple[TensorSpec, ...], batch: int = 2) -> tuple[np.ndarray, ...]:
-    """Inputs of those specs: floats from a normal distribution of a fixed seed, integers 0.
+    """Inputs for `specs`: floats are normally distributed with a fixed seed, integers are 0.
 
-    Zero is a valid index into any table, which a random integer is not. A mask is True. An axis
-    of any size gets 8, the batch `batch`.
+    Zero is a valid index into any table. Booleans are True. Dynamic axes get size 8, the batch
+    `batch`.
     """
     generator = np.random.default_rng(0)
     arrays = []
@@ -106,7 +105,7 @@ def read_arrays(folder: Path, count: int) -> tuple[np.ndarray, ...]:
     """The arrays that `write_arrays` wrote.
 
     Raises:
-        ModelError: one of them is no regular file.
+        ModelError: one of them is not a regular file.
     """
     files = [check_file(folder / f"example-{index}.npy", ModelError) for index in range(count)]
     return tuple(np.load(file, allow_pickle=False) for file in files)

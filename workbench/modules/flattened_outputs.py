@@ -1,4 +1,4 @@
-"""What a module returns, as named tensors: nested containers flattened, all else left out."""
+"""Flattens the outputs of a module to named tensors."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 
 
 class Output(NamedTuple):
-    """One tensor that a module returned."""
+    """One output tensor of a module."""
 
     path: tuple[str, ...]
-    """Keys, field names and positions that lead to it; empty where it was returned by itself."""
+    """Keys, field names and indices that lead to it; empty if it is the return value itself."""
     tensor: torch.Tensor
 
 
 def flattened_outputs(value: Any, path: tuple[str, ...] = ()) -> Iterator[Output]:
-    """Every tensor in nested tuples, lists, mappings and dataclasses, in order.
+    """All tensors in nested tuples, lists, mappings and dataclasses, in order.
 
-    Anything else is left out: None, numbers, and caches of keys and values.
+    Other values are skipped: None, numbers, key-value caches.
     """
     import torch
 
@@ -34,7 +34,7 @@ def flattened_outputs(value: Any, path: tuple[str, ...] = ()) -> Iterator[Output
 
 
 def _items(value: Any) -> list[tuple[str, Any]]:
-    # transformers' outputs are mappings and dataclasses; as mappings they leave None out.
+    # transformers' outputs are mappings and dataclasses; as mappings they skip None.
     if isinstance(value, Mapping):
         return [(str(key), inner) for key, inner in value.items()]
     if isinstance(value, tuple) and hasattr(value, "_fields"):
@@ -48,10 +48,10 @@ def _items(value: Any) -> list[tuple[str, Any]]:
 
 
 def output_names(paths: Sequence[tuple[str, ...]]) -> list[str]:
-    """A name for each path: "output" for the only tensor, "logits" for a key, else numbered.
+    """A name for each path.
 
-    What is returned as {"logits": a, "hidden": (b, c)} is named logits, hidden_0 and hidden_1;
-    (a, b) is named output_0 and output_1.
+    {"logits": a, "hidden": (b, c)} gives logits, hidden_0 and hidden_1; (a, b) gives output_0 and
+    output_1; a single tensor gives output.
     """
     names = []
     for path in paths:

@@ -1,4 +1,4 @@
-"""What one forward pass of a module tells: the shapes that its layers and the whole return."""
+"""Traces output shapes of a module and its layers in forward passes."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ Shape = tuple[int | str, ...]
 
 
 class OutputShape(NamedTuple):
-    """One tensor that a module returns."""
+    """One output tensor of a module."""
 
     path: tuple[str, ...]
-    """Keys and positions that lead to it."""
+    """Keys and indices that lead to it."""
     shape: Shape
     dtype: str
 
 
 class Shapes(NamedTuple):
-    """Shapes seen in forward passes, with a name wherever a size follows that of the inputs."""
+    """Shapes in forward passes, with names for sizes that depend on dynamic axes."""
 
     layers: dict[str, Shape | None]
-    """By name of the layer, in order of execution; None where it returns no tensor first."""
+    """By layer name, in order of execution; None if a layer returns no tensor."""
     outputs: list[OutputShape]
-    """Of every tensor that the module returns."""
+    """Of all output tensors of the module."""
 
 
 def trace_shapes(
@@ -45,11 +45,11 @@ def trace_shapes(
     """Run `module` in evaluation mode on batches of two sizes and compare the shapes.
 
     Args:
-        module: its mode is left at evaluation.
-        inputs: of one batch size, at least 2.
-        layers: names of the submodules to watch.
-        input_shapes: of the inputs, with names for axes of any size beside the batch; each is run
-            with another size too.
+        module: is left in evaluation mode.
+        inputs: with a batch size of at least 2.
+        layers: names of the submodules to trace.
+        input_shapes: shapes of the inputs with the names of dynamic axes; each is also run with a
+            different size.
 
     Raises:
         ModelError: the forward pass fails, or returns no tensors.
@@ -75,7 +75,7 @@ def _resized(
     name: str,
     layers: Sequence[str],
 ) -> Shapes:
-    """What comes of inputs whose axes called `name` are twice as long, or else half or one less."""
+    """Run with axes `name` of twice the size, or if that fails half the size or one less."""
     axes = [[i for i, size in enumerate(shape) if i and size == name] for shape in shapes]
     size = next(x.shape[i[0]] for x, i in zip(inputs, axes, strict=True) if i)
     failure: ModelError | None = None
@@ -90,7 +90,7 @@ def _resized(
             return _run(module, resized, layers)
         except ModelError as error:
             failure = failure or error
-    raise ModelError(f"The axes called {name!r} cannot have another size than {size}: {failure}")
+    raise ModelError(f"The axes {name!r} cannot have a size other than {size}: {failure}")
 
 
 def _compared(first: Shapes, second: Shapes, name: str) -> Shapes:
@@ -98,8 +98,8 @@ def _compared(first: Shapes, second: Shapes, name: str) -> Shapes:
     paths = [[output.path for output in run.outputs] for run in (first, second)]
     if first.layers.keys() != second.layers.keys() or paths[0] != paths[1]:
         raise ModelError(
-            f"The module runs other layers or returns other tensors for another {name} size; it "
-            "cannot be used."
+            f"The module runs different layers or returns different tensors for different {name} "
+            "sizes, which is not supported."
         )
     layers = {
         layer: _named(shape, second.layers[layer], name) for layer, shape in first.layers.items()
@@ -143,7 +143,7 @@ def _run(module: torch.nn.Module, inputs: Sequence[np.ndarray], layers: Sequence
     ]
     if not outputs:
         raise ModelError(
-            f"{type(module).__name__} returns {type(returned).__name__}, which holds no tensor."
+            f"{type(module).__name__} returns {type(returned).__name__}, which contains no tensor."
         )
     return Shapes(seen, outputs)
 
@@ -152,7 +152,7 @@ def _named(shape: Shape | None, other: Shape | None, name: str) -> Shape | None:
     if shape is None or other is None or len(shape) != len(other):
         return shape
     return tuple(
-        # A name that is there already stays: the run in `other` had that size as it was.
+        # Keep existing names: those axes had the same size in both runs.
         size if isinstance(size, str) or size == second else name
         for size, second in zip(shape, other, strict=True)
     )

@@ -1,4 +1,4 @@
-"""A module whose inputs are keyword arguments, called with its inputs in order."""
+"""Calls a module with keyword inputs by position."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 class KeywordArguments:
-    """A forward pre-hook that passes positional arguments on under the names of the inputs.
+    """A forward pre-hook that converts positional arguments to keyword arguments.
 
-    Models of many optional arguments are fed some of them by name. Everything here feeds inputs
-    in order; with this hook such a module is called as any other. Calls by keyword pass unchanged.
+    Models with many optional arguments take some of them by name, while engines pass inputs by
+    position. Keyword arguments are passed unchanged.
     """
 
     def __init__(self, names: tuple[str, ...]) -> None:

@@ -1,4 +1,4 @@
-"""The layers of an `nn.Module`: its leaves, and whatever else owns parameters."""
+"""The layers of an `nn.Module`: its leaves, and other submodules with parameters."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     import torch
 
 ROOT = "(root)"
-"""Stands for the name of the whole module, which is empty, when it owns parameters itself."""
+"""Display name of the module itself, whose name is empty, if it has parameters."""
 
 
 def module_layers(module: torch.nn.Module, inputs: Sequence[np.ndarray]) -> list[Layer]:
-    """Layers in order of execution; those that own parameters but never run come last.
+    """Layers in order of execution; layers with parameters that never run come last.
 
-    A module that is called several times is listed once, with the shape of its first output. A
-    parameter shared by several modules is counted in the first.
+    A module that is called several times is listed once, with its first output shape. A shared
+    parameter is counted once, in the first layer.
     """
     modules = {
         name: child

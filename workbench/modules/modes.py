@@ -1,4 +1,4 @@
-"""Which layers of a module train, and which its author has put in evaluation mode."""
+"""Training and evaluation mode of the layers of a module."""
 
 from __future__ import annotations
 
@@ -15,15 +15,14 @@ if TYPE_CHECKING:
 def put_in_training(module: torch.nn.Module) -> torch.nn.Module:
     """Put `module` in training mode.
 
-    Layers that are in evaluation mode while the module as a whole trains have been put there by
-    its author (`model.norm.eval()`) and stay so.
+    If it is already, layers that the user put in evaluation mode (`model.norm.eval()`) stay so.
     """
     return module if module.training else module.train()
 
 
 @contextlib.contextmanager
 def modes_kept(module: torch.nn.Module) -> Iterator[None]:
-    """Give every layer its mode back afterwards."""
+    """Restore the mode of all layers afterwards."""
     before = [(layer, layer.training) for layer in module.modules()]
     try:
         yield
@@ -34,9 +33,9 @@ def modes_kept(module: torch.nn.Module) -> Iterator[None]:
 
 @contextlib.contextmanager
 def export_modes(module: torch.nn.Module, *, training: bool) -> Iterator[frozenset[str] | None]:
-    """Put every layer in the mode that the export needs, and back again.
+    """Put all layers in the mode for the export, and restore it afterwards.
 
-    Batch normalization is exported in its inference form either way.
+    Batch normalization is always exported in its inference form.
 
     Yields:
         The names of the running means that a training step updates; None if not `training`.
@@ -58,7 +57,7 @@ def export_modes(module: torch.nn.Module, *, training: bool) -> Iterator[frozens
 
 
 def refuse_what_onnx_cannot_say(module: torch.nn.Module) -> None:
-    """Raise an UntrainableError for a layer whose training differs from that of its graph."""
+    """Raise an UntrainableError for layer settings that ONNX cannot represent in training."""
     import torch
     from torch.nn.modules.batchnorm import _BatchNorm
 
@@ -72,14 +71,13 @@ def refuse_what_onnx_cannot_say(module: torch.nn.Module) -> None:
         ):
             raise UntrainableError(
                 f"{where} keeps a cumulative average of its statistics (momentum=None), which ONNX "
-                f"cannot express. Give it a momentum, such as 0.1."
+                "cannot express. Set its momentum, for example to 0.1."
             )
         if isinstance(layer, (torch.nn.Embedding, torch.nn.EmbeddingBag)):
             for setting in ("max_norm", "scale_grad_by_freq"):
                 value = getattr(layer, setting)
                 if value:
                     raise UntrainableError(
-                        f"{where} has {setting}={value}, which changes its rows outside of the "
-                        f"gradient; ONNX cannot express that. Make the layer without {setting}, or "
-                        f"use an engine that trains with PyTorch."
+                        f"{where} has {setting}={value}, which ONNX cannot represent. Create the "
+                        f"layer without {setting}, or use an engine that trains with PyTorch."
                     )

@@ -1,4 +1,4 @@
-"""What the parameters of a module are made of: float32, which alone trains here."""
+"""Dtypes of a module's parameters: only float32 is trained."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ if TYPE_CHECKING:
 
 
 def train_in_float32(module: torch.nn.Module) -> tuple[str, ...]:
-    """Make float16 and bfloat16 parameters and buffers float32, in place; says which were so.
+    """Convert float16 and bfloat16 parameters and buffers to float32 in place, without loss.
 
-    Their values are kept exactly. Buffers of another dtype stay as they are.
+    Returns:
+        A message per converted dtype.
     """
     import torch
 
@@ -22,30 +23,30 @@ def train_in_float32(module: torch.nn.Module) -> tuple[str, ...]:
     for name, value in [*module.named_parameters(), *module.named_buffers()]:
         if value.dtype in halves:
             names.setdefault(value.dtype, []).append(name)
-            # The tensor stays the same object, so tied weights stay tied.
+            # The tensor object stays the same, so tied weights stay tied.
             value.data = value.data.float()
     return tuple(notice(str(dtype).removeprefix("torch."), held) for dtype, held in names.items())
 
 
 def notice(dtype: str, names: list[str]) -> str:
-    """What to tell of values in half precision."""
+    """The message about converted half-precision weights."""
     which = f"{names[0]!r} is" if len(names) == 1 else f"{len(names)} weights are"
     return f"{which} {dtype}; trained and exported in float32."
 
 
 def refuse_untrainable_state(module: torch.nn.Module) -> None:
-    """Raise a ModelError for parameters that no engine here can hold: only float32 on the CPU."""
+    """Raise a ModelError for parameters that are uninitialized or not float32."""
     import torch
 
     for name, value in module.named_parameters():
         if isinstance(value, torch.nn.parameter.UninitializedParameter):
             raise ModelError(
-                f"Parameter {name!r} is not initialised yet (a lazy layer); run the module once "
-                "on example inputs before you load it."
+                f"Parameter {name!r} is not initialized (a lazy module); run the module once on "
+                "example inputs before loading it."
             )
         if value.dtype != torch.float32:
             dtype = str(value.dtype).removeprefix("torch.")
             raise ModelError(
-                f"Parameter {name!r} is {dtype}; the workbench trains float32. "
-                "Convert the module first, with module.float()."
+                f"Parameter {name!r} is {dtype}, but only float32 can be trained. Convert the "
+                "module first, with module.float()."
             )

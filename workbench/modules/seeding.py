@@ -1,4 +1,4 @@
-"""Building a module from a seed without disturbing the caller's random numbers."""
+"""A temporary random seed for building a module."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 @contextmanager
 def seeded(seed: int) -> Iterator[None]:
-    """Torch's CPU generator starts at `seed` inside and goes on as before outside."""
+    """Seed torch's CPU generator inside the block, and restore its state afterwards."""
     import torch
 
     with torch.random.fork_rng(devices=[]):
-        # torch.manual_seed would also reseed every accelerator, which fork_rng then leaves so.
+        # torch.manual_seed would also reseed accelerators, whose state is not restored here.
         torch.default_generator.manual_seed(seed)
         yield

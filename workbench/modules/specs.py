@@ -1,4 +1,4 @@
-"""Inputs, outputs and parameters of a module, learnt once and written to JSON for workers."""
+"""Specs of a module's inputs and outputs, saved as JSON for workers without torch."""
 
 from __future__ import annotations
 
@@ -21,28 +21,28 @@ if TYPE_CHECKING:
 
 
 class ModuleSpecs(NamedTuple):
-    """What a worker without torch knows of a module."""
+    """Specs of a module."""
 
     inputs: tuple[TensorSpec, ...]
     outputs: tuple[TensorSpec, ...]
     keywords: tuple[str, ...] = ()
-    """The argument of `forward` that each input is for; empty where they go by position."""
+    """Argument names of `forward` for the inputs; empty if they are positional."""
     notices: tuple[str, ...] = ()
-    """What was changed to make the module trainable."""
+    """Messages about changes that were needed to make the module trainable."""
 
     @classmethod
     def of(
         cls, module: torch.nn.Module, examples: Examples, dynamic_axes: DynamicAxes | None = None
     ) -> ModuleSpecs:
-        """Learn the specs from the signature of `forward` and from running it.
+        """Determine the specs from the signature of `forward` and by running it.
 
         Args:
-            module: half-precision parameters of it become float32.
-            examples: what to run it on.
-            dynamic_axes: by the name of an input: names of axes of any size beside the batch.
+            module: its half-precision parameters are converted to float32.
+            examples: inputs to run it on.
+            dynamic_axes: by input name: names of the dynamic axes other than the batch.
 
         Raises:
-            ModelError: `forward` fails, or its first output has no batch axis first.
+            ModelError: `forward` fails, or the first axis of its first output is not the batch.
         """
         notices = train_in_float32(module)
         refuse_untrainable_state(module)
@@ -85,7 +85,7 @@ class ModuleSpecs(NamedTuple):
 
 
 def _input_names(module: torch.nn.Module, count: int) -> list[str]:
-    """Names of the first `count` arguments of `forward`; numbered where it takes `*args`."""
+    """Names of the first `count` arguments of `forward`; numbered for `*args`."""
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = inspect.signature(module.forward).parameters.values()
     names = [parameter.name for parameter in parameters if parameter.kind in kinds][:count]
@@ -93,7 +93,7 @@ def _input_names(module: torch.nn.Module, count: int) -> list[str]:
 
 
 def _unused(name: str, taken: set[str]) -> str:
-    """`name`, or a variant of it that no parameter or other value has; it is taken then."""
+    """`name`, with underscores appended until it is unique; adds it to `taken`."""
     while name in taken:
         name = f"{name}_"
     taken.add(name)

@@ -1,4 +1,4 @@
-"""Weights from a .safetensors file or a PyTorch state dict, without running anything in it."""
+"""Reads weights from a .safetensors file or a PyTorch state dict, without executing code."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from workbench.errors import ModelError
 from workbench.files.input_file import check_file
 
 TORCH_SUFFIXES = frozenset({".pt", ".pth", ".bin", ".ckpt"})
-"""What PyTorch's files are called."""
+"""Suffixes of PyTorch files."""
 
 WRAPPERS = ("state_dict", "model_state_dict", "model")
-"""Keys under which training scripts put the state dict in a larger checkpoint."""
+"""Usual keys of the state dict in a larger checkpoint."""
 
 
 def read_weights_file(path: Path) -> dict[str, np.ndarray]:
-    """Arrays by name. Floating ones become float32.
+    """Read arrays by name; floating-point ones are converted to float32.
 
     Raises:
-        ModelError: the file is missing, damaged, of another kind, or holds objects besides
-            tensors, which only unpickling could read.
+        ModelError: the file is missing, corrupt, has an unsupported format, or contains Python
+            objects, which would have to be unpickled.
     """
     check_file(path, ModelError)
     if path.suffix == ".safetensors":
@@ -32,18 +32,18 @@ def read_weights_file(path: Path) -> dict[str, np.ndarray]:
     if path.suffix in TORCH_SUFFIXES:
         return _read_state_dict(path)
     raise ModelError(
-        f"{path} is no file of weights: it must end in .safetensors or {', '.join(TORCH_SUFFIXES)}."
+        f"{path} is not a weights file: its suffix must be .safetensors or "
+        f"{', '.join(sorted(TORCH_SUFFIXES))}."
     )
 
 
 def refuse_as_model(path: Path) -> None:
-    """Say why a PyTorch file is no model, and what to do with what it holds."""
+    """Raise a ModelError that a file contains weights but no model."""
     weights = read_weights_file(path)
     some = ", ".join(list(weights)[:3])
     raise ModelError(
-        f"{path} holds {len(weights)} arrays of weights ({some}, ...) and no model: the code that "
-        "uses them is not in it. Build the module, then load_model(module, example_inputs=..., "
-        f"weights={str(path)!r})."
+        f"{path} contains {len(weights)} weights ({some}, ...) but no model code. Build the "
+        f"module, then call load_model(module, example_inputs=..., weights={str(path)!r})."
     )
 
 
@@ -52,7 +52,12 @@ def _read_safetensors(path: Path) -> dict[str, np.ndarray]:
     from safetensors.numpy import load_file
 
     try:
-        return {name: _plain(array) for name, array in load_file(path).items()}
+        try:
+            return {name: _plain(array) for name, array in load_file(path).items()}
+        except TypeError:  # numpy has no bfloat16
+            from safetensors.torch import load_file as load_tensors
+
+            return {name: _from_tensor(value) for name, value in load_tensors(path).items()}
     except (SafetensorError, KeyError, TypeError, ValueError, OSError) as error:
         raise ModelError(f"{path} is not a readable .safetensors file: {error!r}.") from error
 
@@ -64,9 +69,9 @@ def _read_state_dict(path: Path) -> dict[str, np.ndarray]:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
         raise ModelError(
-            f"{path} holds Python objects besides tensors, probably a whole module. Reading them "
-            "would run whatever code they carry, so they are refused. Where you trust the file, "
-            "save its state dict, torch.save(module.state_dict(), path), build the module and use "
+            f"{path} contains Python objects other than tensors, probably a whole module. Reading "
+            "them could execute arbitrary code, so they are rejected. If you trust the file, save "
+            "its state dict with torch.save(module.state_dict(), path), build the module and call "
             "load_model(module, example_inputs=..., weights=path)."
         ) from error
     except Exception as error:
@@ -89,8 +94,8 @@ def _state_dict(path: Path, content: Any) -> Mapping[str, Any]:
             if all(isinstance(n, str) and isinstance(v, torch.Tensor) for n, v in pairs):
                 return candidate
     raise ModelError(
-        f"{path} holds {type(content).__name__} and no state dict (tensors by name); save "
-        "module.state_dict() instead."
+        f"{path} contains {type(content).__name__} instead of a state dict (tensors by name); save "
+        "module.state_dict()."
     )
 
 
@@ -100,4 +105,6 @@ def _from_tensor(value: Any) -> np.ndarray:
 
 
 def _plain(array: np.ndarray) -> np.ndarray:
-    return array.astype(np.float32) if array.dtype.kind == "f" else array.copy()
+    # ml_dtypes, where it is loaded, gives numpy a bfloat16 of another kind.
+    floating = array.dtype.kind == "f" or array.dtype.name == "bfloat16"
+    return array.astype(np.float32) if floating else array.copy()

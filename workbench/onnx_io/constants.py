@@ -1,4 +1,4 @@
-"""Weights that a graph holds as Constant nodes, made initializers so that they can be trained."""
+"""Converts weights that are Constant nodes to initializers, so that they can be trained."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ WEIGHTS: Mapping[str, tuple[int, ...]] = {
     "PRelu": (1,),
     "RNN": (1, 2, 3),
 }
-"""Inputs of operators that are weights where they are constant."""
+"""Inputs of operators that are weights if they are constant."""
 
 
 def lift_constants(model: onnx.ModelProto) -> None:
-    """Make initializers of the Constant nodes that hold weights, under the names of their outputs.
+    """Replace Constant nodes with weights by initializers, named like their outputs.
 
-    Those are the floating constants of at least one axis that an operator reads as a weight. In a
-    graph whose initializers hold no parameter at all, they are every such constant.
+    Weights are floating-point constants of at least one axis that an operator uses as a weight, or,
+    in a graph without any parameter among its initializers, all such constants.
     """
     from onnx import numpy_helper
 
@@ -62,7 +62,7 @@ def _read_as_weights(graph: onnx.GraphProto) -> Iterator[str]:
 
 
 def _value(node: onnx.NodeProto) -> np.ndarray | None:
-    """The float32 array of at least one axis that a Constant node holds, else None."""
+    """The value of a Constant node if it is float32 and has at least one axis, else None."""
     from onnx import numpy_helper
 
     if node.op_type != "Constant" or node.domain not in ("", "ai.onnx"):

@@ -1,4 +1,4 @@
-"""Tensors that an ONNX file keeps in other files, read only from its own folder."""
+"""Reads external data of an ONNX file, only from the folder of the file."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.errors import ModelError
 from workbench.files.input_file import is_file
-from workbench.onnx_io.tensor_data import is_outside, point_to, tensor_bytes
+from workbench.onnx_io.tensor_data import is_outside, point_to, tensor_array, tensor_bytes
 
 if TYPE_CHECKING:
+    import numpy as np
     import onnx
 
 
 MOST_BYTES_READ = 1 << 30
-"""Of external data; where there is more, what is large is only mapped into memory."""
+"""If there is more external data, large tensors are memory-mapped instead of read."""
 
 LARGE_BYTES = 1 << 20
 
@@ -23,12 +24,12 @@ LARGE_BYTES = 1 << 20
 def read_external_data(model: onnx.ModelProto, path: Path) -> None:
     """Read the external tensors of `model`, which was parsed from `path`, into the model.
 
-    Where they come to more than `MOST_BYTES_READ`, the large initializers stay where they are, and
-    their location becomes an absolute path.
+    If their total size exceeds `MOST_BYTES_READ`, large initializers stay external, with an
+    absolute path.
 
     Raises:
-        ModelError: a file is missing, too short, or lies outside the folder of `path`, be it by an
-            absolute path, by "..", or through a symbolic link.
+        ModelError: a file is missing, too short, or outside the folder of `path`, by an absolute
+            path, by "..", or by a symbolic link.
     """
     import onnx
 
@@ -41,8 +42,8 @@ def read_external_data(model: onnx.ModelProto, path: Path) -> None:
         if id(tensor) in large:
             if place.length != tensor_bytes(tensor):
                 raise ModelError(
-                    f"Tensor {tensor.name!r} of {path} is damaged: {place.length:,} bytes are not "
-                    f"what its shape {list(tensor.dims)} takes."
+                    f"Tensor {tensor.name!r} of {path} is corrupt: {place.length:,} bytes do not "
+                    f"match its shape {list(tensor.dims)}."
                 )
             point_to(tensor, place.file.resolve(), place.offset, place.length)
             continue
@@ -53,8 +54,26 @@ def read_external_data(model: onnx.ModelProto, path: Path) -> None:
         tensor.ClearField("external_data")
 
 
+def external_array(tensor: onnx.TensorProto, path: Path) -> np.ndarray:
+    """The values of one external tensor of the file in `path`, memory-mapped.
+
+    Raises:
+        ModelError: see `read_external_data`; or its bytes do not match its shape.
+    """
+    place = _place(tensor, path)
+    if place.length != tensor_bytes(tensor):
+        raise ModelError(
+            f"Tensor {tensor.name!r} of {path} is corrupt: {place.length:,} bytes do not match its "
+            f"shape {list(tensor.dims)}."
+        )
+    copy = type(tensor)()
+    copy.CopyFrom(tensor)
+    point_to(copy, place.file.resolve(), place.offset, place.length)
+    return tensor_array(copy)
+
+
 class Place(NamedTuple):
-    """Where the numbers of a tensor are."""
+    """File and position of a tensor's data."""
 
     file: Path
     offset: int
@@ -69,7 +88,9 @@ def _place(tensor: onnx.TensorProto, path: Path) -> Place:
     try:
         offset, length = int(fields.get("offset", 0)), int(fields.get("length", -1))
     except ValueError:
-        raise ModelError(f"{what} states no valid place in {location!r}: {fields}.") from None
+        raise ModelError(
+            f"{what} has an invalid offset or length in {location!r}: {fields}."
+        ) from None
     size = file.stat().st_size
     if length < 0:
         length = size - offset
@@ -82,21 +103,21 @@ def _place(tensor: onnx.TensorProto, path: Path) -> Place:
 
 
 def _inside(location: str, folder: Path, what: str) -> Path:
-    """The file at `location` in `folder`, for certain in it."""
+    """The file at `location`, checked to be inside `folder`."""
     posix, windows = PurePosixPath(location), PureWindowsPath(location)
     if not location or "\0" in location:
-        raise ModelError(f"{what} is external but does not say in which file.")
+        raise ModelError(f"{what} is external but has no file name.")
     absolute = posix.is_absolute() or windows.is_absolute() or bool(windows.drive)
     if absolute or ".." in (*posix.parts, *windows.parts):
         raise ModelError(
-            f"{what} is in {location!r}, outside the folder of the model; it is not read. Put its "
-            "data beside the model and save the model with relative locations."
+            f"{what} is in {location!r}, outside the folder of the model, and is not read. Move "
+            "the data into that folder and save the model with relative locations."
         )
     file = folder / location
     if is_file(file) and not file.resolve().is_relative_to(folder.resolve()):
         raise ModelError(
-            f"{what} is in {location!r}, which a symbolic link leads outside the folder of the "
-            "model; it is not read. Put a copy of the data beside the model."
+            f"{what} is in {location!r}, a symbolic link to outside of the model's folder, and is "
+            "not read. Copy the data into that folder."
         )
     if not is_file(file):
         raise ModelError(
@@ -106,7 +127,7 @@ def _inside(location: str, folder: Path, what: str) -> Path:
 
 
 def every_tensor(model: onnx.ModelProto) -> Iterator[onnx.TensorProto]:
-    """Every tensor: initializers and attributes of the graph, its subgraphs and functions."""
+    """All tensors: initializers and attributes of the graph, its subgraphs and functions."""
     yield from _graph_tensors(model.graph)
     for function in model.functions:
         yield from _node_tensors(function.node)

@@ -1,6 +1,6 @@
-"""Reading an ONNX file that nobody vouches for: whole, valid, and of a version that can be trained.
+"""Reads and validates an untrusted ONNX file, and converts it for training.
 
-Nothing here runs a model or reads outside the file's folder.
+No model is executed, and nothing outside the file's folder is read.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
     import onnx
 
 MAX_IR_VERSION = 10
-"""The newest that onnxruntime-training 1.19.2 loads."""
+"""The newest IR version that onnxruntime-training 1.19.2 supports."""
 
 MIN_IR_VERSION = 8
-"""Below, graphs lack what the opsets that they are converted to may use."""
+"""Older IR versions lack features that the target opsets may use."""
 
 OTHER_FORMATS = {
     b"PK\x03\x04": "a zip archive, such as PyTorch's .pt",
@@ -37,33 +37,27 @@ OTHER_FORMATS = {
     b"<": "a web page or other markup; the download may have failed",
     b"{": "JSON",
 }
-"""What the first bytes of a file that is not ONNX tell."""
+"""Magic numbers of other file formats."""
 
 
 class OnnxFile(NamedTuple):
-    """An ONNX model as it was read and made one that can be trained."""
+    """An ONNX model, validated and converted for training."""
 
     model: onnx.ModelProto
-    """Checked; in an opset and IR version that ONNX Runtime's training takes, without functions,
-    its weights initializers. The largest may lie in a file outside, by its absolute path."""
+    """In a supported opset and IR version, without functions, with weights as initializers. Large
+    ones may be external data with an absolute path."""
     notices: tuple[str, ...]
-    """What was changed of the model that its author would want to know, a sentence each."""
+    """Messages about changes of the model."""
 
 
 def read_onnx(path: Path) -> OnnxFile:
-    """The checked model in `path`, shapes inferred where they can be.
+    """Read the model in `path`, validated and with inferred shapes.
 
     Raises:
         ModelError: the file is missing, not ONNX, truncated, too old or too new, invalid, or
-            refers to external data that is missing or lies outside its folder.
+            refers to external data that is missing or outside its folder.
     """
-    check_file(path, ModelError)
-    if path.stat().st_size > MAX_BYTES:
-        raise ModelError(
-            f"{path} is larger than 2 GB, which no ONNX file can be: save the model with its "
-            "tensors as external data."
-        )
-    model = _parse(path)
+    model = parse_onnx(path)
     name = str(path)
     refuse_unknown_opset(model, name)
     read_external_data(model, path)
@@ -79,10 +73,10 @@ def read_onnx(path: Path) -> OnnxFile:
 
 
 def _plain(model: onnx.ModelProto) -> onnx.ModelProto:
-    """The same model without functions, of an IR version that is read, its initializers no inputs.
+    """Inline functions, remove initializers from the inputs, and set a supported IR version.
 
-    Before IR version 4 initializers are inputs as well. What a version above 10 adds to a graph of
-    these opsets, hints on which device a node runs, is left out.
+    Before IR version 4 initializers are inputs as well. IR versions above 10 add only device
+    annotations to graphs of these opsets, which are dropped.
     """
     import onnx_ir.passes.common as passes
     from onnx_ir import serde
@@ -104,7 +98,7 @@ def _plain(model: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _in_order(model: onnx.ModelProto) -> tuple[onnx.ModelProto, tuple[str, ...]]:
-    """`model` with every ScatterND that may lose updates written anew, and what to say of it."""
+    """Replace each ScatterND that may lose updates; returns the model and messages."""
     if not any(node.op_type == "ScatterND" for node in every_node(model.graph.node)):
         return model, ()
     from onnx_ir import serde
@@ -116,16 +110,16 @@ def _in_order(model: onnx.ModelProto) -> tuple[onnx.ModelProto, tuple[str, ...]]
     if not count:
         return model, ()
     notice = (
-        f"{count} ScatterND with a reduction, written as ScatterElements: ONNX Runtime's ScatterND "
+        f"{count} ScatterND with a reduction replaced by ScatterElements: ONNX Runtime's ScatterND "
         "loses updates with several threads."
     )
     return serde.serialize_model(graph), (notice,)
 
 
 def _checked(model: onnx.ModelProto, path: Path) -> onnx.ModelProto:
-    """`model` checked, converted and with inferred shapes, its large weights left out meanwhile.
+    """Check and convert `model` and infer shapes, with its large weights removed temporarily.
 
-    The checker and the converter copy what they are given, and none takes more than 2 GB.
+    The checker and the converter copy their argument, and support at most 2 GB.
     """
     import onnx
 
@@ -141,7 +135,7 @@ def _checked(model: onnx.ModelProto, path: Path) -> onnx.ModelProto:
                 onnx.helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims)
             )
     try:
-        # First, since the checker refuses a graph output whose shape is left to be inferred.
+        # Before the check, which requires the shapes of the graph outputs.
         inferred = onnx.shape_inference.infer_shapes(small)
         onnx.checker.check_model(inferred, full_check=True)
     except Exception as error:  # the checker's own classes, and RuntimeError from its C++ code
@@ -161,7 +155,7 @@ def _checked(model: onnx.ModelProto, path: Path) -> onnx.ModelProto:
 
 
 def _check_sizes(path: Path, model: onnx.ModelProto) -> None:
-    """Refuse a tensor that holds more or less than its shape says: the checker lets it pass."""
+    """Raise a ModelError if a tensor's data does not match its shape, which onnx does not check."""
     from onnx import numpy_helper
 
     for tensor in every_tensor(model):
@@ -169,48 +163,58 @@ def _check_sizes(path: Path, model: onnx.ModelProto) -> None:
             continue
         try:
             numpy_helper.to_array(tensor)
-        except Exception as error:  # whatever damaged fields bring about
+        except Exception as error:  # onnx and numpy raise many types
             raise ModelError(
                 f"{path} is not a valid ONNX model: the data of tensor {tensor.name!r} does not "
                 f"fit its shape {list(tensor.dims)}: {_first_lines(error)}"
             ) from error
 
 
-def _parse(path: Path) -> onnx.ModelProto:
+def parse_onnx(path: Path) -> onnx.ModelProto:
+    """Parse the model in `path` and check nothing further; external data is not read.
+
+    Raises:
+        ModelError: the file is missing, not ONNX, or truncated.
+    """
     import onnx
 
+    check_file(path, ModelError)
+    if path.stat().st_size > MAX_BYTES:
+        raise ModelError(
+            f"{path} is larger than 2 GB, the limit of ONNX files: save it with external data."
+        )
     content = read_file(path, ModelError)
     for magic, what in OTHER_FORMATS.items():
         if content.startswith(magic):
-            raise ModelError(f"{path} is not ONNX: it looks like {what}.")
+            raise ModelError(f"{path} is not ONNX: it seems to be {what}.")
     model = onnx.ModelProto()
     try:
         model.ParseFromString(content)
     except Exception:  # protobuf's DecodeError, whose package carries no types
-        # An ONNX file begins with field 1, its IR version, so that much tells it from any other.
+        # An ONNX file begins with field 1, the IR version.
         if content[:1] == b"\x08":
             raise ModelError(
-                f"{path} is truncated or damaged: it begins as ONNX but cannot be read to its "
-                f"end ({len(content):,} bytes). Copy or export it again."
+                f"{path} is truncated or corrupt: it begins like ONNX but cannot be parsed "
+                f"({len(content):,} bytes). Copy or export it again."
             ) from None
         raise ModelError(f"{path} is not an ONNX file.") from None
     for text in _texts(model):
-        if isinstance(text, bytes):  # what protobuf gives where it should be UTF-8 and is not
+        if isinstance(text, bytes):  # protobuf returns bytes if the text is not UTF-8
             raise ModelError(
-                f"{path} is damaged: the name {text[:40]!r} in it is not text. Copy or export it "
+                f"{path} is corrupt: the name {text[:40]!r} is not valid UTF-8. Copy or export it "
                 "again."
             )
     if not model.HasField("graph") or not model.ir_version:
-        raise ModelError(f"{path} is not an ONNX file: it holds no graph.")
+        raise ModelError(f"{path} is not an ONNX file: it contains no graph.")
     return model
 
 
 def _texts(message: Any) -> Iterator[str | bytes]:
-    """Every text in a message and those in it."""
+    """All text fields of a message, nested messages included."""
     import onnx
 
     if isinstance(message, onnx.TensorProto):
-        # Of a tensor not every field: to look at its numbers would copy them.
+        # Not all fields of a tensor, as accessing its data would copy it.
         yield from (message.name, message.doc_string)
         yield from (text for entry in message.external_data for text in (entry.key, entry.value))
         return

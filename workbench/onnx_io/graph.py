@@ -1,4 +1,4 @@
-"""What an ONNX graph tells of its inputs, outputs and parameters."""
+"""Inputs, outputs and parameters of an ONNX graph."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ SETTINGS: Mapping[str, tuple[int, ...]] = {
     "Resize": (1, 2),
     "Upsample": (1,),
 }
-"""Inputs of operators that hold settings or statistics, never what is trained."""
+"""Inputs of operators that are settings or statistics, not parameters."""
 
 MASK_MAGNITUDE = 1e4
-"""A table with numbers this large is a mask added before a softmax, not a trained weight."""
+"""A tensor with values this large is an attention mask, not a parameter."""
 
 
 def batch_axis_name(model: onnx.ModelProto) -> str | None:
-    """What the graph calls the first axis of its first input; None if unnamed or fixed."""
+    """Name of the first axis of the first input; None if it is unnamed or static."""
     for value in graph_inputs(model):
         dims = value.type.tensor_type.shape.dim
         return str(dims[0].dim_param) or None if dims else None
@@ -42,7 +42,7 @@ def batch_axis_name(model: onnx.ModelProto) -> str | None:
 
 
 def graph_inputs(model: onnx.ModelProto) -> list[onnx.ValueInfoProto]:
-    """The inputs that are fed: before IR version 4, initializers are listed as inputs as well."""
+    """The inputs without initializers, which are listed as inputs before IR version 4."""
     initializers = {tensor.name for tensor in model.graph.initializer}
     return [value for value in model.graph.input if value.name not in initializers]
 
@@ -53,7 +53,7 @@ def tensor_specs(
     """Specs of graph inputs or outputs.
 
     Raises:
-        ModelError: one is no tensor, or of a dtype that numpy lacks.
+        ModelError: one is not a tensor, or has a dtype that numpy lacks.
     """
     return tuple(
         TensorSpec(value.name, value_shape(value, batch_name), _dtype(value)) for value in values
@@ -61,10 +61,10 @@ def tensor_specs(
 
 
 def value_shape(value: onnx.ValueInfoProto, batch_name: str | None) -> tuple[int | str, ...]:
-    """Sizes of a value: "batch" for the batch axis, a name of its own for one without any."""
+    """Shape of a value: "batch" for the batch axis, a unique name for unnamed dynamic axes."""
     sizes: list[int | str] = []
     for axis, dim in enumerate(value.type.tensor_type.shape.dim):
-        # Shape inference calls what it cannot tell unk__0, unk__1 and so on.
+        # Shape inference names unknown sizes unk__0, unk__1 etc.
         nameless = not dim.dim_param or dim.dim_param.startswith("unk__")
         if dim.HasField("dim_value"):
             sizes.append(dim.dim_value)
@@ -78,10 +78,10 @@ def value_shape(value: onnx.ValueInfoProto, batch_name: str | None) -> tuple[int
 def parameter_specs(model: onnx.ModelProto) -> dict[str, ParameterSpec]:
     """The initializers that can be parameters, in the order of the graph.
 
-    A parameter is a floating initializer of at least one axis that some node reads as an operand:
-    not a setting such as the bounds of Clip, not statistics of BatchNormalization, not a mask.
-    ONNX does not tell a parameter from any other table of constants, so such a table is listed too
-    and must be frozen by name. Only float32 ones are trainable.
+    A parameter is a floating-point initializer of at least one axis that a node uses as an operand,
+    not as a setting such as the bounds of Clip, nor as statistics of BatchNormalization, nor as a
+    mask. ONNX does not distinguish parameters from other constants, so constant tables are included
+    and must be frozen by name. Only float32 parameters are trainable.
     """
     import onnx
 
@@ -92,7 +92,7 @@ def parameter_specs(model: onnx.ModelProto) -> dict[str, ParameterSpec]:
             continue
         if tensor.data_type == onnx.TensorProto.FLOAT:
             values = tensor_array(tensor)
-            # Not of absolute values, which would take as much memory again.
+            # Without np.abs, which would double the memory.
             if (
                 values.size == 0
                 or not -MASK_MAGNITUDE < values.min() <= values.max() < MASK_MAGNITUDE
@@ -107,9 +107,10 @@ def parameter_specs(model: onnx.ModelProto) -> dict[str, ParameterSpec]:
 
 
 def unfit_weights(model: onnx.ModelProto) -> dict[str, str]:
-    """What looks like a weight and cannot train, with what it is; half precision is float32 by now.
+    """Weights that cannot be trained, with the reason.
 
-    Masks are none of these: they are finite or minus infinity.
+    Half precision was converted to float32 before. Masks are not included: they are finite or
+    minus infinity.
     """
     import onnx
 
@@ -119,21 +120,21 @@ def unfit_weights(model: onnx.ModelProto) -> dict[str, str]:
         if tensor.name not in operands or not tensor.dims:
             continue
         if tensor.data_type == onnx.TensorProto.DOUBLE:
-            found[tensor.name] = "is double (float64), and only float32 trains"
+            found[tensor.name] = "is float64, and only float32 can be trained"
         elif tensor.data_type == onnx.TensorProto.FLOAT and np.isnan(tensor_array(tensor)).any():
-            found[tensor.name] = "holds NaN"
+            found[tensor.name] = "contains NaN"
     return found
 
 
 def unfit_sentence(found: Mapping[str, str]) -> str:
-    """Those weights in a sentence, the first three by name."""
+    """The result of `unfit_weights` as a sentence, with at most three names."""
     shown = "; ".join(f"{name!r} {what}" for name, what in list(found.items())[:3])
     more = f"; and {len(found) - 3} more" if len(found) > 3 else ""
     return f"{shown}{more}."
 
 
 def statistics(model: onnx.ModelProto) -> set[str]:
-    """Names of the running statistics of BatchNormalization: what a module calls buffers."""
+    """Names of the running statistics of BatchNormalization, which are buffers of a module."""
     return {
         name
         for node in model.graph.node
@@ -143,7 +144,7 @@ def statistics(model: onnx.ModelProto) -> set[str]:
 
 
 def _operands(graph: onnx.GraphProto) -> Iterator[str]:
-    """Every name that a node of the graph or a subgraph reads as an operand."""
+    """All names that nodes of the graph or its subgraphs use as operands."""
     for node in graph.node:
         settings = SETTINGS.get(node.op_type, ())
         yield from (name for index, name in enumerate(node.input) if index not in settings)
@@ -166,9 +167,9 @@ def _dtype(value: onnx.ValueInfoProto) -> str:
 
     if not value.type.HasField("tensor_type"):
         kind = value.type.WhichOneof("value") or "nothing"
-        raise ModelError(f"{value.name!r} of the graph is a {kind}; only tensors can be fed.")
+        raise ModelError(f"{value.name!r} of the graph is a {kind}; only tensors are supported.")
     elem_type = value.type.tensor_type.elem_type
     name = onnx.TensorProto.DataType.Name(elem_type)
     if name not in ("FLOAT", "DOUBLE", "FLOAT16", "BOOL") and "INT" not in name:
-        raise ModelError(f"{value.name!r} of the graph is of type {name}, which cannot be fed.")
+        raise ModelError(f"{value.name!r} of the graph has the unsupported type {name}.")
     return str(onnx.helper.tensor_dtype_to_np_dtype(elem_type).name)

@@ -1,4 +1,4 @@
-"""What an exported node says of itself beyond ONNX, as its metadata: how PyTorch trains it."""
+"""Metadata of exported nodes: properties in training that ONNX cannot represent."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ if TYPE_CHECKING:
     import torch
 
 PADDING_INDEX = "padding_idx"
-"""Of a Gather: the row of the embedding that gets no gradient."""
+"""For a Gather: the row of the embedding that gets no gradient."""
 
 STATISTICS = "statistics"
-"""Of a BatchNormalization: `RUNNING` where it must not use those of the batch."""
+"""For a BatchNormalization: `RUNNING` if it must not use the statistics of the batch."""
 
 RUNNING = "running"
 
 OPEN_BOUNDS = "open_bounds"
-"""Of a Clip: its bounds themselves get no gradient, as in relu6 and hardtanh."""
+"""For a Clip: values at the bounds get no gradient, as in relu6 and hardtanh."""
 
 DETACHED = "detached"
-"""Of a Clip without bounds: the gradient stops at it."""
+"""For a Clip without bounds, or an Identity: the gradient stops at it."""
 
 DRAWN = "drawn"
-"""Of a Cast: it is 1 with the probability that the comparison before it reads second, else 0."""
+"""For a Cast: 1 with the probability given by the second input of the comparison before it."""
 
 UPDATES = "updates"
-"""Of an Identity: the buffer whose new value, after a forward pass in training, it gives."""
+"""For an Identity: the buffer whose updated value, after a forward pass in training, it gives."""
 
 FUNCTION = "function"
 """Of a Clip without bounds: it gives a result of the custom autograd function of this name, whose
@@ -84,9 +84,9 @@ MARKS = frozenset(
 
 
 def mark_padding(model: ir.Model, program: torch.export.ExportedProgram) -> None:
-    """Mark the lookups whose padding row is not to be trained, in a graph fresh from the exporter.
+    """Mark the lookups with a padding index, in a graph directly from the exporter.
 
-    Values still have the names of the calls that they came from.
+    Its values must still have the names of the calls of `program`.
     """
     import torch
 
@@ -102,7 +102,7 @@ def mark_padding(model: ir.Model, program: torch.export.ExportedProgram) -> None
 
 
 def refuse_padding(module: torch.nn.Module) -> None:
-    """Raise a ModelError for an embedding whose padding row a traced graph would train."""
+    """Raise a ModelError for an embedding with a padding index, which tracing does not keep."""
     import torch
 
     for name, layer in module.named_modules():
@@ -118,12 +118,12 @@ def uses_running_statistics(node: onnx.NodeProto) -> bool:
 
 
 def mark_statistics(model: ir.Model, updated: Collection[str]) -> None:
-    """Mark the batch normalizations that use their running statistics while the module trains.
+    """Mark the batch normalizations that use running statistics in training.
 
     Those are layers in evaluation mode, and calls of `functional.batch_norm` with training=False.
 
     Args:
-        model: its initializers have the module's own names.
+        model: its initializers have the names of the module's state.
         updated: names of the running means that a training step updates.
     """
     for node in model.graph:

@@ -1,4 +1,4 @@
-"""ONNX graphs in float16 or bfloat16, made float32 throughout so that they can be trained."""
+"""Converts ONNX graphs from float16 or bfloat16 to float32, so that they can be trained."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     import onnx
 
 TYPE_ATTRIBUTES = frozenset({"dtype", "output_dtype", "stash_type", "to"})
-"""Attributes that name the type of a result."""
+"""Attributes that set the type of an output."""
 
 
 def make_float32(model: onnx.ModelProto) -> tuple[str, ...]:
-    """Give every half-precision value of `model` float32, in place; says which weights were so.
+    """Convert all half-precision values of `model` to float32 in place, inputs and outputs too.
 
-    Weights keep their values exactly. Inputs and outputs become float32 as well.
+    Returns:
+        A message per converted dtype.
     """
     import onnx
 
@@ -39,7 +40,7 @@ def make_float32(model: onnx.ModelProto) -> tuple[str, ...]:
     for value in (*model.graph.input, *model.graph.output):
         if value.type.tensor_type.elem_type in halves:
             value.type.tensor_type.elem_type = onnx.TensorProto.FLOAT
-    # Types of values in between are inferred anew.
+    # Types of intermediate values are inferred again.
     del model.graph.value_info[:]
     _retype(model.graph.node, halves)
     return tuple(notice(dtype, held) for dtype, held in names.items())

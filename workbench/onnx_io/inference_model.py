@@ -1,4 +1,4 @@
-"""An ONNX model as people run it: forward only, written whole, with the weights of the moment."""
+"""Writes ONNX models for inference with given weights."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 def write_inference_model(
     source: Path | onnx.ModelProto, weights: Mapping[str, np.ndarray], path: Path
 ) -> Path:
-    """Write an inference model again with the given weights in place of its own.
+    """Write a copy of an inference model with the given weights.
 
     Initializers without an entry in `weights` keep their values, and entries without an
-    initializer (a counter such as `num_batches_tracked`) are left out. The file is whole or absent;
-    above 2 GB a second one holds the weights. `source` stays as it is.
+    initializer (a counter such as `num_batches_tracked`) are ignored. The file is written
+    atomically; above 2 GB the weights are external data. `source` is not modified.
 
     Raises:
-        ModelError: a weight has another shape than its initializer.
+        ModelError: the shape of a weight differs from its initializer.
     """
     import onnx
 
@@ -34,10 +34,10 @@ def write_inference_model(
 
 
 def with_weights(model: onnx.ModelProto, weights: Mapping[str, np.ndarray]) -> onnx.ModelProto:
-    """A copy of `model` with the given weights in place of its own; itself where none are given.
+    """A copy of `model` with the given weights; `model` itself if there are none.
 
     Raises:
-        ModelError: a weight has another shape than its initializer.
+        ModelError: the shape of a weight differs from its initializer.
     """
     if not weights:
         return model
@@ -58,7 +58,7 @@ def _with_values(initializer: onnx.TensorProto, value: np.ndarray) -> onnx.Tenso
     if tuple(initializer.dims) != value.shape:
         raise ModelError(
             f"Weight {initializer.name!r} has shape {list(value.shape)}, but the model has "
-            f"{list(initializer.dims)}. Use weights of this very model."
+            f"{list(initializer.dims)}. Use weights of this model."
         )
     dtype = onnx.helper.tensor_dtype_to_np_dtype(initializer.data_type)
     return numpy_helper.from_array(np.asarray(value, dtype, order="C"), initializer.name)

@@ -1,4 +1,4 @@
-"""Writing an ONNX model of any size: what exceeds 2 GB goes into a second file."""
+"""Writes ONNX models of any size; above 2 GB with external data."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 
 from workbench.errors import ModelError
-from workbench.files.output_file import written
+from workbench.files.output_file import replacing_file
 from workbench.onnx_io.tensor_data import is_outside, point_to, tensor_array, tensor_bytes
 
 if TYPE_CHECKING:
     import onnx
 
 MAX_BYTES = 2**31 - 1
-"""Protocol buffers hold no more than this."""
+"""Size limit of protocol buffers."""
 
 HEADROOM_BYTES = 1 << 28
-"""Left for nodes and names beside the tensors."""
+"""Reserved for nodes and names."""
 
 SMALL_BYTES = 1 << 12
-"""A tensor smaller than this stays in the model whatever its size."""
+"""Tensors smaller than this are never external."""
 
 DATA_SUFFIX = ".data"
 
@@ -30,18 +30,22 @@ _CHUNK_BYTES = 1 << 20
 
 
 def write_onnx(model: onnx.ModelProto, path: Path) -> Path:
-    """Write `model`, which stays as it is; each file is whole or absent.
+    """Write `model` atomically.
 
-    Above 2 GB its tensors go into `path` with ".data" appended. No tensor is copied as a whole.
+    Above 2 GB its tensors are written to `path` with ".data" appended. Tensors are not copied in
+    memory.
 
     Raises:
-        ModelError: it cannot be written there; what was there before is kept.
+        ModelError: it cannot be written; existing files are kept.
     """
     small = without_initializers(model)
-    with written(path, ModelError) as temporary:
+    with replacing_file(path, ModelError) as temporary:
         if _needs_data_file(model):
             data = path.with_name(path.name + DATA_SUFFIX)
-            with written(data, ModelError) as data_temporary, data_temporary.open("wb") as file:
+            with (
+                replacing_file(data, ModelError) as data_temporary,
+                data_temporary.open("wb") as file,
+            ):
                 _write_tensors(model, small, file, data.name)
             temporary.write_bytes(small.SerializeToString())
         else:
@@ -56,7 +60,7 @@ def _needs_data_file(model: onnx.ModelProto) -> bool:
 
 
 def without_initializers(model: onnx.ModelProto) -> onnx.ModelProto:
-    """A copy of all but the initializers, whose numbers are not copied on the way."""
+    """A copy of `model` without its initializers, whose data is not copied."""
     import onnx
 
     copy = onnx.ModelProto()
@@ -76,10 +80,10 @@ def _copy_fields(source: Any, copy: Any, but: str) -> None:
 
 
 def _write_whole(model: onnx.ModelProto, small: onnx.ModelProto, file: BinaryIO) -> None:
-    """Write `small` with the initializers of `model`, those in files straight from there.
+    """Write `small` with the initializers of `model`, external ones streamed from their files.
 
-    A message is a row of fields, each after its number and, where it is bytes or a message, its
-    length. Source: Protocol Buffers, "Encoding".
+    A message is a sequence of fields, each preceded by its number and, for bytes and messages, by
+    its length. Source: Protocol Buffers, "Encoding".
     """
     import onnx
 
@@ -103,12 +107,12 @@ def _write_whole(model: onnx.ModelProto, small: onnx.ModelProto, file: BinaryIO)
 
 
 def _before(message: Any, field: str, length: int) -> bytes:
-    """What comes before the content of a field: its number, its wire type 2, its length."""
+    """The header of a field: its number, wire type 2, and its length."""
     return _varint(message.DESCRIPTOR.fields_by_name[field].number << 3 | 2) + _varint(length)
 
 
 def _varint(number: int) -> bytes:
-    """Seven bits a byte, the lowest first; each but the last has its eighth bit set."""
+    """Encode a base-128 varint: seven bits per byte, lowest first; bit 8 marks continuation."""
     low, rest = number & 127, number >> 7
     return bytes([low | 128]) + _varint(rest) if rest else bytes([low])
 
@@ -129,7 +133,7 @@ def _write_tensors(
 
 
 def _write_array(array: np.ndarray, file: BinaryIO) -> None:
-    """Write the bytes of `array`, little endian; a run of zeros becomes a hole in the file."""
+    """Write the bytes of `array`, little endian; chunks of zeros become holes in a sparse file."""
     flat = np.ascontiguousarray(array).reshape(-1).view(np.uint8)
     for start in range(0, flat.size, _CHUNK_BYTES):
         chunk = flat[start : start + _CHUNK_BYTES]

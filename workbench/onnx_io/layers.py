@@ -1,4 +1,4 @@
-"""The layers of an ONNX graph: its nodes, but for those that only carry shapes about."""
+"""The layers of an ONNX graph: its nodes, except for those that only compute shapes."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ PLUMBING = frozenset(
         "Unsqueeze",
     }
 )
-"""Operators that are no layer to a reader, unless they read a parameter."""
+"""Operators that are not listed as layers unless they have a parameter."""
 
 
 def onnx_layers(model: onnx.ModelProto, parameters: Mapping[str, ParameterSpec]) -> list[Layer]:
-    """One layer a node in the order of the graph; a shared parameter counts in the first."""
+    """One layer per node, in the order of the graph; a shared parameter is counted in the first."""
     graph = model.graph
     batch_name = batch_axis_name(model)
     shapes = {

@@ -1,4 +1,4 @@
-"""The nodes of an ONNX graph that nobody vouches for: all known, in order, and without a cycle."""
+"""Checks the nodes of an untrusted ONNX graph: known operators, topological order, no cycles."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 DEFAULT_DOMAINS = frozenset({"", "ai.onnx"})
 
 KNOWN_DOMAINS = DEFAULT_DOMAINS | {"ai.onnx.ml", "com.microsoft", "com.microsoft.nchwc"}
-"""Domains for whose operators ONNX Runtime has kernels."""
+"""Domains with kernels in ONNX Runtime."""
 
 
 def check_operators(model: onnx.ModelProto, opset: int, what: str) -> None:
-    """Refuse a node whose operator nothing here can run.
+    """Check that all operators are known.
 
     Args:
-        model: to check.
+        model: the model to check.
         opset: version of its default domain.
-        what: names the model in messages.
+        what: name of the model in messages.
 
     Raises:
         ModelError: names the node, its operator and domain.
@@ -37,24 +37,24 @@ def check_operators(model: onnx.ModelProto, opset: int, what: str) -> None:
             continue
         if node.domain not in KNOWN_DOMAINS:
             raise ModelError(
-                f"{what} has node {label(node)!r} of operator {node.op_type} of domain "
-                f"{node.domain!r}, which ONNX Runtime does not know. Export the model without "
+                f"{what} has node {label(node)!r} with operator {node.op_type} of domain "
+                f"{node.domain!r}, which ONNX Runtime does not support. Export the model without "
                 "custom operators, or with a function body for each."
             )
         if node.domain in DEFAULT_DOMAINS and not onnx.defs.has(node.op_type, opset, ""):
             known = {schema.name for schema in onnx.defs.get_all_schemas() if not schema.domain}
             raise ModelError(
-                f"{what} is not a valid ONNX model: node {label(node)!r} is of operator "
-                f"{node.op_type}, which opset {opset} does not know. "
+                f"{what} is not a valid ONNX model: node {label(node)!r} has operator "
+                f"{node.op_type}, which is not in opset {opset}. "
                 f"{nearest(node.op_type, known)}"
             )
 
 
 def sort_nodes(graph: onnx.GraphProto, what: str) -> None:
-    """Put the nodes of `graph` into an order in which each reads what was computed before it.
+    """Sort the nodes of `graph` topologically.
 
     Raises:
-        ModelError: there is none; names the nodes of a cycle.
+        ModelError: there is a cycle; names its nodes.
     """
     nodes = list(graph.node)
     makers = {name: index for index, node in enumerate(nodes) for name in node.output if name}
@@ -70,7 +70,7 @@ def sort_nodes(graph: onnx.GraphProto, what: str) -> None:
         cycle = [nodes[index] for index in error.args[1]]
         path = " -> ".join(f"{node.op_type} ({label(node)})" for node in cycle)
         raise ModelError(
-            f"{what} is not a valid ONNX model: nodes read each other's results in a cycle: {path}."
+            f"{what} is not a valid ONNX model: its nodes form a cycle: {path}."
         ) from None
     copies = [type(node).FromString(node.SerializeToString()) for node in nodes]
     del graph.node[:]
@@ -78,7 +78,7 @@ def sort_nodes(graph: onnx.GraphProto, what: str) -> None:
 
 
 def label(node: onnx.NodeProto) -> str:
-    """Name of the node, or of its first output where it has none."""
+    """Name of the node, or of its first output if it has none."""
     return str(node.name or next(iter(node.output), ""))
 
 
@@ -98,7 +98,7 @@ def _subgraphs(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
 
 
 def _read(node: onnx.NodeProto) -> Iterator[str]:
-    """Names that a node reads, those that its subgraphs take from outside among them."""
+    """Names of the inputs of a node, with those that its subgraphs use from outside."""
     yield from node.input
     for graph in _subgraphs(node):
         own = {name for inner in graph.node for name in inner.output}

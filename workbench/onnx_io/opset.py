@@ -1,4 +1,4 @@
-"""Converting an ONNX graph to an opset that ONNX Runtime's training takes."""
+"""Converts an ONNX graph to an opset that ONNX Runtime's training supports."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     import onnx
 
 OLDEST = 7
-"""The oldest opset that the converter knows how to leave."""
+"""The oldest opset that the converter supports."""
 
 LOWEST, HIGHEST = 18, 21
-"""Graphs of these opsets are taken as they are: from 18 on every reduction takes its axes as an
-input, and 21 is the newest that onnxruntime-training 1.19.2 loads."""
+"""Graphs of these opsets are not converted: from 18 on all reductions have their axes as an input,
+and 21 is the newest that onnxruntime-training 1.19.2 supports."""
 
 NEWEST = 22
-"""The newest opset that onnx 1.17 knows."""
+"""The newest opset that onnx 1.17 supports."""
 
 
 def opset_of(model: onnx.ModelProto) -> int:
-    """Version of the default domain; 1 where the model names none."""
+    """Version of the default domain; 1 if the model has none."""
     versions = [entry.version for entry in model.opset_import if entry.domain in ("", "ai.onnx")]
     return max(versions, default=1)
 
@@ -35,17 +35,17 @@ def refuse_unknown_opset(model: onnx.ModelProto, what: str) -> None:
         return
     too = "old" if opset < OLDEST else "new"
     raise ModelError(
-        f"{what} has opset {opset}, which is too {too}: opsets {OLDEST} to {NEWEST} can be read. "
+        f"{what} has opset {opset}, which is too {too}: opsets {OLDEST} to {NEWEST} are supported. "
         f"Export it again with opset_version={HIGHEST} or lower."
     )
 
 
 def converted(model: onnx.ModelProto, what: str) -> onnx.ModelProto:
-    """`model` in an opset from `LOWEST` to `HIGHEST`, checked; itself where it is in one already.
+    """`model` converted to an opset from `LOWEST` to `HIGHEST`, if needed.
 
     Args:
-        model: without large initializers, since the converter copies it as a whole.
-        what: names the model in messages.
+        model: without large initializers, as the converter copies it.
+        what: name of the model in messages.
 
     Raises:
         ModelError: an operator cannot be converted.
@@ -60,7 +60,7 @@ def converted(model: onnx.ModelProto, what: str) -> onnx.ModelProto:
         made = onnx.shape_inference.infer_shapes(
             onnx.version_converter.convert_version(model, target)
         )
-        # The converter leaves subgraphs as they were.
+        # The converter does not convert subgraphs.
         onnx.checker.check_model(made, full_check=True)
     except Exception as error:  # RuntimeError from C++ code, and onnx's own classes
         raise ModelError(
@@ -72,7 +72,7 @@ def converted(model: onnx.ModelProto, what: str) -> onnx.ModelProto:
 
 
 def _stopped_at(model: onnx.ModelProto, message: str) -> str:
-    """Names the node at which the conversion stopped, where the message says so."""
+    """The node at which the conversion failed, for messages; empty if it is unknown."""
     words = set(re.findall(r"\w+", message))
     found = [node for node in every_node(model.graph.node) if node.op_type in words]
     if not found:

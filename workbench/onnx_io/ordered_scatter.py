@@ -1,10 +1,9 @@
-"""ScatterND with a reduction, as ScatterElements: what every update gives arrives.
+"""Replaces ScatterND with a reduction by ScatterElements, as it loses updates.
 
-ONNX Runtime's CPU kernel of ScatterND shares the updates out among its threads. Two that add to (or
-multiply, or compare with) the same place at the same time lose one of the updates: with two threads
-82 of 200 sums of 8,192 rows of 256 into 95 were wrong. Its ScatterElements takes one update after
-another, and gives the same bits with any number of threads. Neither adds or multiplies in half
-precision, which is done in float32.
+ONNX Runtime's CPU kernel of ScatterND has a data race: it divides the updates among threads without
+synchronization. With two threads 82 of 200 sums of 8,192 rows of 256 into 95 rows were wrong. Its
+ScatterElements is sequential, so the result does not depend on the number of threads. Neither has
+kernels for adding or multiplying in half precision, which is done in float32.
 """
 
 from __future__ import annotations
@@ -19,18 +18,17 @@ import onnx_ir.passes.common as passes
 from workbench.errors import ModelError
 
 _HALVES = (ir.DataType.FLOAT16, ir.DataType.BFLOAT16)
-"""Neither kernel adds or multiplies in these."""
+"""Dtypes in which neither kernel adds or multiplies."""
 
 
 def order_scatters(model: ir.Model) -> int:
-    """Write every such node of `model` anew, in place, those of subgraphs included.
+    """Replace all such nodes of `model` in place, subgraphs included.
 
     Returns:
-        How many there were.
+        The number of replaced nodes.
 
     Raises:
-        ModelError: the rank of what one writes to, or the number of axes that it indexes, is not
-            known.
+        ModelError: the rank of the data of a node, or the number of indexed axes, is unknown.
     """
     found = [node for node in model.graph.all_nodes() if is_unordered(node) or _lacks_kernel(node)]
     if found:
@@ -39,9 +37,9 @@ def order_scatters(model: ir.Model) -> int:
         nodes = ordered(node)
         if nodes is None:
             raise ModelError(
-                f"The ranks of what ScatterND ({node.name or node.outputs[0].name}) reads are not "
-                "known, and without them its sums could be wrong with several threads. Give the "
-                "inputs of the graph shapes, with names for the sizes that vary."
+                f"The ranks of the inputs of ScatterND ({node.name or node.outputs[0].name}) are "
+                "unknown, so it cannot be replaced, and its result would be wrong with several "
+                "threads. Add shapes to the inputs of the graph, with names for dynamic axes."
             )
         result, before = nodes[-1].outputs[0], node.outputs[0]
         result.type, result.shape = before.type, before.shape
@@ -71,46 +69,45 @@ def _lacks_kernel(node: ir.Node) -> bool:
 
 
 def ordered(node: ir.Node) -> list[ir.Node] | None:
-    """Nodes that do what `node` does, a scatter with a reduction; the last makes its result.
+    """Nodes that replace `node`, a scatter with a reduction; the last one gives its output.
 
-    The axes that it indexes become one, and so do those behind; the elements of a slice get its
-    place each. Not a product with the one-hot matrix of the places, which is faster for up to some
-    250 places: it would turn one infinite update into NaN at every place.
+    The indexed axes are flattened to one, and so are the axes of a slice; each element of a slice
+    gets the index of the slice. A product with a one-hot matrix of the indices would be faster for
+    up to about 250 indices, but one infinite update would give NaN everywhere.
 
     Returns:
-        None where the rank of what ScatterND writes to, or the number of axes that it indexes, is
-        not known.
+        None if the rank of the data of ScatterND, or the number of indexed axes, is unknown.
     """
     data, indices, updates = node.inputs
     assert data is not None
     assert indices is not None
     assert updates is not None
-    new = _Nodes(node)
+    new = _NodeList(node)
     if node.op_type == "ScatterElements":
         _scattered(new, data, indices, updates, dict(node.attributes))
         return new.nodes
     if data.shape is None or indices.shape is None or not isinstance(indices.shape[-1], int):
         return None
     indexed, rank = indices.shape[-1], len(data.shape)
-    shape = new.whole("Shape", data)
+    shape = new.int64("Shape", data)
     places = _places(new, shape, indices, indexed)
     if indexed < rank:
-        # The axes of a slice lie at the end of both.
-        rows, written = (new.of(data, "Flatten", x, axis=indexed - rank) for x in (data, updates))
-        column = new.whole("Unsqueeze", places, new.numbers([1]))
-        places = new.whole("Expand", column, new.whole("Shape", written))
+        # The axes of a slice are the last ones of both.
+        rows, written = (new.like(data, "Flatten", x, axis=indexed - rank) for x in (data, updates))
+        column = new.int64("Unsqueeze", places, new.constant([1]))
+        places = new.int64("Expand", column, new.int64("Shape", written))
     else:
-        line = new.numbers([-1])
-        rows, written = (new.of(data, "Reshape", x, line) for x in (data, updates))
+        line = new.constant([-1])
+        rows, written = (new.like(data, "Reshape", x, line) for x in (data, updates))
     attributes = {"axis": 0, "reduction": node.attributes["reduction"].as_string()}
     made = _scattered(new, rows, places, written, attributes)
-    # A size of zero is zero, and not that of the input.
-    new.of(data, "Reshape", made, shape, allowzero=1)
+    # allowzero: a size of 0 means 0, not the size of the input.
+    new.like(data, "Reshape", made, shape, allowzero=1)
     return new.nodes
 
 
 def _scattered(
-    new: _Nodes,
+    new: _NodeList,
     data: ir.Value,
     places: ir.Value,
     updates: ir.Value,
@@ -118,50 +115,52 @@ def _scattered(
 ) -> ir.Value:
     dtype = data.dtype
     if dtype not in _HALVES:
-        return new.of(data, "ScatterElements", data, places, updates, **attributes)
+        return new.like(data, "ScatterElements", data, places, updates, **attributes)
     data, updates = (new.cast(value, ir.DataType.FLOAT) for value in (data, updates))
-    made = new.of(data, "ScatterElements", data, places, updates, **attributes)
+    made = new.like(data, "ScatterElements", data, places, updates, **attributes)
     return new.cast(made, dtype)
 
 
-def _places(new: _Nodes, shape: ir.Value, indices: ir.Value, indexed: int) -> ir.Value:
-    """The place of each slice along the first `indexed` axes, taken as one."""
-    zero, one = (new.whole("Constant", value_int=number) for number in (0, 1))
-    line = new.numbers([-1])
+def _places(new: _NodeList, shape: ir.Value, indices: ir.Value, indexed: int) -> ir.Value:
+    """The flat index of each slice in the first `indexed` axes."""
+    zero, one = (new.int64("Constant", value_int=number) for number in (0, 1))
+    line = new.constant([-1])
     places: ir.Value | None = None
     for axis in range(indexed):
-        number = new.whole("Constant", value_int=axis)
-        size = new.whole("Gather", shape, number)
-        index = new.whole("Reshape", new.whole("Gather", indices, number, axis=-1), line)
-        # Gather counts a negative index from the end and refuses one that is out of range.
-        index = new.whole("Gather", new.whole("Range", zero, size, one), index)
+        number = new.int64("Constant", value_int=axis)
+        size = new.int64("Gather", shape, number)
+        index = new.int64("Reshape", new.int64("Gather", indices, number, axis=-1), line)
+        # Gather resolves negative indices and raises an error for those out of range.
+        index = new.int64("Gather", new.int64("Range", zero, size, one), index)
         if places is not None:
-            index = new.whole("Add", new.whole("Mul", places, size), index)
+            index = new.int64("Add", new.int64("Mul", places, size), index)
         places = index
     assert places is not None
     return places
 
 
-class _Nodes:
-    """The nodes that take the place of another, in order, each with the type of its result."""
+class _NodeList:
+    """The nodes that replace another, in order, with the types of their outputs."""
 
     def __init__(self, old: ir.Node) -> None:
         self.nodes: list[ir.Node] = []
         self._old = old
 
-    def whole(self, op: str, *inputs: ir.Value | None, **attributes: Any) -> ir.Value:
-        """The result of a new node, of int64."""
+    def int64(self, op: str, *inputs: ir.Value | None, **attributes: Any) -> ir.Value:
+        """The int64 output of a new node."""
         return self._append(op, inputs, attributes, ir.DataType.INT64)
 
-    def of(self, like: ir.Value, op: str, *inputs: ir.Value | None, **attributes: Any) -> ir.Value:
-        """The result of a new node, of the type of `like`."""
-        return self._append(op, inputs, attributes, like.dtype)
+    def like(
+        self, value: ir.Value, op: str, *inputs: ir.Value | None, **attributes: Any
+    ) -> ir.Value:
+        """The output of a new node, with the type of `value`."""
+        return self._append(op, inputs, attributes, value.dtype)
 
     def cast(self, value: ir.Value, to: ir.DataType) -> ir.Value:
         return self._append("Cast", [value], {"to": int(to)}, to)
 
-    def numbers(self, values: Sequence[int]) -> ir.Value:
-        return self.whole("Constant", value=ir.tensor(np.array(values, np.int64)))
+    def constant(self, values: Sequence[int]) -> ir.Value:
+        return self.int64("Constant", value=ir.tensor(np.array(values, np.int64)))
 
     def _append(
         self,

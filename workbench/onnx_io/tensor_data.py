@@ -1,4 +1,4 @@
-"""The numbers of an ONNX tensor, be they in the model or in a file beside it."""
+"""The data of an ONNX tensor, in the model or external."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 
 def is_outside(tensor: onnx.TensorProto) -> bool:
-    """Whether the tensor's numbers are in a file of their own."""
+    """Whether the tensor is external data."""
     import onnx
 
     return bool(tensor.data_location == onnx.TensorProto.EXTERNAL)
 
 
 def tensor_array(tensor: onnx.TensorProto) -> np.ndarray:
-    """The tensor as an array, bfloat16 as float32; one in a file of its own is mapped, not read.
+    """The tensor as an array, bfloat16 as float32; external data is memory-mapped.
 
     Raises:
-        Exception: whatever numpy and onnx raise for data that do not fit the shape.
+        Exception: the data does not match the shape; numpy and onnx raise many types.
     """
     import onnx
     from onnx import numpy_helper
@@ -43,13 +43,13 @@ def tensor_array(tensor: onnx.TensorProto) -> np.ndarray:
 
 
 def _widened(halves: np.ndarray) -> np.ndarray:
-    """The float32 numbers of which these are the upper halves."""
+    """Convert bfloat16, given as uint16, to float32."""
     wide: np.ndarray = np.left_shift(halves, 16, dtype=np.uint32)
     return wide.view(np.float32)
 
 
 def tensor_bytes(tensor: onnx.TensorProto) -> int:
-    """Size of the tensor's numbers in bytes."""
+    """Size of the tensor's data in bytes."""
     import onnx
 
     if tensor.HasField("raw_data"):
@@ -61,7 +61,7 @@ def tensor_bytes(tensor: onnx.TensorProto) -> int:
 
 
 def point_to(tensor: onnx.TensorProto, location: Path | str, offset: int, length: int) -> None:
-    """Let the tensor's numbers be those at a place in a file."""
+    """Make the tensor external data at a position in a file."""
     import onnx
 
     tensor.ClearField("raw_data")
@@ -72,7 +72,7 @@ def point_to(tensor: onnx.TensorProto, location: Path | str, offset: int, length
 
 
 def held_inside(tensor: onnx.TensorProto) -> onnx.TensorProto:
-    """The tensor itself, or a copy with its numbers in it where they are in a file."""
+    """The tensor itself, or a copy with its data if it is external."""
     from onnx import numpy_helper
 
     if not is_outside(tensor):

@@ -1,4 +1,4 @@
-"""The one room that knows the internals of onnxruntime.training."""
+"""ONNX Runtime's training: the only package that uses internals of onnxruntime.training."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""`wb.profile`: what each operator of a training step takes, by an engine and by PyTorch.
+"""`wb.profile`: the time of each operator in a training step, for an engine and for PyTorch.
 
-`profile` runs one process an engine (`__main__`), which takes steps under the profiler of ONNX
-Runtime (`workbench.ort.graph.profiles`) and that of PyTorch (`torch_steps`), and reads what they
-wrote. The parent's side imports neither torch nor onnxruntime.
+`profile` runs one child process per engine (`__main__`), which takes steps under the profilers of
+ONNX Runtime (`workbench.ort.graph.profiles`) and PyTorch (`torch_steps`). The parent process
+imports neither torch nor onnxruntime.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""`python -m workbench.profiling REQUEST.json`: what the operators of one engine's step take.
-
-A process of its own, as every training is.
-"""
+"""`python -m workbench.profiling REQUEST.json`: profiles training steps of one engine."""
 
 from __future__ import annotations
 
@@ -27,7 +24,7 @@ Report = Callable[[str], None]
 
 
 def answer(report: Report) -> None:
-    """Profile what the request asks for and write it down.
+    """Profile the engine of the request and write the result.
 
     Raises:
         WorkbenchError: the engine cannot train this model.
@@ -40,10 +37,10 @@ def answer(report: Report) -> None:
 
 
 class Steps:
-    """An engine and the batches that it is fed, one step at a time."""
+    """An engine and its batches."""
 
     def __init__(self, request: Request, report: Report) -> None:
-        """Build the engine and take the steps of the warm-up."""
+        """Build the engine and take the warm-up steps."""
         config = request.config
         split = load_saved_dataset(request.data).train
         self.engine = engine_class(config.engine)(
@@ -56,35 +53,38 @@ class Steps:
             )
         )
         self._batches = endless(split, config)
+        self._accumulation = config.gradient_accumulation
         report("warming up")
         for _ in range(max(1, config.warmup_steps)):
             self.step()
         report("timing")
 
     def step(self) -> None:
-        """Feed the next batch and take a step."""
+        """Take a step with the next batch, or with those whose gradients it averages."""
+        for _ in range(self._accumulation - 1):
+            self.engine.accumulate(next(self._batches))
         self.engine.train_step(next(self._batches))
 
     def wall_ms(self) -> float:
-        """Milliseconds that a step takes."""
+        """Take a step and return its duration in milliseconds."""
         started = time.perf_counter()
         self.step()
         return 1e3 * (time.perf_counter() - started)
 
 
 def of_pytorch(request: Request, report: Report) -> Answer:
-    """Steps without a profiler, then under PyTorch's."""
+    """Take steps without a profiler, then under PyTorch's profiler."""
     steps = Steps(request, report)
     walls = [steps.wall_ms() for _ in range(request.steps)]
     found = [profiled_step(steps.step) for _ in range(request.steps)]
     timings = [one.timings for one in found]
-    return made_of(walls, [one.wall_ms for one in found], timings)
+    return median_answer(walls, [one.wall_ms for one in found], timings)
 
 
 def of_ortmodule(request: Request, report: Report) -> Answer:
-    """Steps under ONNX Runtime's profiler, then without, then under PyTorch's.
+    """Take steps under ONNX Runtime's profiler, then without one, then under PyTorch's profiler.
 
-    The last tell of what PyTorch runs beside ONNX Runtime's passes.
+    PyTorch's profiler times what runs outside of ONNX Runtime's graphs.
     """
     from workbench.ort.graph.profiles import profiled
     from workbench.ort.ortmodule.profile import Window, step_timings
@@ -100,13 +100,13 @@ def of_ortmodule(request: Request, report: Report) -> Answer:
         engine: Any = steps.engine
         native = step_timings(engine.wrapped, windows)
     walls = [steps.wall_ms() for _ in range(request.steps)]
-    beside = [profiled_step(steps.step).timings for _ in range(request.steps)]
-    both = [[*one, *other] for one, other in zip(native, beside, strict=True)]
-    return made_of(walls, profiled_walls, both)
+    outside = [profiled_step(steps.step).timings for _ in range(request.steps)]
+    timings = [[*one, *other] for one, other in zip(native, outside, strict=True)]
+    return median_answer(walls, profiled_walls, timings)
 
 
 def of_ondevice(request: Request, report: Report) -> Answer:
-    """Steps under ONNX Runtime's profiler, then without, in a session of their own."""
+    """Take steps under ONNX Runtime's profiler, then without one in a new session."""
     from workbench.artifacts import Artifacts
     from workbench.ort.graph.profiles import profiled
     from workbench.ort.ondevice.profile import step_timings
@@ -118,20 +118,22 @@ def of_ondevice(request: Request, report: Report) -> Answer:
         engine: Any = steps.engine
         engine.close()
         model = Artifacts.load(request.artifacts_path).training_model
-        native = step_timings(folder, model, request.steps)
-    again = Steps(request, report)
-    return made_of([again.wall_ms() for _ in range(request.steps)], profiled_walls, native)
+        batches = request.config.gradient_accumulation
+        native = step_timings(folder, model, request.steps, batches)
+    unprofiled = Steps(request, report)
+    walls = [unprofiled.wall_ms() for _ in range(request.steps)]
+    return median_answer(walls, profiled_walls, native)
 
 
-def made_of(
+def median_answer(
     walls: list[float], profiled_walls: list[float], timings: Sequence[list[Timing]]
 ) -> Answer:
-    """The medians."""
+    """The medians over the steps."""
     return Answer(median(walls), median(profiled_walls), tuple(median_times(timings)))
 
 
 def endless(split: Split, config: TrainingConfig) -> Iterator[Batch]:
-    """Batches in the order of a training, epoch after epoch."""
+    """Training batches, epoch after epoch."""
     epoch = 0
     while True:
         epoch += 1

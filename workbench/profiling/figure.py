@@ -25,14 +25,14 @@ PASS_STYLES = {
 """Colour and hatching of each part of a step."""
 
 SHOWN_OPERATORS = 12
-"""Operators of a profile that have a bar of their own."""
+"""Number of operators with their own bar; the others are summed."""
 
 LONGEST_NAME = 30
-"""Characters of an operator's name in a figure; `table()` has it whole."""
+"""Characters of an operator's name in a figure; `table()` has the full name."""
 
 
 def plot_profile(profile: Profile) -> Figure:
-    """The longest operators of each engine, by the parts of a step."""
+    """Plot the slowest operators of each engine, by parts of the step."""
     engines = profile.engines
     height = 1.3 + 0.24 * SHOWN_OPERATORS
     figure = StaticFigure(figsize=(6.2 * len(engines), height), layout="constrained")
@@ -52,7 +52,7 @@ def plot_profile(profile: Profile) -> Figure:
 
 
 def _draw_operators(axes: Axes, profile: EngineProfile, rows: Sequence[dict[str, Any]]) -> None:
-    """Bars of the longest operators, and one of all the others."""
+    """Draw bars of the slowest operators, and one for all others."""
     shown, others = rows[:SHOWN_OPERATORS], rows[SHOWN_OPERATORS:]
     names = [f"{_shortened(row['op'])} ({row['calls']})" for row in shown]
     bars = [[row[f"{part}_us"] / 1000 for row in shown] for part in PASSES]
@@ -73,16 +73,16 @@ def _draw_operators(axes: Axes, profile: EngineProfile, rows: Sequence[dict[str,
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8)
     axes.set_title(
-        f"{profile.engine}: {profile.wall_ms:.2f} ms a step\n"
-        f"timed {profile.profiled_wall_ms:.2f} ms, in operators {profile.operators_ms:.2f} ms",
+        f"{profile.engine}: {profile.wall_ms:.2f} ms per step\n"
+        f"profiled {profile.profiled_wall_ms:.2f} ms, operators {profile.operators_ms:.2f} ms",
         fontsize=9,
         loc="left",
     )
-    axes.set_xlabel("ms in one step; in brackets, runs of the operator", fontsize=8)
+    axes.set_xlabel("ms per step; number of calls in brackets", fontsize=8)
 
 
 def _shortened(operator: str) -> str:
-    """A name that leaves room for the bars: its beginning and its end."""
+    """An operator's name, a long one shortened in the middle."""
     if len(operator) <= LONGEST_NAME:
         return operator
     kept = LONGEST_NAME // 2

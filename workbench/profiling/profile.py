@@ -1,4 +1,4 @@
-"""`wb.profile`: one process an engine, and what they wrote side by side."""
+"""`wb.profile`: runs one child process per engine and collects the results."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from typing import Any
 from workbench.child_process.child import run_child
 from workbench.data import Dataset
 from workbench.errors import ConfigError, EngineError, nearest
-from workbench.files.disk import writing
+from workbench.files.disk import disk_errors
 from workbench.files.temporary_folder import temporary_folder
-from workbench.losses.loss_functions import write_functions
+from workbench.losses.loss_functions import code_of, write_functions
 from workbench.machine.machine import describe_machine, machine_sentence
 from workbench.models import Model
 from workbench.profiling.request import Answer, Request
@@ -24,12 +24,15 @@ from workbench.settings.config import TrainingConfig
 Report = Callable[[str], None]
 
 ENGINES = ("ortmodule", "ondevice", "pytorch")
-"""The engines whose operators can be timed."""
+"""The engines that can be profiled."""
 
 STEPS = 20
 
-_OF_A_RUN = ("epochs", "evaluate", "memory_limit_bytes")
-"""Settings that are about a run and not about a step."""
+_RUN_SETTINGS = (
+    *("epochs", "evaluate", "evaluate_every", "early_stopping", "memory_limit_bytes", "device"),
+    *("checkpoint_every", "checkpoint_every_s", "lr_schedule", "lr_warmup_steps", "lr_power"),
+)
+"""Settings of a run that do not affect a step."""
 
 
 def profile(
@@ -41,35 +44,34 @@ def profile(
     report: Report | None = None,
     **settings: Any,
 ) -> Profile:
-    """What each operator of a training step takes, by `engine` and by PyTorch itself.
+    """Measure the time of each operator in a training step, for `engine` and for PyTorch.
 
-    Each engine trains in a process of its own, one after the other, on the same batches. After the
-    warm-up it takes `steps` steps without a profiler and as many under each: ONNX Runtime's, which
-    times the nodes of its graph, and PyTorch's, which times its operators, those of the loss and
-    the optimizer beside ONNX Runtime's passes among them. The profilers' files are read in a
-    temporary folder and deleted.
+    The engines run one after another, each in its own process, on the same batches. After the
+    warm-up each takes `steps` steps without a profiler and as many under each profiler: that of
+    ONNX Runtime times the nodes of its graph, that of PyTorch times PyTorch's operators, such as
+    those of the loss and the optimizer. The profilers write to a temporary folder.
 
     Args:
         model: a `Model`, or what `load_model` takes.
         data: a `Dataset`, or what `load_dataset` takes; None: the dataset of the sample.
-        engine: "ortmodule" or "ondevice", beside which "pytorch" is profiled too where the model
-            has an `nn.Module`, or "pytorch" alone.
-        steps: of each kind, whose medians count; 1 at least.
-        report: is told, in a few words, what is being done; None: a bar, in a notebook.
-        **settings: fields of `TrainingConfig`; what is not given is the model's default.
+        engine: "ortmodule" or "ondevice", with "pytorch" for comparison if the model has an
+            `nn.Module`; or "pytorch" alone.
+        steps: number of steps with and without each profiler, at least 1; medians are given.
+        report: called with short progress texts; None: a progress bar in notebooks.
+        **settings: fields of `TrainingConfig`; the model's defaults apply to the others.
 
     Raises:
-        ConfigError: wrong settings, all of them listed.
+        ConfigError: invalid settings; lists all of them.
         ModelError: the model cannot be loaded; UntrainableError: the engine cannot train it.
         DataError: the dataset cannot be loaded or does not fit the model.
         EngineError: the engine needs an `nn.Module` and there is none, or it failed.
     """
-    _refuse(engine, steps, settings)
+    _check_arguments(engine, steps, settings)
     loaded, dataset, first = prepare(model, data, {**settings, "engine": engine})
     configs = [first]
     if engine != "pytorch" and loaded.has_module:
         configs.append(prepare(loaded, dataset, {**settings, "engine": "pytorch"})[2])
-    with temporary_folder() as folder, writing(folder, EngineError), ProgressBar() as bar:
+    with temporary_folder() as folder, disk_errors(folder, EngineError), ProgressBar() as bar:
         work = _Work(loaded, dataset, steps, folder, report or bar.say)
         profiles = tuple(work.run(config) for config in configs)
     return Profile(
@@ -83,7 +85,7 @@ def profile(
 
 
 class _Work:
-    """The model and the data in a folder, and the processes that read them."""
+    """The model and the data in a folder, and the child processes that read them."""
 
     def __init__(
         self, model: Model, dataset: Dataset, steps: int, folder: Path, report: Report
@@ -93,10 +95,10 @@ class _Work:
         dataset.save(folder / "data")
 
     def run(self, config: TrainingConfig) -> EngineProfile:
-        """What the process of one engine answers.
+        """Profile one engine in a child process.
 
         Raises:
-            WorkbenchError: what it raised, or that it died and how.
+            WorkbenchError: the error of the child, or how it crashed.
         """
         name = config.engine
         work = self.folder / name
@@ -109,7 +111,7 @@ class _Work:
             "workbench.profiling",
             work / "request.json",
             lambda text: self.report(f"{name}: {text}"),
-            worker_environment(config, self.model.code),
+            worker_environment(config, self.model.code.merged_with(code_of(config.losses))),
             work=f"profiles {name}",
             failure=EngineError,
         )
@@ -117,18 +119,18 @@ class _Work:
         return EngineProfile(name, answer.wall_ms, answer.profiled_wall_ms, answer.times)
 
 
-def _refuse(engine: str, steps: int, settings: dict[str, Any]) -> None:
+def _check_arguments(engine: str, steps: int, settings: dict[str, Any]) -> None:
     problems = [
-        f"{name}={settings[name]!r}: says nothing in a profile; leave it out."
-        for name in _OF_A_RUN
+        f"{name}={settings[name]!r}: has no effect in a profile; omit it."
+        for name in _RUN_SETTINGS
         if name in settings
     ]
     if engine not in ENGINES:
         problems.append(
-            f"engine={engine!r}: operators can be timed of {', '.join(ENGINES)}. "
+            f"engine={engine!r}: only {', '.join(ENGINES)} can be profiled. "
             f"{nearest(engine, ENGINES)}"
         )
     if not isinstance(steps, int) or steps < 1:
-        problems.append(f"steps={steps!r}: give a whole number, 1 at least.")
+        problems.append(f"steps={steps!r}: must be an integer, at least 1.")
     if problems:
         raise ConfigError(problems)

@@ -1,4 +1,4 @@
-"""What the parent asks a profiling process for, and what comes back."""
+"""Request and answer of a profiling process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.settings.config import TrainingConfig, read_config
 
 
 class Request(NamedTuple):
-    """Steps of one engine."""
+    """The arguments of a profiling process."""
 
     model: Path
     """Folder written by `Model.save`."""
@@ -20,7 +20,7 @@ class Request(NamedTuple):
     """Folder written by `Dataset.save`."""
     config: TrainingConfig
     steps: int
-    """Of each kind: without a profiler, and under each."""
+    """Number of steps without a profiler, and under each."""
     work: Path
     """An existing, empty folder; the answer is written there."""
 
@@ -48,7 +48,7 @@ class Request(NamedTuple):
 
     @property
     def artifacts_path(self) -> Path:
-        """Where the engine `ondevice` puts its artifacts."""
+        """Folder for the artifacts of the engine `ondevice`."""
         return self.work / "artifacts"
 
     @property
@@ -57,12 +57,12 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What the operators of one engine took."""
+    """The profile of one engine."""
 
     wall_ms: float
-    """Milliseconds of a step without a profiler, median."""
+    """Median milliseconds of a step without a profiler."""
     profiled_wall_ms: float
-    """Milliseconds of a step while its operators were timed, median."""
+    """Median milliseconds of a step under the profiler."""
     times: tuple[OperatorTime, ...]
 
     def write(self, path: Path) -> None:

@@ -1,4 +1,4 @@
-"""What a profile found."""
+"""The result of `wb.profile`."""
 
 from __future__ import annotations
 
@@ -14,51 +14,50 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 COLUMNS = {
-    "engine": "whose step it was",
+    "engine": "engine",
     "op": "operator",
-    "provider": "whose kernel ran: PyTorch, or an execution provider of ONNX Runtime",
-    "calls": "runs of the operator in one step",
+    "provider": "PyTorch, or the execution provider of ONNX Runtime",
+    "calls": "calls of the operator per step",
     "forward_us": "microseconds in the forward pass, the loss included",
     "backward_us": "microseconds in the backward pass",
     "optimizer_us": "microseconds in the optimizer step",
-    "us": "microseconds in one step",
-    "share": "of the step's wall time while its operators were timed, 0 to 1",
+    "us": "microseconds per step",
+    "share": "share of the step's wall time under the profiler, 0 to 1",
 }
-"""The columns of the table and what they mean."""
+"""The columns of the table and their meaning."""
 
 _SHOWN = 8
-"""Operators of each engine that the text names."""
+"""Number of operators per engine in the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineProfile:
-    """What the operators of one engine's step took."""
+    """The operator times of one engine's step."""
 
     engine: str
     wall_ms: float
-    """Milliseconds of a step without a profiler: median."""
+    """Median milliseconds of a step without a profiler."""
     profiled_wall_ms: float
-    """Milliseconds of a step while its operators were timed, which takes longer: median."""
+    """Median milliseconds of a step under the profiler, which slows it down."""
     times: tuple[OperatorTime, ...]
-    """One for each operator, node and part of the step, the longest first: medians over steps."""
+    """Medians over steps, by operator, node and part of the step; slowest first."""
 
     @property
     def operators_ms(self) -> float:
-        """Milliseconds of all operators together.
+        """Milliseconds of all operators.
 
-        The rest of the wall time is Python, autograd's bookkeeping, what lies between two nodes,
-        and the profiler's own.
+        The rest of the wall time is Python code, autograd, scheduling and the profiler.
         """
         return sum(time.us for time in self.times) / 1000
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Profile:
-    """The result of `wb.profile`: one step of an engine beside PyTorch's, operator by operator."""
+    """The result of `wb.profile`: the operator times of each engine."""
 
     model: str
     steps: int
-    """Over which medians were taken."""
+    """Number of steps that the medians are taken over."""
     batch_size: int
     threads: int
     machine: str
@@ -66,9 +65,9 @@ class Profile:
 
     @property
     def frame(self) -> pd.DataFrame:
-        """A row for each engine, part of the step, operator and node.
+        """One row per engine, part of the step, operator and node.
 
-        Columns: engine, part, op, node (empty of PyTorch's), provider, calls, us.
+        Columns: engine, part, op, node (empty for PyTorch), provider, calls, us.
         """
         import pandas as pd
 
@@ -80,10 +79,10 @@ class Profile:
         return pd.DataFrame(rows, columns=["engine", *OperatorTime._fields])
 
     def table(self, engine: str | None = None) -> pd.DataFrame:
-        """A row for each operator, the longest first; the columns are those of `COLUMNS`.
+        """One row per operator, slowest first; `COLUMNS` describes the columns.
 
         Args:
-            engine: of this one alone; None: of all, one after the other.
+            engine: only this engine; None: all engines.
         """
         import pandas as pd
 
@@ -96,21 +95,21 @@ class Profile:
         return pd.DataFrame(rows, columns=[*COLUMNS])
 
     def plot(self) -> Figure:
-        """The longest operators of each engine as bars, their parts of the step by colour."""
+        """Plot the slowest operators of each engine, by parts of the step."""
         from workbench.profiling.figure import plot_profile
 
         return plot_profile(self)
 
     @property
     def caption(self) -> str:
-        """What the numbers came from, in one line."""
+        """Model, settings and machine of the measurement, in one line."""
         return (
             f"{self.model}, batch {self.batch_size}, medians over {self.steps} steps after the "
             f"warm-up, {self.threads} thread{'' if self.threads == 1 else 's'}; {self.machine}"
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """The same for JSON."""
+        """The result in JSON types."""
         return {
             "model": self.model,
             "caption": self.caption,
@@ -145,11 +144,11 @@ class Profile:
         sentences = [wall_sentence(each) for each in self.engines]
         lines = "".join(f"<div>{escape(line)}</div>" for line in [*sentences, self.caption])
         table: str = self.table().round(3).to_html(index=False, border=0)
-        return f"{lines}<details><summary>Every operator</summary>{table}</details>"
+        return f"{lines}<details><summary>All operators</summary>{table}</details>"
 
 
 def by_operator(profile: EngineProfile) -> list[dict[str, Any]]:
-    """A row for each operator and provider, the longest first; keys as in `COLUMNS`."""
+    """One row per operator and provider, slowest first; keys as in `COLUMNS`."""
     groups: dict[tuple[str, str], list[OperatorTime]] = {}
     for time in profile.times:
         groups.setdefault((time.op, time.provider), []).append(time)
@@ -158,10 +157,10 @@ def by_operator(profile: EngineProfile) -> list[dict[str, Any]]:
 
 
 def wall_sentence(profile: EngineProfile) -> str:
-    """What a step of one engine took, in a sentence."""
+    """The step time of one engine, in a sentence."""
     return (
-        f"{profile.engine}: {profile.wall_ms:.2f} ms a step; {profile.profiled_wall_ms:.2f} ms "
-        f"while its operators were timed, {profile.operators_ms:.2f} ms of it in operators."
+        f"{profile.engine}: {profile.wall_ms:.2f} ms per step; {profile.profiled_wall_ms:.2f} ms "
+        f"under the profiler, of which {profile.operators_ms:.2f} ms in operators."
     )
 
 

@@ -1,4 +1,4 @@
-"""PyTorch's profile of training steps, operator by operator."""
+"""Profiles training steps with PyTorch's profiler."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from torch.autograd.profiler_util import FunctionEvent
 
 _OURS = ("RunGraph", "RunGraphBackward")
-"""The node of autograd's graph that ONNX Runtime's passes are; it profiles itself."""
+"""Names of the autograd node that runs ONNX Runtime's graph, which has its own profiler."""
 
 
 class ProfiledStep(NamedTuple):
-    """One step."""
+    """The profile of one step."""
 
     timings: list[Timing]
     wall_ms: float
@@ -25,8 +25,7 @@ class ProfiledStep(NamedTuple):
 def profiled_step(step: Callable[[], object]) -> ProfiledStep:
     """Run `step` once under PyTorch's profiler.
 
-    Of what an operator takes, the operators that it calls are left out; of ORTModule, everything
-    that happens within its passes.
+    Times exclude nested operators and everything inside ORTModule's forward and backward graphs.
     """
     from torch.profiler import ProfilerActivity, profile
 
@@ -39,7 +38,7 @@ def profiled_step(step: Callable[[], object]) -> ProfiledStep:
 
 
 def _timing(event: FunctionEvent) -> Iterator[Timing]:
-    """The event as a timing, if it is an operator: of autograd's own bookkeeping there is none."""
+    """The timing of an event if it is an operator; events of autograd itself are skipped."""
     names = [each.name for each in _lineage(event)]
     if any(name in _OURS for name in names):
         return
@@ -49,7 +48,7 @@ def _timing(event: FunctionEvent) -> Iterator[Timing]:
         return
     yield Timing(
         _part(names),
-        # Its own time is what Python takes there.
+        # The self time of an optimizer event is Python code.
         op.partition("#")[0] if in_optimizer else op,
         "",
         "PyTorch",
@@ -66,7 +65,7 @@ def _part(names: list[str]) -> Pass:
 
 
 def _lineage(event: FunctionEvent | None) -> Iterator[FunctionEvent]:
-    """The event, the one that called it, and so on."""
+    """The event and its callers."""
     while event is not None:
         yield event
         event = event.cpu_parent

@@ -1,1 +1,1 @@
-"""The folder of one run: the only thing that a worker and its watchers share."""
+"""The run folder: the only interface between a worker and its clients."""

@@ -1,11 +1,13 @@
-"""What the watchers of a run want of its worker: 16 bytes that both sides map or write.
+"""The control file: 24 bytes by which clients pause, resume or stop a worker, grant it steps and
+request checkpoints.
 
-A worker reads its wishes before every step. That costs no system call, which would slow the
-shortest steps by a tenth for what it takes out of the processor's caches.
+The worker maps the file into memory and reads it before every step: a system call would slow the
+shortest steps by a tenth, because it evicts data from the CPU caches.
 """
 
 from __future__ import annotations
 
+import fcntl
 import mmap
 import os
 import struct
@@ -16,59 +18,83 @@ from typing import Literal, NamedTuple
 from workbench.errors import RunFolderError
 from workbench.files.regular_file import open_regular
 
-Wish = Literal["run", "pause", "stop"]
+RequestedState = Literal["run", "pause", "stop"]
 
-_WISHES: tuple[Wish, ...] = ("run", "pause", "stop")
+_STATES: tuple[RequestedState, ...] = ("run", "pause", "stop")
 _STATE_OFFSET = 0
 _GRANT_OFFSET = 8
-_NO_LIMIT = 2**63 - 1
+_SAVES_OFFSET = 16
+NO_LIMIT = 2**63 - 1
+"""Granted steps of a run that may take all of its steps."""
 _FIELD = struct.Struct("@q")
-_BOTH = struct.Struct("@qq")
+_ALL = struct.Struct("@qqq")
+_OLDER_BYTES = 16
+"""Size of the control file of an older version, without requests of checkpoints."""
 
 FIRST_POLL_S = 0.002
 LONGEST_POLL_S = 0.05
 POLL_GROWTH = 1.1
 
 
-class Wishes(NamedTuple):
-    """What is wanted now."""
+class Command(NamedTuple):
+    """The content of the control file."""
 
-    state: Wish
+    state: RequestedState
     granted_steps: int
-    """How many steps the worker may take in all; a very large number where there is no limit.
+    """Total number of steps that the worker may take; a very large number if there is no limit.
 
-    To finish (evaluate, write the last checkpoint, end) is granted as one step more than it takes.
+    One step more than the run has permits it to finish: evaluate, write the last checkpoint, exit.
     """
 
 
 def create_control(path: Path, granted_steps: int | None) -> None:
-    """Write a new control file that says: run, up to `granted_steps` (None: without limit)."""
-    path.write_bytes(_BOTH.pack(0, _NO_LIMIT if granted_steps is None else granted_steps))
+    """Create a control file with state "run" and `granted_steps` (None: no limit)."""
+    path.unlink(missing_ok=True)  # of a symbolic link, the link itself
+    with path.open("xb") as file:
+        file.write(_ALL.pack(0, NO_LIMIT if granted_steps is None else granted_steps, 0))
 
 
-def want(path: Path, state: Wish) -> None:
-    """Say what the worker is to do from its next step on.
+def request_state(path: Path, state: RequestedState) -> None:
+    """Request a state, which the worker takes on before its next step.
 
     Raises:
-        RunFolderError: something else is in the place of the control file.
+        RunFolderError: the control file is not a file that the workbench wrote.
     """
-    _write(path, _STATE_OFFSET, _WISHES.index(state))
+    _write(path, _STATE_OFFSET, _STATES.index(state))
 
 
 def grant(path: Path, steps: int) -> None:
-    """Allow the worker `steps` steps in all.
+    """Grant the worker `steps` steps in total.
 
     Raises:
-        RunFolderError: something else is in the place of the control file.
+        RunFolderError: the control file is not a file that the workbench wrote.
     """
     _write(path, _GRANT_OFFSET, steps)
 
 
-class Poll:
-    """Sleeps between two looks for something: the longer it has not come, the longer.
+def request_save(path: Path) -> int:
+    """Request a checkpoint. Returns the number of the request, which its "saved" event has.
 
-    Each sleep is a tenth of the wait so far, so that who waits long takes next to nothing from the
-    cores, and who waits briefly is hardly late.
+    Raises:
+        RunFolderError: the control file is missing or not a control file.
+    """
+    try:
+        file = _open(path, os.O_RDWR)
+    except FileNotFoundError:
+        raise RunFolderError(f"{path} is missing: the run folder was removed.") from None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        (requested,) = _FIELD.unpack(os.pread(file, _FIELD.size, _SAVES_OFFSET))
+        os.pwrite(file, _FIELD.pack(requested + 1), _SAVES_OFFSET)
+    finally:
+        os.close(file)
+    return int(requested) + 1
+
+
+class Poll:
+    """Sleeps between polls with exponential backoff, up to `LONGEST_POLL_S`.
+
+    Short waits have little latency, and long waits use almost no CPU time.
     """
 
     def __init__(self) -> None:
@@ -80,10 +106,10 @@ class Poll:
 
 
 class ControlReader:
-    """The worker's view of the control file, mapped into its memory.
+    """The control file, mapped into the memory of the worker.
 
     Raises:
-        RunFolderError: there is none, or something else in its place.
+        RunFolderError: there is none, or it is not a file that the workbench wrote.
     """
 
     def __init__(self, path: Path) -> None:
@@ -91,25 +117,29 @@ class ControlReader:
             file = _open(path, os.O_RDONLY)
         except FileNotFoundError:
             raise RunFolderError(
-                f"{path} is missing: nobody could steer the worker without it. Start a new run."
+                f"{path} is missing, so the run could not be stopped. Start a new run."
             ) from None
         try:
-            mapped = mmap.mmap(file, _BOTH.size, access=mmap.ACCESS_READ)
+            mapped = mmap.mmap(file, _ALL.size, access=mmap.ACCESS_READ)
         finally:
             os.close(file)
-        # State and granted steps as native integers: they are read before every step.
+        # Native integers: state, granted steps and requested saves are read before every step.
         self._fields = memoryview(mapped).cast("q")
 
-    def read(self) -> Wishes:
-        state, granted_steps = self._fields
-        return Wishes(_WISHES[state], granted_steps)
+    def read(self) -> Command:
+        state, granted_steps, _ = self._fields
+        return Command(_STATES[state], granted_steps)
 
     def granted(self, done_steps: int) -> bool:
-        """Whether the step after `done_steps` is granted, be it that a watcher wants a pause."""
+        """Whether the step after `done_steps` is granted, whatever the requested state."""
         return done_steps < self._fields[1]
 
+    def requested_saves(self) -> int:
+        """Number of checkpoints requested so far."""
+        return self._fields[2]
+
     def may_step(self, done_steps: int) -> bool:
-        """Whether nothing stands against the step after `done_steps`."""
+        """Whether the step after `done_steps` is granted and the requested state is "run"."""
         fields = self._fields
         return fields[0] == 0 and done_steps < fields[1]
 
@@ -117,16 +147,16 @@ class ControlReader:
 def _write(path: Path, offset: int, value: int) -> None:
     # One aligned field in one write: a reader sees the old value or the new one.
     try:
-        file = _open(path, os.O_WRONLY)
+        file = _open(path, os.O_WRONLY, (_ALL.size, _OLDER_BYTES))
     except FileNotFoundError:
-        return  # the run folder was removed, which ends its worker
+        return  # the run folder was removed, which ends the worker
     try:
         os.pwrite(file, _FIELD.pack(value), offset)
     finally:
         os.close(file)
 
 
-def _open(path: Path, flags: int) -> int:
+def _open(path: Path, flags: int, sizes: tuple[int, ...] = (_ALL.size,)) -> int:
     try:
         file = open_regular(path, flags)
     except FileNotFoundError:
@@ -134,12 +164,12 @@ def _open(path: Path, flags: int) -> int:
     except OSError as error:
         raise RunFolderError(
             f"{path} cannot be used as the control file of a run: {error.strerror or error}. It "
-            "must be a regular file that the workbench wrote, and no link."
+            "must be a regular file that the workbench wrote, not a link."
         ) from None
     size_bytes = os.fstat(file).st_size
-    if size_bytes == _BOTH.size:
+    if size_bytes in sizes:
         return file
     os.close(file)
     raise RunFolderError(
-        f"{path} has {size_bytes} bytes; a control file of the workbench has {_BOTH.size}."
+        f"{path} has {size_bytes} bytes; a control file of the workbench has {_ALL.size}."
     )

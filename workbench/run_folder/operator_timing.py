@@ -1,4 +1,4 @@
-"""How long single operators take in a training step."""
+"""Durations of the operators of a training step."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from statistics import median
 from typing import Literal, NamedTuple
 
 Pass = Literal["forward", "backward", "optimizer"]
-"""Part of a step. The loss belongs to the forward pass of PyTorch."""
+"""Part of a step. With PyTorch the loss belongs to the forward pass."""
 
 PASSES: tuple[Pass, ...] = ("forward", "backward", "optimizer")
 
 
 class Timing(NamedTuple):
-    """One run of one operator."""
+    """One execution of one operator."""
 
     part: Pass
     op: str
     node: str
-    """Name of the node in the graph; empty where there is no graph."""
+    """Name of the node in the graph; empty if there is no graph."""
     provider: str
-    """Whose kernel ran: "PyTorch", or an execution provider of ONNX Runtime."""
+    """What executed it: "PyTorch", or an execution provider of ONNX Runtime."""
     us: float
-    """Microseconds, without the operators that it calls in turn."""
+    """Microseconds, excluding nested operators."""
 
 
 class OperatorTime(NamedTuple):
@@ -34,15 +34,15 @@ class OperatorTime(NamedTuple):
     node: str
     provider: str
     calls: int
-    """Runs in one step."""
+    """Executions per step."""
     us: float
-    """Microseconds in one step, all its runs together."""
+    """Microseconds per step, summed over the executions."""
 
 
 def median_times(steps: Sequence[Iterable[Timing]]) -> list[OperatorTime]:
-    """The median over `steps` of each operator's time, the longest first.
+    """The median over `steps` of each operator's time, longest first.
 
-    An operator that did not run in a step took no time there.
+    An operator that did not run in a step counts as 0 there.
     """
     totals: defaultdict[tuple[Pass, str, str, str], list[float]]
     totals = defaultdict(lambda: [0.0] * len(steps))

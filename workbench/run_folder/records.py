@@ -1,4 +1,4 @@
-"""What spec.json and summary.json of a run hold: checked as a whole before anybody uses a part."""
+"""Schemas of spec.json and summary.json of a run, and their validation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ EndStatus = Literal["completed", "stopped", "interrupted", "failed"]
 
 
 class _Record(BaseModel):
-    """Strict in what it knows; what a newer workbench has added is passed over."""
+    """Strict for known fields; unknown fields, from a newer version, are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
@@ -32,7 +32,7 @@ class MachineRecord(_Record):
 
 
 class SpecRecord(_Record):
-    """What a run was started with."""
+    """The arguments of a run."""
 
     config: TrainingConfig
     model: str
@@ -40,6 +40,12 @@ class SpecRecord(_Record):
     samples: Count
     machine: MachineRecord | None = None
     launched: float | None = Field(default=None, allow_inf_nan=False)
+    resumed_from: Count | None = None
+    """The step of the checkpoint that the worker goes on from; None for a new run."""
+    first_launched: float | None = Field(default=None, allow_inf_nan=False)
+    """When a resumed run was first launched."""
+    earlier_s: float | None = Field(default=None, allow_inf_nan=False, ge=0)
+    """Seconds that a resumed run was under way before."""
 
 
 class CauseRecord(_Record):
@@ -51,17 +57,23 @@ class CauseRecord(_Record):
 
 
 class EvaluationRecord(_Record):
-    """What the last evaluation came to."""
+    """The result of the last evaluation."""
 
     loss: float | None
     accuracy: float | None
+    perplexity: float | None = None
+    confusion: list[list[Count]] | None = None
+    r2: float | None = None
+    mean_absolute_error: float | None = None
 
 
 class SummaryRecord(_Record):
-    """What a run came to."""
+    """The result of a run."""
 
     status: EndStatus
     error: CauseRecord | None = None
+    resume_error: CauseRecord | None = None
+    """Why the run could not be resumed since; the other fields are from before."""
     steps: Count | None = None
     evaluation: EvaluationRecord | None = None
     peak_rss_bytes: Count | None = None
@@ -70,13 +82,13 @@ class SummaryRecord(_Record):
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """The JSON object in a file of a run folder.
+    """Read the JSON object in a file of a run folder.
 
     Raises:
         FileNotFoundError: there is no such file.
-        RunFolderError: it is no file, cannot be read, or holds something else.
+        RunFolderError: it is not a regular file, cannot be read, or is not a JSON object.
     """
-    # A FIFO would keep its reader waiting for ever.
+    # Reading a FIFO could block forever.
     if path.exists() and not path.is_file():
         raise RunFolderError(f"{path} is not a file.")
     try:
@@ -88,24 +100,24 @@ def read_json(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise RunFolderError(f"{path} is not valid JSON: {error}.") from None
     if not isinstance(content, dict):
-        raise RunFolderError(f"{path} holds {type(content).__name__} and not a JSON object.")
+        raise RunFolderError(f"{path} contains a JSON {type(content).__name__}, not an object.")
     return content
 
 
 def check_record(kind: type[BaseModel], content: dict[str, Any], path: Path) -> None:
-    """Check what was read from `path`. Nothing that it names is imported.
+    """Validate `content`, read from `path`. Names in it are not imported.
 
     Raises:
-        RunFolderError: something is missing or wrong; says what.
+        RunFolderError: a field is missing or invalid; names it.
     """
     try:
         kind.model_validate(content, context=RECORD)
     except (ValidationError, RecursionError) as error:
-        raise RunFolderError(f"{path} is damaged: {_sentences(error, kind)}") from None
+        raise RunFolderError(f"{path} is corrupt: {_sentences(error, kind)}") from None
 
 
 def _sentences(error: ValidationError | RecursionError, kind: type[BaseModel]) -> str:
     if isinstance(error, RecursionError):
         return "it is nested too deeply."
     first, *others = problems_of(error, kind)
-    return f"{first} And {len(others)} more." if others else first
+    return f"{first} There are {len(others)} more problems." if others else first

@@ -1,20 +1,28 @@
-"""The folder of one run: the only thing that a worker and its watchers share.
+"""The run folder: the only interface between a worker and its clients.
 
 .workbench/runs/<id>/
-    spec.json        what to run: config, model, versions, machine; written first
-    model/           the model as handed to the worker
-    data/            the dataset, one .npy an array
+    spec.json        the arguments: config, model, versions, machine; written first
+    model/           the model
+    data/            the dataset, one .npy file per array
     artifacts/       training artifacts (engine `ondevice`)
-    control.bin      what the watchers want: run, pause or stop, and how many steps are granted
-    events.jsonl     what happened, one JSON object a line, append-only
-    checkpoints/     step-<n>/weights.safetensors, whole or absent
-    worker.log       what the worker and its libraries print
-    watchdog.lock    locked from the launch until the end by a process that looks after the run
-    summary.json     written last: its presence means that the run ended
+    control.bin      requests of the clients: run, pause or stop, the number of granted steps, and
+                     the number of requested checkpoints
+    events.jsonl     the event log, one JSON object per line, append-only
+    checkpoints/     step-<n>/, written atomically: weights.safetensors, training.json with the
+                     progress and hashes, and the state of the engine
+    worker.log       output of the worker and its libraries
+    worker.lock      locked by the worker process
+    watchdog.lock    locked from launch to end by the watchdog process of the run
+    summary.json     written last: if it exists, the run has ended
+    labels.json      display name, tags and notes that a person gave it, if any
+    *.previous.json  spec and summary of a run that is being resumed, until its worker has restored
+                     the checkpoint; put back if it cannot
+    model.previous/  the model that a resumed run replaces, while it does
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -26,42 +34,42 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import RunFolderError
-from workbench.files.disk import writing
+from workbench.files.disk import disk_errors
 from workbench.run_folder.records import SpecRecord, SummaryRecord, check_record, read_json
 
 FORMAT_VERSION = 1
-"""Version of the layout above, written in spec.json. A newer one is refused."""
+"""Version of the layout above, written to spec.json. Newer versions are rejected."""
 
 
 def home() -> Path:
-    """Where everything lives: `WORKBENCH_HOME`, or `.workbench` in the working directory."""
+    """The folder of all runs and records: `WORKBENCH_HOME`, or `.workbench` in the current one."""
     return Path(os.environ.get("WORKBENCH_HOME") or ".workbench").absolute()
 
 
 class RunFolder:
-    """Every path of one run, and the only code that writes its JSON."""
+    """The paths of one run, and methods that read and write its records."""
 
     def __init__(self, path: Path) -> None:
         self.path = path.absolute()
 
     @classmethod
     def create(cls, label: str, runs: Path | None = None) -> RunFolder:
-        """Make a new, empty run folder whose id begins with the time and ends with `label`.
+        """Create an empty run folder whose id is a timestamp followed by `label`.
 
-        What of the label cannot be in a folder's name is left out of it.
+        Characters of the label that are not allowed in a folder name are replaced.
 
         Raises:
-            RunFolderError: it cannot be made.
+            RunFolderError: it cannot be created.
         """
         runs = runs or home() / "runs"
         make_folder(runs)
         while True:
             path = runs / f"{time_stamp()}-{folder_name(label, 120)}"
             try:
-                with writing(runs):
+                with disk_errors(runs):
                     path.mkdir()
             except RunFolderError as error:
-                if isinstance(error.__cause__, FileExistsError):  # another process was first
+                if isinstance(error.__cause__, FileExistsError):  # created by another process
                     continue
                 raise
             return cls(path)
@@ -114,14 +122,18 @@ class RunFolder:
     def summary_path(self) -> Path:
         return self.path / "summary.json"
 
+    @property
+    def labels_path(self) -> Path:
+        return self.path / "labels.json"
+
     def write_spec(self, spec: dict[str, Any]) -> None:
         write_json(self.spec_path, {"format": FORMAT_VERSION, **spec})
 
     def read_spec(self) -> dict[str, Any]:
-        """The spec of the run. Nothing that it names is imported.
+        """The spec of the run. Names in it are not imported.
 
         Raises:
-            RunFolderError: there is none, it is damaged, or it is from a newer version.
+            RunFolderError: it is missing, corrupt, or from a newer version.
         """
         try:
             spec = read_json(self.spec_path)
@@ -129,11 +141,11 @@ class RunFolder:
             raise RunFolderError(f"{self.path} is not a run folder: it has no spec.json.") from None
         version = spec.get("format")
         if not isinstance(version, int):
-            raise RunFolderError(f"{self.spec_path} says no format version; it is not a run's.")
+            raise RunFolderError(f"{self.spec_path} has no format version; it is not of a run.")
         if version > FORMAT_VERSION:
             raise RunFolderError(
-                f"Run {self.id} was written by a newer workbench (format {version}; this one reads "
-                f"up to {FORMAT_VERSION}). Upgrade the workbench to open it."
+                f"Run {self.id} was written by a newer workbench (format {version}; this version "
+                f"supports up to {FORMAT_VERSION}). Upgrade the workbench to open it."
             )
         check_record(SpecRecord, spec, self.spec_path)
         return spec
@@ -145,7 +157,7 @@ class RunFolder:
         """The summary, or None while the run has not ended.
 
         Raises:
-            RunFolderError: it is damaged.
+            RunFolderError: it is corrupt.
         """
         try:
             summary = read_json(self.summary_path)
@@ -155,8 +167,11 @@ class RunFolder:
         return summary
 
     def checkpoints(self) -> list[Path]:
-        """The folders of checkpoints, by step, oldest first; one may be damaged."""
-        folders = [path for path in self.checkpoints_path.glob("step-*") if path.is_dir()]
+        """The checkpoint folders, oldest first; they may be corrupt. Links are left out."""
+        folders: list[Path] = []
+        with contextlib.suppress(OSError), os.scandir(self.checkpoints_path) as entries:
+            # Its kind is known without another look at a folder that may be removed meanwhile.
+            folders = [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
         return sorted(filter(_step_of, folders), key=lambda path: int(_step_of(path) or 0))
 
     def remove_checkpoints(self, checkpoints: list[Path]) -> None:
@@ -168,52 +183,46 @@ class RunFolder:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder of the workbench's home where it is missing.
+    """Create a folder if it does not exist.
 
     Raises:
-        RunFolderError: it cannot be made.
+        RunFolderError: it cannot be created.
     """
     try:
-        with writing(path):
+        with disk_errors(path):
             path.mkdir(parents=True, exist_ok=True)
     except RunFolderError as error:
         raise RunFolderError(
-            f"{error} Set WORKBENCH_HOME to a folder that can be written, or work in another "
-            "directory."
+            f"{error} Set WORKBENCH_HOME to a writable folder, or change the working directory."
         ) from error
 
 
 def is_id(text: str) -> bool:
-    """Whether `text` can be the id of a run or a comparison: the plain name of one folder."""
+    """Whether `text` can be the id of a run or a comparison: a name without path separators."""
     return text not in ("", ".", "..") and not any(mark in text for mark in "/\\\0")
 
 
-def shortened(text: str) -> str:
-    """`text` as a message shows it: quoted, and only its beginning where it is long."""
-    return repr(text if len(text) <= 80 else f"{text[:77]}...")
-
-
 def folder_name(text: str, longest_bytes: int = 80) -> str:
-    """`text` as a part of a folder's name: letters, digits, dots, dashes and underscores."""
+    """`text` as part of a folder name: letters, digits, dots, dashes and underscores."""
     plain = re.sub(r"[^\w.-]+", "-", text).lstrip(".-")
     return plain.encode(errors="ignore")[:longest_bytes].decode(errors="ignore") or "unnamed"
 
 
 def _step_of(checkpoint: Path) -> str | None:
-    """The digits in the name of a checkpoint's folder; None for any other name."""
+    """The step in the name of a checkpoint folder, as digits; None for any other name."""
     found = re.fullmatch("step-([0-9]{1,18})", checkpoint.name)
     return found and found[1]
 
 
 def time_stamp() -> str:
-    """A name that sorts by time, to the millisecond."""
+    """A unique name that sorts by time, in milliseconds."""
     now = time.time()
     clock = time.strftime("%Y%m%d-%H%M%S", time.localtime(now))
     return f"{clock}-{int(now * 1000) % 1000:03d}{secrets.token_hex(1)}"
 
 
 def write_json(path: Path, content: dict[str, Any]) -> None:
-    """Write `content` so that a reader sees the old file or the new one, never half of it."""
+    """Write `content` atomically."""
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "w", encoding="utf-8") as file:

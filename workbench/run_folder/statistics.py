@@ -1,4 +1,4 @@
-"""What an engine did to train a model: the graphs it built, and what else ran in its stead."""
+"""Statistics of an engine: the graphs that it built, its options, and PyTorch fallbacks."""
 
 from __future__ import annotations
 
@@ -9,79 +9,82 @@ from typing import Annotated, Any, Literal, NamedTuple
 from pydantic import BaseModel, ConfigDict, Field
 
 Count = Annotated[int, Field(ge=0, lt=2**63)]
-"""Of bytes, nodes, calls: what int64 holds, so that every sum and quotient is a number."""
+"""A number of bytes, nodes or calls, within int64."""
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class _Record(BaseModel):
-    """Frozen; a reader skips what a newer workbench has added."""
+    """Frozen; unknown fields, from a newer version, are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
 class Rewrite(_Record):
-    """Nodes of one operator that were rewritten in one way."""
+    """Nodes of one operator that were rewritten in the same way."""
 
     op: str
     count: Count
     note: str
-    """How."""
+    """How they were rewritten."""
     own_gradient: bool
-    """Whether their gradient is the workbench's, not ONNX Runtime's."""
+    """Whether the workbench defines their gradient instead of ONNX Runtime."""
 
 
 class Nodes(_Record):
-    """Nodes of a graph of both passes."""
+    """Number of nodes of a graph with forward and backward pass."""
 
     forward: Count
     backward: Count
-    """Those that only the gradients need."""
+    """Nodes that only the gradients need."""
 
 
 class Memory(_Record):
-    """Bytes that a graph holds, for a batch of the size that it was built for."""
+    """Memory of a graph, for a batch of the size that it was built for."""
 
     trained_bytes: Count
-    """Parameters that train. Their gradients take as much again."""
+    """Trained parameters. Their gradients take the same size."""
     frozen_bytes: Count
-    """Parameters that do not."""
+    """Frozen parameters."""
     buffer_bytes: Count
     result_bytes: Count
-    """What the module returns."""
+    """Outputs of the module."""
     kept_bytes: Count
-    """What the backward pass reads of the forward pass, parameters and buffers left out."""
+    """Activations that the backward pass needs, without parameters and buffers."""
     kept_values: Count
-    """How many these are."""
+    """Number of these activations."""
     unknown_values: Count
-    """Of kept values and results, those whose size is not known beforehand; not counted above."""
+    """Activations and outputs of unknown size, which are not counted above."""
 
 
 class GraphStatistics(_Record):
     """One graph that ONNX Runtime runs."""
 
     inputs: tuple[str, ...]
-    """Dtype and shape of each, such as "float32 [batch=32, 64]": the axis is free and was 32."""
+    """Dtype and shape of each, such as "float32 [batch=32, 64]": a dynamic axis, built with 32."""
     export_s: Seconds | None = None
-    """Seconds to export the module; None where the graph shares the export of another."""
+    """Seconds to export the module; None if another graph's export was reused."""
     gradient_s: Seconds
     """Seconds to rewrite the graph and to build its gradient."""
     load_s: Seconds
-    """Seconds to load it, trials of its threads included."""
+    """Seconds to load it, thread tuning included."""
+    cache_s: Seconds | None = None
+    """Seconds to load the graphs from the export cache; `export_s` and `gradient_s` are then those
+    of an earlier run. None: they were not cached."""
     exported_nodes: Count
     trainable_nodes: Count
-    """Nodes of the forward pass after it was rewritten to train."""
+    """Nodes of the forward pass after it was rewritten for training."""
     built: Nodes
     """After the gradient was built."""
     run: Nodes | None = None
-    """After ONNX Runtime's optimization: what each step runs; None where it does not tell."""
+    """After ONNX Runtime's graph optimization: what each step executes; None if unknown."""
     rewritten: tuple[Rewrite, ...] = ()
     fusions: dict[str, Count] = {}
-    """Operators that ONNX Runtime put in the place of several, and how many nodes of each."""
+    """Fused operators and the number of nodes of each."""
     operators: dict[str, Count] = {}
-    """Nodes of each operator in the graph that runs, the most frequent first."""
+    """Nodes per operator in the executed graph, most frequent first."""
     kernels: dict[str, dict[str, Count]] = {}
-    """Of operators for which there is a choice, whose kernels run how many nodes: operator ->
-    {"PyTorch": nodes, "ONNX Runtime": nodes}, who runs none left out."""
+    """For operators with kernels of both libraries, the nodes that each executes: operator ->
+    {"PyTorch": nodes, "ONNX Runtime": nodes}, zeros omitted."""
     threads: Count
     memory: Memory | None = None
 
@@ -91,19 +94,19 @@ class OptionState(_Record):
 
     option: str
     state: str
-    """on, off, or not available here."""
+    """One of "on", "off" and "not available here"."""
     reason: str = ""
 
 
 class ByPyTorch(_Record):
-    """Something that PyTorch ran and not the engine."""
+    """Something that PyTorch executed instead of the engine."""
 
     what: str
     why: str
     calls: Count | None = None
-    """How often; None where it is part of every step."""
-    in_stead: bool
-    """Whether the engine should have run it: False of what is PyTorch's by design."""
+    """Number of calls; None if it is part of every step."""
+    fallback: bool
+    """Whether the engine should have executed it; False if PyTorch does so by design."""
 
     def __str__(self) -> str:
         if self.calls is None:
@@ -113,16 +116,16 @@ class ByPyTorch(_Record):
 
 
 class Line(NamedTuple):
-    """One fact for people."""
+    """One line of the display."""
 
     name: str
     value: str
     level: Literal[0, 1] = 0
-    """1: a detail of the line above."""
+    """Indentation; 1 for a detail of the line above."""
 
 
 class Statistics(_Record):
-    """What an engine did in one run."""
+    """Statistics of an engine in one run."""
 
     engine: str
     graphs: tuple[GraphStatistics, ...] = ()
@@ -130,18 +133,18 @@ class Statistics(_Record):
     by_pytorch: tuple[ByPyTorch, ...] = ()
 
     @property
-    def in_stead(self) -> tuple[ByPyTorch, ...]:
-        """What PyTorch ran in the stead of the engine: such a run is not the engine's alone."""
-        return tuple(each for each in self.by_pytorch if each.in_stead)
+    def pytorch_fallbacks(self) -> tuple[ByPyTorch, ...]:
+        """What PyTorch executed instead of the engine."""
+        return tuple(each for each in self.by_pytorch if each.fallback)
 
     def lines(self) -> Iterator[Line]:
-        """The facts in the order in which people read them."""
+        """The lines of the display, in order."""
         if len(self.graphs) != 1:
             yield Line("graphs", str(len(self.graphs) or "none"))
         for graph in self.graphs:
             yield from _graph_lines(graph)
         for each in self.by_pytorch:
-            yield Line("in its stead" if each.in_stead else "by PyTorch", str(each))
+            yield Line("PyTorch fallback" if each.fallback else "by PyTorch", str(each))
         states: dict[str, list[OptionState]] = {}
         for option in self.options:
             states.setdefault(option.state, []).append(option)
@@ -172,11 +175,13 @@ class Statistics(_Record):
 
 
 def read_statistics(record: dict[str, Any] | None) -> Statistics | None:
-    """What a run's summary holds as "statistics"; None where the engine keeps none."""
+    """The "statistics" of a run's summary; None if the engine collects none."""
     return None if record is None else Statistics.model_validate(record)
 
 
 def _graph_lines(graph: GraphStatistics) -> Iterator[Line]:
+    if graph.cache_s is not None:
+        yield Line("export", f"from the cache in {_seconds(graph.cache_s)}", 1)
     seconds = [
         f"{_seconds(value)} {what}"
         for what, value in (
@@ -187,10 +192,11 @@ def _graph_lines(graph: GraphStatistics) -> Iterator[Line]:
         if value is not None
     ]
     yield Line("graph", f"for {', '.join(graph.inputs) or 'no input'}")
-    yield Line("built in", ", ".join(seconds), 1)
+    first = "" if graph.cache_s is None else " (export and gradient by an earlier run)"
+    yield Line("built in", ", ".join(seconds) + first, 1)
     nodes = [
         f"{graph.exported_nodes} exported",
-        f"{graph.trainable_nodes} rewritten to train",
+        f"{graph.trainable_nodes} rewritten for training",
         f"{_passes(graph.built)} with the gradient",
     ]
     if graph.run is not None:
@@ -227,11 +233,11 @@ def _memory(memory: Memory) -> str:
         ("trained parameters", memory.trained_bytes),
         ("frozen parameters", memory.frozen_bytes),
         ("buffers", memory.buffer_bytes),
-        ("results", memory.result_bytes),
+        ("outputs", memory.result_bytes),
     )
-    found = [f"{_size(size)} {what}" for what, size in parts if size]
-    values = "1 value" if memory.kept_values == 1 else f"{memory.kept_values} values"
-    found.append(f"{_size(memory.kept_bytes)} kept between the passes in {values}")
+    found = [f"{size_text(size)} {what}" for what, size in parts if size]
+    values = "1 activation" if memory.kept_values == 1 else f"{memory.kept_values} activations"
+    found.append(f"{size_text(memory.kept_bytes)} in {values} kept for the backward pass")
     if memory.unknown_values:
         found.append(f"{memory.unknown_values} of unknown size")
     return ", ".join(found)
@@ -241,8 +247,8 @@ def _seconds(value: float) -> str:
     return f"{value:.1f} s" if value >= 1 else f"{value:.2g} s"
 
 
-def _size(count: int) -> str:
-    """Bytes as people read them; 1 kB is 1,000 bytes."""
+def size_text(count: int) -> str:
+    """Format a number of bytes; 1 kB is 1,000 bytes."""
     if count < 1000:
         return f"{count} B"
     return f"{count / 1e3:.1f} kB" if count < 1e6 else f"{count / 1e6:.1f} MB"

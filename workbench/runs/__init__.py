@@ -1,159 +1,227 @@
-"""Runs: start one, look at one, find one again."""
+"""Training runs: start, list and load them."""
 
 from __future__ import annotations
 
-import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from workbench.data import Dataset, check_fit, load_dataset
-from workbench.errors import ConfigError, DataError, EngineError, RunFolderError, nearest
-from workbench.models import Model, load_model
-from workbench.run_folder.run_folder import RunFolder, home, is_id, shortened
-from workbench.runs.active import active_folders
-from workbench.runs.activity import Status
+from workbench.data import Dataset, check_fit
+from workbench.errors import (
+    ConfigError,
+    DataError,
+    EngineError,
+    RunFolderError,
+    nearest,
+    value_text,
+)
+from workbench.load import load_dataset, load_model
+from workbench.load.base_sample import base_checkpoint, base_samples
+from workbench.lora.linear_weight import targeted_weights
+from workbench.models import Model
+from workbench.run_folder.run_folder import RunFolder, home, is_id
+from workbench.runs.activity import Progress, Status
 from workbench.runs.launch import launch
-from workbench.runs.run import Progress, Run
+from workbench.runs.run import Run
+from workbench.runs.table import run_paths, runs
 from workbench.runs.throughput import mean_samples_per_s
+from workbench.runs.trash import is_deleted, purge_trash, restore_from_trash
 from workbench.settings.config import TrainingConfig, make_config
+from workbench.settings.engines import engine_info
 from workbench.settings.requires_grad import trainable_names
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 __all__ = [
     "Progress",
     "Run",
     "Status",
+    "from_base",
     "load_run",
     "mean_samples_per_s",
     "prepare",
+    "purge_trash",
+    "resume",
     "runs",
     "train",
+    "undelete",
 ]
-
-
-MODULE_ENGINES = frozenset({"pytorch", "pytorch-compile", "ortmodule"})
-"""The engines that need the model's `nn.Module`."""
 
 
 def train(
     model: Model | str | Path,
     data: Dataset | str | None = None,
     *,
+    base: Run | str | Path | None = None,
+    base_except: Sequence[str] = (),
     detached: bool = False,
     **settings: Any,
 ) -> Run:
-    """Start training in a worker process and return at once.
+    """Start training in a worker process; returns immediately.
 
     Args:
         model: a `Model`, or what `load_model` takes.
         data: a `Dataset`, or what `load_dataset` takes; None: the dataset of the sample.
-        detached: the run goes on when this process ends, within its own limits, and `load_run`
-            finds it again. Otherwise it then saves a checkpoint and ends as `interrupted`.
-        **settings: fields of `TrainingConfig`; what is not given is the model's default.
+        base: the checkpoint to begin with instead of the model's own weights: a `Run` or its id,
+            with its latest checkpoint; a .safetensors or .onnx file; or the name of a sample, such
+            as "sketch-cnn", with its base checkpoint. `lora` adapters of that run are merged.
+        base_except: names or fnmatch patterns of weights that are not taken from `base`, such as
+            those of a head for other classes.
+        detached: the run continues after this process has ended, and `load_run` attaches to it.
+            Otherwise it saves a checkpoint then and ends as `interrupted`.
+        **settings: fields of `TrainingConfig`; the model's defaults apply to the others.
 
     Raises:
-        ConfigError: wrong settings, all of them listed.
+        ConfigError: invalid settings; lists all of them.
         ModelError: the model cannot be loaded.
         DataError: the dataset cannot be loaded or does not fit the model.
-        EngineError: the engine needs an `nn.Module` and the model came as ONNX alone.
+        EngineError: the engine needs an `nn.Module`, and the model was loaded from an ONNX file.
         RunFolderError: the run folder cannot be written.
     """
     if not isinstance(detached, bool):
         raise ConfigError([f"detached={detached!r}: give True or False."])
-    loaded_model, dataset, config = prepare(model, data, settings)
-    folder, worker = launch(loaded_model, dataset, config, detached=detached)
-    return Run(folder, worker=worker, model=loaded_model)
+    loaded, origin = from_base(model, base, base_except)
+    loaded_model, dataset, config = prepare(loaded, data, settings)
+    started = launch(loaded_model, dataset, config, detached=detached, base=origin)
+    return Run(started.folder, worker=started.worker, model=loaded_model, code=started.code)
+
+
+def resume(
+    run: Run | str | Path,
+    *,
+    model: Model | str | Path | None = None,
+    detached: bool = False,
+    **settings: Any,
+) -> Run:
+    """Go on with a run that has ended, from its newest checkpoint, in its own folder.
+
+    What follows is what would have followed without the interruption: weights, optimizer, schedule,
+    order of the batches and dropout go on from the checkpoint, bit for bit on one thread. The steps
+    after the checkpoint are taken anew.
+
+    Args:
+        run: a `Run`, or what `load_run` takes.
+        model: needed where only code of your own builds the model and another process started the
+            run: what was trained.
+        detached: as of `train`.
+        **settings: `steps` or `epochs`, to train further than was planned, and other settings that
+            leave the steps already taken as they are.
+
+    Raises:
+        RunError: the run still trains.
+        RunFolderError: it has written no checkpoint, or it is damaged.
+        ConfigError: all steps are done, or a setting is wrong or cannot change.
+        ModelError: the model cannot be loaded, or code of your own builds it and it is not given.
+    """
+    from workbench.runs.resuming import resume_run
+
+    if not isinstance(detached, bool):
+        raise ConfigError([f"detached={detached!r}: give True or False."])
+    known = run if isinstance(run, Run) else load_run(run)
+    return resume_run(known, model=model, detached=detached, settings=settings)
+
+
+def from_base(
+    model: Model | str | Path, base: Run | str | Path | None, base_except: Sequence[str]
+) -> tuple[Model | str | Path, dict[str, Any] | None]:
+    """The model with the weights of `base`, as of `train`, and the record of where they are from.
+
+    Raises:
+        ConfigError: `base` is no run or file of weights, or a pattern matches nothing.
+        ModelError: the weights cannot be read, or do not fit the model.
+        RunError: the run has written no checkpoint.
+    """
+    patterns = (base_except,) if isinstance(base_except, str) else base_except
+    if not isinstance(patterns, Sequence) or not all(isinstance(each, str) for each in patterns):
+        raise ConfigError([f"base_except={value_text(base_except)}: give names or patterns."])
+    patterns = tuple(patterns)
+    if base is None:
+        if patterns:
+            raise ConfigError([f"base_except={patterns!r} requires base=."])
+        return model, None
+    from workbench.runs.base_checkpoint import BaseCheckpoint, is_weights_file, with_base
+
+    loaded = model if isinstance(model, Model) else load_model(model)
+    if isinstance(base, str) and base in base_samples():
+        base = base_checkpoint(base)
+    run = base if isinstance(base, Run) else None if is_weights_file(base) else load_run(base)
+    checkpoint = BaseCheckpoint.of(base, run)
+    record = {**checkpoint.record, "except": list(patterns)}
+    return with_base(loaded, checkpoint, patterns), record
 
 
 def prepare(
     model: Model | str | Path, data: Dataset | str | None, settings: dict[str, Any]
 ) -> tuple[Model, Dataset, TrainingConfig]:
-    """Load and check everything that a run needs, before anything starts."""
+    """Load and validate the arguments of a run."""
     loaded = model if isinstance(model, Model) else load_model(model)
     config = make_config({**loaded.defaults, **settings})
-    if config.engine in MODULE_ENGINES and not loaded.has_module:
+    if engine_info(config.engine).needs_module and not loaded.has_module:
         raise EngineError(
-            f"Engine {config.engine!r} trains an nn.Module, and {loaded.name!r} came as ONNX "
-            "alone. Train it with engine='ondevice', or load the module it was exported from."
+            f"Engine {config.engine!r} needs an nn.Module, and {loaded.name!r} was loaded from an "
+            "ONNX file. Use engine='ondevice', or load the module that it was exported from."
         )
     if data is None:
         if loaded.dataset is None:
             raise DataError(
-                f"Model {loaded.name!r} has no dataset of its own; give one as the second argument."
+                f"Model {loaded.name!r} has no default dataset; pass one as the second argument."
             )
         data = loaded.dataset
     dataset = data if isinstance(data, Dataset) else load_dataset(data)
     if config.requires_grad is not None:
         trainable_names(loaded.parameter_names, config.requires_grad)
+    if config.lora is not None:
+        targeted_weights(loaded.linear_weights, loaded.parameter_shapes, config.lora)
     check_fit(loaded, dataset, config.loss)
     if config.batch_size > len(dataset.train):
         raise DataError(
-            f"batch_size={config.batch_size} is more than the {len(dataset.train)} training "
-            f"samples of {dataset.name!r}; choose {len(dataset.train)} or less."
+            f"batch_size={config.batch_size} is larger than the {len(dataset.train)} training "
+            f"samples of {dataset.name!r}; use at most {len(dataset.train)}."
+        )
+    if config.samples_per_step > len(dataset.train):
+        raise DataError(
+            f"gradient_accumulation={config.gradient_accumulation} batches of {config.batch_size} "
+            f"are more than the {len(dataset.train)} training samples of {dataset.name!r}; choose "
+            f"{len(dataset.train) // config.batch_size} or less."
+        )
+    if config.early_stopping is not None and dataset.test is None:
+        raise DataError(
+            f"early_stopping looks at the test loss, and {dataset.name!r} has no test split."
         )
     return loaded, dataset, config
 
 
 def load_run(run_id: str | Path) -> Run:
-    """A run by its id, or by the path of its folder.
+    """Load a run by its id, or by the path of its folder.
 
-    Nothing that its folder names is imported, unpickled or run.
+    The folder is untrusted: no code that it names is imported, unpickled or executed.
 
     Raises:
-        RunFolderError: there is none, it is damaged, or it is from a newer version.
+        RunFolderError: it does not exist, is corrupt, or is from a newer version.
     """
     if not isinstance(run_id, str | Path):
         raise RunFolderError(
-            f"{run_id!r} is no run: give its id or the path of its folder. "
+            f"{run_id!r} is not a run: pass its id or the path of its folder. "
             "wb.runs() lists the runs of this directory."
         )
     text = str(run_id)
-    # An id is the name of a folder; what else there is can only be a path.
+    # Anything that cannot be an id is a path.
     inside = home() / "runs" / text if is_id(text) else None
     path = next((each for each in (inside, run_id) if each and _is_folder(Path(each))), None)
     if path is None:
-        known = [folder.name for folder in _run_paths()]
+        known = [folder.name for folder in run_paths()]
         hint = nearest(text, known) if known else "There are no runs here yet."
-        raise RunFolderError(f"No run {shortened(text)} in {home() / 'runs'}. {hint}")
+        if is_deleted(text):
+            hint = f"It was deleted; wb.undelete({text!r}) brings it back."
+        raise RunFolderError(f"No run {value_text(text)} in {home() / 'runs'}. {hint}")
     return Run(RunFolder(Path(path)))
 
 
-def runs(*, active: bool = False) -> pd.DataFrame:
-    """The runs in this working directory, newest first.
-
-    Columns: id, model, engine, status, steps, loss (last recorded), mean_samples_per_s (over all
-    measured steps; a comparison's `samples_per_s` is of its rounds), error (why it failed, or why
-    its record is unreadable). Nothing that a record names is imported or run.
-
-    Args:
-        active: only runs whose worker lives, but of every directory; one more column, folder,
-            says where. `load_run` takes it as well as an id.
+def undelete(run_id: str) -> Run:
+    """Bring back a run that `Run.delete` moved to the trash.
 
     Raises:
-        RunFolderError: the folder of the runs itself cannot be read.
+        RunFolderError: the trash holds no such run; or it cannot be moved, or read.
     """
-    import pandas as pd
-
-    columns = ["id", "model", "engine", "status", "steps", "loss", "mean_samples_per_s", "error"]
-    if not active:
-        return pd.DataFrame([_row(path) for path in reversed(_run_paths())], columns=columns)
-    rows = [{**_row(path), "folder": str(path)} for path in active_folders()]
-    return pd.DataFrame(rows, columns=[*columns, "folder"])
-
-
-def _run_paths() -> list[Path]:
-    folder = home() / "runs"
-    try:
-        entries = list(folder.iterdir())
-    except FileNotFoundError:
-        return []
-    except OSError as error:
-        raise RunFolderError(
-            f"{folder} cannot be read: {error.strerror}. Set WORKBENCH_HOME to a folder."
-        ) from None
-    return sorted(path for path in entries if os.path.lexists(path / "spec.json"))
+    return Run(restore_from_trash(run_id))
 
 
 def _is_folder(path: Path) -> bool:
@@ -161,21 +229,3 @@ def _is_folder(path: Path) -> bool:
         return str(path) not in ("", ".") and path.is_dir()
     except (OSError, ValueError):  # a name too long, or with a NUL in it
         return False
-
-
-def _row(path: Path) -> dict[str, Any]:
-    try:
-        run = Run(RunFolder(path))
-    except RunFolderError as error:
-        return {"id": path.name, "status": "unreadable", "error": str(error)}
-    points = run.follow().poll()
-    return {
-        "id": run.id,
-        "model": run.spec["model"],
-        "engine": run.engine,
-        "status": run.status,
-        "steps": len(points.step),
-        "loss": points.loss[-1] if len(points.loss) else float("nan"),
-        "mean_samples_per_s": mean_samples_per_s(points, run.config.warmup_steps),
-        "error": run.error,
-    }

@@ -1,4 +1,4 @@
-"""The runs whose worker lives, wherever on this machine they were started."""
+"""Runs of this machine whose worker process is alive."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from pathlib import Path
 
 import psutil
 
-from workbench.files.folder_lock import is_held
+from workbench.files.advisory_lock import is_locked
 from workbench.run_folder.run_folder import RunFolder, home
 
 _COMMAND = ["-m", "workbench.worker"]
 
 
 def active_folders() -> list[Path]:
-    """The folders of the live runs of this user, newest first.
+    """The folders of this user's active runs, newest first.
 
-    Those of the current directory are known by their locks, those of others by their processes.
+    Those of the current directory are found by their locks, others by their processes.
     """
-    here = home() / "runs"
-    found = {path for path in here.glob("*") if is_held(RunFolder(path).watchdog_lock_path)}
+    runs = home() / "runs"
+    found = {path for path in runs.glob("*") if is_locked(RunFolder(path).watchdog_lock_path)}
     for process in psutil.process_iter(["cmdline", "username"]):
         command = process.info["cmdline"] or []
         if command[-3:-1] == _COMMAND and process.info["username"] == _user():
             found.add(Path(command[-1]))
-    started = [path for path in found if RunFolder(path).spec_path.exists()]
-    return sorted(started, key=lambda path: path.name, reverse=True)
+    with_spec = [path for path in found if RunFolder(path).spec_path.exists()]
+    return sorted(with_spec, key=lambda path: path.name, reverse=True)
 
 
 def _user() -> str:

@@ -1,10 +1,10 @@
-"""What a run is doing, as far as its events tell."""
+"""The current state of a run, derived from its events."""
 
 from __future__ import annotations
 
 import threading
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from workbench.run_folder.events import Event, EventReader
 
@@ -18,42 +18,68 @@ Status = Literal[
     "failed",
     "unreadable",
 ]
-"""Where a run is in its life.
+"""Status of a run.
 
-`interrupted`: the process that started it went away; `unreadable`: its summary is damaged.
+`interrupted`: the process that started it exited, or the worker was sent SIGTERM or SIGHUP;
+`unreadable`: its summary is corrupt.
 """
 
 
+ENDED: frozenset[Status] = frozenset(
+    {"completed", "stopped", "interrupted", "failed", "unreadable"}
+)
+
+
+class Progress(NamedTuple):
+    """Progress of a run, in optimizer steps."""
+
+    done_steps: int
+    total_steps: int
+
+
 class Activity:
-    """The state of a run after the events so far. Any number of threads may look at it."""
+    """The state of a run after its events so far; thread-safe."""
 
     def __init__(self, events_path: Path) -> None:
         self._events = EventReader(events_path)
-        # A cell that waits, a lock step and a page may all look at one run.
-        self._reading = threading.Lock()
+        # A waiting cell, a comparison and a widget may read the same run.
+        self._lock = threading.Lock()
         self.state: Status = "starting"
         self.phase = "starting the worker"
-        """What a starting worker is doing, in a few words."""
+        """Progress of the start-up, as a short text."""
         self.done_steps = 0
         self.waits_after_step = -1
-        """The last step granted, if the worker does nothing until it is granted more."""
+        """The last granted step, if the worker is waiting for more."""
+        self.answered_saves = 0
+        """Number of the last request for a checkpoint that the worker has answered."""
+        self.save_refused_step: int | None = None
+        """The step of the last request, if a weight was not finite then."""
         self.first_step_time: float | None = None
-        """Seconds since the epoch at the end of the first step."""
+        """End of the first step, in seconds since the epoch."""
 
     @property
     def skipped_events(self) -> int:
-        """Lines that hold no event as the workbench writes it."""
+        """Number of lines that are not valid events."""
         return self._events.skipped
 
     def now(self) -> Activity:
-        """This, after the events that have come since the last look."""
-        with self._reading:
+        """Apply new events and return this object."""
+        with self._lock:
             for event in self._events.poll():
-                self._take_in(event)
+                self._apply(event)
         return self
 
-    def _take_in(self, event: Event) -> None:
+    def _apply(self, event: Event) -> None:
         match event["event"]:
+            case "resuming":
+                self.state, self.phase = "starting", "starting the worker"
+                self.waits_after_step, self.first_step_time = -1, None
+                self.done_steps, self.answered_saves = event["step"], 0
+            case "restored":
+                self.done_steps = event["step"]
+            case "saved":
+                self.answered_saves = event["request"]
+                self.save_refused_step = None if event.get("finite", True) else event["step"]
             case "phase":
                 self.phase = event["text"]
             case "built" | "resumed":
@@ -64,5 +90,5 @@ class Activity:
                 self.waits_after_step = event["step"]
             case "steps":
                 self.done_steps = event["first_step"] + len(event["losses"]) - 1
-                # The first step is written as soon as it is done.
+                # The first step is recorded without delay.
                 self.first_step_time = self.first_step_time or event["time"]

@@ -1,29 +1,72 @@
-"""The trained model of a run that another process started, from its folder alone."""
+"""Exports the trained model of a run from its folder, without executing code that it names."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.artifacts import Artifacts
 from workbench.errors import ArtifactsError, ModelError
-from workbench.models import load_saved
+from workbench.lora.adapter_file import SUFFIX
+from workbench.models import Model, load_saved
 from workbench.onnx_io.file import read_onnx
 from workbench.onnx_io.inference_model import write_inference_model
+from workbench.quantization import Quantized, quantize
 from workbench.run_folder.run_folder import RunFolder
+from workbench.runs.adapted_weights import AdaptedWeights, recorded_weights
+
+if TYPE_CHECKING:
+    from workbench.runs.run import Run
+
+
+def export_run(run: Run, path: Path, model: Model | None, *, merge_lora: bool) -> Path:
+    """As `Run.export`; of a `Model`."""
+    folder, weights, lora = run.folder, run.weights(), run.config.lora
+    model = model or run.model
+    is_adapter_file = path.suffix == SUFFIX
+    if lora is None:
+        if is_adapter_file or not merge_lora:
+            raise ModelError(
+                f"Run {folder.id} was trained without LoRA, so it has no adapters. Export it to an "
+                ".onnx file with merge_lora=True, or train with lora=."
+            )
+        return _export_plain(folder, model, path, weights)
+    adapted = AdaptedWeights.of(run.spec, lora, weights)
+    if is_adapter_file:
+        return adapted.write_adapter(path)
+    if merge_lora:
+        return _export_plain(folder, model, path, adapted.merged())
+    return adapted.add_inputs(_export_plain(folder, model, path, adapted.base()))
+
+
+def _export_plain(
+    folder: RunFolder, model: Model | None, path: Path, weights: dict[str, Any]
+) -> Path:
+    if model is not None:
+        return model.export(path, weights=weights, complete=True)
+    return export_saved(folder, path, weights)
+
+
+def quantize_run(run: Run, path: Path, model: Model | str | Path | None) -> Quantized:
+    """As `Run.quantize`."""
+
+    def export(to: Path) -> Path:
+        return run.export(to, model)
+
+    return quantize(export, path, data=run.folder.data_path, config=run.config)
 
 
 def export_saved(folder: RunFolder, path: Path, weights: dict[str, Any]) -> Path:
-    """Write the model that is saved in a run folder as ONNX, running nothing that it names.
+    """Export the model that is saved in a run folder; no code that it names is executed.
 
     Args:
-        folder: of the run.
+        folder: the run folder.
         path: the .onnx file to write.
         weights: parameters and buffers by name.
 
     Raises:
-        ModelError: only code of the user's builds the model, and nothing has exported it; or
-            `weights` lacks some of the model's.
+        ModelError: the model can only be built by user code and was not exported before; or
+            `weights` is incomplete.
     """
     model = load_saved(folder.model_path)
     if model.buildable:
@@ -32,15 +75,20 @@ def export_saved(folder: RunFolder, path: Path, weights: dict[str, Any]) -> Path
         artifacts = Artifacts.load(folder.artifacts_path)
     except ArtifactsError:
         raise ModelError(
-            f"The model of run {folder.id} is built by code of your own, which is not run because "
-            "a record names it. Give the model too: "
+            f"The model of run {folder.id} is built by your own code, which is not executed from "
+            "a run folder. Pass the model as well: "
             "run.export(path, model=wb.load_model(...)), or workbench export RUN PATH --model "
             "package.module:factory."
         ) from None
-    missing = [name for name in (*artifacts.trainable, *artifacts.frozen) if name not in weights]
+    expected = (*artifacts.trainable, *artifacts.frozen)
+    # `weights` are without adapters, as is the inference model.
+    adapters = {
+        name for weight in recorded_weights(folder.read_spec()) for name in weight.adapter_names
+    }
+    missing = [name for name in expected if name not in weights and name not in adapters]
     if missing:
         raise ModelError(
             f"The checkpoint of run {folder.id} lacks {len(missing)} weights of its model, for "
-            f"instance {missing[0]!r}; it was damaged or changed, and is not exported."
+            f"example {missing[0]!r}. It is corrupt or was changed, so it is not exported."
         )
     return write_inference_model(read_onnx(artifacts.inference_model).model, weights, path)

@@ -1,4 +1,4 @@
-"""The figure of runs, and the curves that a figure of several engines is made of."""
+"""Figures of runs, and the plots that figures of comparisons share with them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.figures.engine_style import STYLES
+from workbench.figures.engine_style import line_style
 from workbench.figures.static_figure import caption, from_zero, label, make_figure
 from workbench.machine.machine import machine_sentence
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from workbench.runs.run import Run
 
 SMOOTH_POINTS = 60
-"""Throughput is drawn as at most about this many means of neighbouring steps."""
+"""Approximate number of points of a throughput curve, each the mean over adjacent steps."""
 
 
 def plot_run(run: Run) -> Figure:
-    """Loss, throughput and memory of one run, over its steps."""
+    """Plot loss, throughput and memory of one run over its steps."""
     return plot_runs([run])
 
 
 def plot_runs(runs: Sequence[Run]) -> Figure:
-    """Loss, throughput and memory of runs of one model by different engines, over their steps."""
+    """Plot loss, throughput and memory of runs of one model by several engines."""
     engines = ", ".join(run.engine for run in runs)
     figure, (loss, throughput, memory) = make_figure(3, f"{runs[0].spec['model']} on {engines}")
     for run in runs:
@@ -44,8 +44,7 @@ def plot_runs(runs: Sequence[Run]) -> Figure:
 
 
 def draw_loss(axes: Axes, engine: str, points: NewPoints) -> None:
-    colour, dash = STYLES[engine]
-    axes.plot(points.step, points.loss, color=colour, linestyle=dash, linewidth=1.2, label=engine)
+    axes.plot(points.step, points.loss, **line_style(engine), linewidth=1.2, label=engine)
     label(axes, "Loss", "loss of the batch")
 
 
@@ -53,13 +52,12 @@ def draw_evaluations(axes: Axes, run: Run) -> None:
     evaluations = run.evaluations
     if not len(evaluations):
         return
-    colour, _ = STYLES[run.engine]
     labelled = "test split" in axes.get_legend_handles_labels()[1]
     axes.plot(
         evaluations["step"],
         evaluations["loss"],
         "o",
-        color=colour,
+        color=line_style(run.engine)["color"],
         markeredgecolor="#171717",
         markersize=4,
         label=None if labelled else "test split",
@@ -67,22 +65,21 @@ def draw_evaluations(axes: Axes, run: Run) -> None:
 
 
 def draw_throughput(axes: Axes, engine: str, points: NewPoints, unmeasured: int) -> None:
-    colour, dash = STYLES[engine]
     measured = points.step > unmeasured
-    step, rate = _smooth(points.step[measured], points.samples[measured], points.seconds[measured])
-    axes.plot(step, rate, color=colour, linestyle=dash, linewidth=1.2, label=engine)
+    step, rate = smooth_throughput(
+        points.step[measured], points.samples[measured], points.seconds[measured]
+    )
+    axes.plot(step, rate, **line_style(engine), linewidth=1.2, label=engine)
     from_zero(axes)
     label(axes, "Throughput", "samples per second")
 
 
 def draw_memory(axes: Axes, engine: str, points: NewPoints) -> None:
-    colour, dash = STYLES[engine]
     sampled = np.isfinite(points.rss_bytes)
     axes.plot(
         points.step[sampled],
         points.rss_bytes[sampled] / 1e6,
-        color=colour,
-        linestyle=dash,
+        **line_style(engine),
         linewidth=1.2,
         label=engine,
     )
@@ -90,10 +87,10 @@ def draw_memory(axes: Axes, engine: str, points: NewPoints) -> None:
     label(axes, "Memory", "resident set, MB")
 
 
-def _smooth(
+def smooth_throughput(
     step: np.ndarray, samples: np.ndarray, seconds: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Throughput over groups of neighbouring steps: at most about `SMOOTH_POINTS` of them."""
+    """Mean throughput over groups of adjacent steps, about `SMOOTH_POINTS` of them."""
     if len(step) == 0:
         return step, seconds
     group = max(1, len(step) // SMOOTH_POINTS)
@@ -106,6 +103,6 @@ def _run_caption(run: Run) -> str:
     config = run.config
     return (
         f"{run.spec['model']} on {run.spec['dataset']}, batch {config.batch_size}, first "
-        f"{config.warmup_steps} steps left out of throughput, {config.threads} threads; "
+        f"{config.warmup_steps} steps excluded from throughput, {config.threads} threads; "
         f"{machine_sentence(run.spec.get('machine'))}"
     )

@@ -1,4 +1,4 @@
-"""The record of a run as pandas frames."""
+"""The events of a run as pandas DataFrames."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def history_frame(points: NewPoints) -> pd.DataFrame:
-    """One row a step.
+    """One row per step.
 
     Columns: step (from 1), epoch (from 1), loss, seconds, samples_per_s, rss_bytes (resident set of
-    the worker, as last sampled).
+    the worker at the next sample).
     """
     import pandas as pd
 
@@ -25,16 +25,21 @@ def history_frame(points: NewPoints) -> pd.DataFrame:
             "loss": points.loss,
             "seconds": points.seconds,
             "samples_per_s": points.samples / points.seconds,
-            # One sample is taken for each record of steps, at its end.
+            # There is one sample per event, at its last step.
             "rss_bytes": pd.Series(points.rss_bytes).bfill(),
         }
     )
 
 
 def evaluations_frame(points: NewPoints) -> pd.DataFrame:
-    """One row an evaluation of the test split: step, epoch, loss, accuracy (0 to 1 or NaN)."""
+    """One row per evaluation of the test split: step, epoch, loss and the metrics of the task.
+
+    accuracy (0 to 1), perplexity (text), r2 and mean_absolute_error (regression); NaN if not
+    applicable.
+    """
     import pandas as pd
 
-    columns = ["step", "epoch", "loss", "accuracy"]
+    measures = ["loss", "accuracy", "perplexity", "r2", "mean_absolute_error"]
+    columns = ["step", "epoch", *measures]
     rows = [event for event in points.events if event["event"] == "evaluation"]
-    return pd.DataFrame(rows, columns=columns).astype({"loss": float, "accuracy": float})
+    return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(measures, float))

@@ -1,4 +1,4 @@
-"""Starts the worker process of a run and looks after its end."""
+"""Starts the worker process of a run."""
 
 from __future__ import annotations
 
@@ -9,31 +9,47 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple
 
 from workbench.child_process.watchdog import STOP_GRACE_S, Watch
 from workbench.data import Dataset
 from workbench.errors import ConfigError, RunError
 from workbench.extensions.native_extension import native_extension
-from workbench.files.disk import writing
-from workbench.files.folder_lock import hold
+from workbench.files.advisory_lock import acquire_lock
+from workbench.files.disk import disk_errors
+from workbench.files.regular_file import open_regular
+from workbench.lora.linear_weight import LinearWeight, targeted_weights
 from workbench.losses.loss_functions import code_of, write_functions
 from workbench.machine.machine import describe_machine, package_versions
 from workbench.models import Model
 from workbench.run_folder.control import create_control
-from workbench.run_folder.run_folder import RunFolder, folder_name, home
-from workbench.runs.leftovers import remove_leftovers
+from workbench.run_folder.run_folder import RunFolder, folder_name
+from workbench.runs.cleanup import remove_abandoned_files
 from workbench.settings.config import TrainingConfig
 from workbench.user_code.user_code import UserCode
 
 GRACE_VARIABLE = "WORKBENCH_STOP_GRACE_S"
-"""Seconds that a worker has to act on a stop before it is killed; `STOP_GRACE_S` if not set."""
+"""Seconds that a worker has to stop before it is killed; default `STOP_GRACE_S`."""
 
 SUMMARY_BYTES = 16384
-"""More than a summary of a failure takes."""
+"""Disk space reserved for the summary: more than that of a failed run takes."""
+
+EXIT_WAIT_S = 30.0
+"""How long to wait for the old worker of an ended run to exit."""
 
 Worker = subprocess.Popen[bytes]
-"""The watchdog of a worker, which ends as the worker did."""
+"""The watchdog process of a worker, which exits with the worker's status."""
+
+
+class Launched(NamedTuple):
+    """A started run."""
+
+    folder: RunFolder
+    worker: Worker
+    code: UserCode
+    """The user code that the worker may execute."""
 
 
 def launch(
@@ -43,42 +59,73 @@ def launch(
     *,
     granted_steps: int | None = None,
     detached: bool = False,
-) -> tuple[RunFolder, Worker]:
+    base: dict[str, Any] | None = None,
+) -> Launched:
     """Write a run folder and start its worker.
 
     Args:
-        model: what to train.
-        dataset: what to train it on.
-        config: how.
-        granted_steps: how many steps the worker may take before it waits for more; None: all.
-        detached: the worker goes on when this process ends.
+        model: the model to train.
+        dataset: the training data.
+        config: the settings.
+        granted_steps: steps that the worker may take before it waits for more; None: all.
+        detached: the worker continues after this process has ended.
+        base: where the initial weights of the model are from, for the record.
 
     Raises:
-        RunFolderError: the run folder cannot be written; nothing of it is left.
-        RunError: no process can be started.
+        RunFolderError: the run folder cannot be written; it is removed.
+        RunError: the process cannot be started.
     """
-    with writing(home() / "runs"):
-        folder = RunFolder.create(f"{folder_name(model.name)}-{config.engine}")
-        lock = hold(folder.watchdog_lock_path)
+    folder = RunFolder.create(f"{folder_name(model.name)}-{config.engine}")
     try:
-        with writing(folder.path):
-            # Room for the summary on a disk that becomes full; the watchdog gives it back.
-            folder.watchdog_lock_path.write_bytes(bytes(SUMMARY_BYTES))
-        remove_leftovers(folder.path.parent)
-        with writing(folder.path):
+        with locked_for_worker(folder) as lock:
+            remove_abandoned_files(folder.path.parent)
             config = write_run_folder(
-                folder, model, dataset, config, granted_steps=granted_steps, detached=detached
+                folder,
+                model,
+                dataset,
+                config,
+                granted_steps=granted_steps,
+                detached=detached,
+                base=base,
             )
-        worker = _start(folder, config, model.code, lock, detached)
+            code = model.code.merged_with(code_of(config.losses))
+            return Launched(folder, start_worker(folder, config, code, lock, detached), code)
     except BaseException:
         shutil.rmtree(folder.path, ignore_errors=True)
         raise
+
+
+@contextmanager
+def locked_for_worker(folder: RunFolder) -> Iterator[int | None]:
+    """Hold the lock of the run's watchdog, which inherits it from `start_worker`.
+
+    Raises:
+        RunError: another process is starting or running its worker.
+        RunFolderError: the run folder cannot be written, by this or within the block.
+    """
+    lock = None
+    try:
+        with disk_errors(folder.path):
+            lock = _acquire_watchdog_lock(folder)
+            # Reserves disk space for the summary; the watchdog frees it.
+            folder.watchdog_lock_path.write_bytes(bytes(SUMMARY_BYTES))
+            yield lock
     finally:
         if lock is not None:
             os.close(lock)
-    # Takes note of its end, so that it does not stay in the list of processes.
-    threading.Thread(target=worker.wait, name=f"watch-{folder.id}", daemon=True).start()
-    return folder, worker
+
+
+def _acquire_watchdog_lock(folder: RunFolder) -> int | None:
+    """Acquire the lock; a watchdog keeps it for a moment after the summary is written."""
+    deadline = time.monotonic() + EXIT_WAIT_S
+    while True:
+        try:
+            return acquire_lock(folder.watchdog_lock_path, wait=False)
+        except BlockingIOError:
+            started_again = not folder.summary_path.exists()
+            if started_again or time.monotonic() > deadline:
+                raise RunError(f"Run {folder.id} is still running or starting.") from None
+        time.sleep(0.02)
 
 
 def write_run_folder(
@@ -89,11 +136,12 @@ def write_run_folder(
     *,
     granted_steps: int | None = None,
     detached: bool = False,
+    base: dict[str, Any] | None = None,
 ) -> TrainingConfig:
-    """Write all that a worker needs into a new run folder; the arguments are those of `launch`.
+    """Write the input of a worker into a new run folder; the arguments are those of `launch`.
 
     Returns:
-        The config as it is written there.
+        The config as written.
     """
     model.save(folder.model_path)
     losses = write_functions(config.losses, folder.model_path)
@@ -107,6 +155,8 @@ def write_run_folder(
             "dataset": dataset.name,
             "samples": len(dataset.train),
             "detached": detached,
+            "base": base,
+            "adapted_weights": _adapted_weights(model, config),
             "machine": describe_machine(),
             "versions": package_versions(),
             "launched": time.time(),
@@ -115,44 +165,62 @@ def write_run_folder(
     return config
 
 
-def _start(
-    folder: RunFolder,
-    config: TrainingConfig,
-    model_code: UserCode,
-    lock: int | None,
-    detached: bool,
+def _adapted_weights(model: Model, config: TrainingConfig) -> list[LinearWeight] | None:
+    """For the record, from which adapters are merged where the model cannot be built."""
+    if config.lora is None:
+        return None
+    return targeted_weights(model.linear_weights, model.parameter_shapes, config.lora)
+
+
+def start_worker(
+    folder: RunFolder, config: TrainingConfig, code: UserCode, lock: int | None, detached: bool
 ) -> Worker:
+    """Start the worker of a complete run folder.
+
+    Args:
+        folder: the run folder.
+        config: the settings in it.
+        code: the user code that the worker may execute.
+        lock: from `locked_for_worker`.
+        detached: the worker continues after this process has ended.
+
+    Raises:
+        RunError: the process cannot be started.
+    """
     watch = Watch(
         [sys.executable, "-P", "-m", "workbench.worker", str(folder.path)],
         parent=None if detached else os.getpid(),
         folder=str(folder.path),
         engine=config.engine,
-        memory_limit_bytes=config.memory_limit_bytes,
-        grace_s=_stop_grace_s(),
+        memory_limit_bytes=config.worker_memory_bytes,
+        cores=config.worker_cores,
+        grace_s=stop_grace_s(),
     )
-    with writing(folder.log_path):
-        log = folder.log_path.open("wb")
-    with log:
+    descriptor = open_regular(folder.log_path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    with os.fdopen(descriptor, "wb") as log:
         try:
-            return subprocess.Popen(
+            worker = subprocess.Popen(
                 watch.arguments(),
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
-                env=worker_environment(config, model_code),
+                env=worker_environment(config, code),
                 pass_fds=() if lock is None else (lock,),
-                # An interrupt in the terminal or kernel is the watcher's to handle.
+                # Ctrl-C in the terminal or the notebook kernel must not reach the worker.
                 start_new_session=True,
             )
         except OSError as error:
             raise RunError(f"The worker process cannot be started: {error}.") from error
+    # Reaps the process when it exits.
+    threading.Thread(target=worker.wait, name=f"reap-{folder.id}", daemon=True).start()
+    return worker
 
 
-def _stop_grace_s() -> float:
-    """Seconds that a worker has to act on a stop.
+def stop_grace_s() -> float:
+    """Seconds that a worker has to stop, from `GRACE_VARIABLE` if it is set.
 
     Raises:
-        ConfigError: the variable that sets them holds no such number.
+        ConfigError: it is not a number of seconds.
     """
     text = os.environ.get(GRACE_VARIABLE)
     if not text:
@@ -162,29 +230,29 @@ def _stop_grace_s() -> float:
     except ValueError:
         grace_s = math.nan
     if not (math.isfinite(grace_s) and grace_s >= 0):
-        raise ConfigError([f"{GRACE_VARIABLE}={text!r}: a number of seconds, 0 or more."])
+        raise ConfigError([f"{GRACE_VARIABLE}={text!r} must be a number of seconds, 0 or more."])
     return grace_s
 
 
-def worker_environment(config: TrainingConfig, model_code: UserCode) -> Mapping[str, str]:
-    """The environment variables that a worker starts with.
+def worker_environment(config: TrainingConfig, code: UserCode) -> Mapping[str, str]:
+    """The environment variables of a worker.
 
     Args:
-        config: its losses as `write_functions` returned them.
-        model_code: what the worker runs to build the model.
+        config: the settings.
+        code: the user code that it may execute: of the model and of the losses.
     """
     environment = {
-        **model_code.and_that(code_of(config.losses)).environment(),
+        **code.environment(),
         "OMP_NUM_THREADS": str(config.threads),
         "PYTHONUNBUFFERED": "1",
     }
     if config.engine == "ortmodule" and not _uses_pytorch_kernels(config):
-        # PyTorch's threads wait busily for their next part, on the cores that ONNX Runtime's need:
-        # a step of a BERT took 1.2 times as long.
+        # Otherwise PyTorch's idle threads spin on the cores that ONNX Runtime needs: a BERT step
+        # took 1.2 times as long.
         environment.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     return environment
 
 
 def _uses_pytorch_kernels(config: TrainingConfig) -> bool:
-    """Whether the long operators of ORTModule's graphs are PyTorch's: one pool works at a time."""
+    """Whether ORTModule runs long operators by PyTorch's kernels, in PyTorch's thread pool."""
     return config.ortmodule.pytorch_kernels and not native_extension().problem

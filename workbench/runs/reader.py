@@ -1,4 +1,4 @@
-"""Follows the events of a run without reading anything twice."""
+"""Incremental reader of a run's events."""
 
 from __future__ import annotations
 
@@ -11,35 +11,44 @@ from workbench.run_folder.run_folder import RunFolder
 
 
 class NewPoints(NamedTuple):
-    """What a run recorded since the last poll. Arrays have one entry a step."""
+    """What a run recorded since the last poll. Arrays have one entry per step."""
 
     step: np.ndarray
     """int64, from 1."""
     epoch: np.ndarray
     """int64, from 1."""
     loss: np.ndarray
-    """float64; NaN where the loss was no number."""
+    """float64; NaN where the loss was not finite."""
     seconds: np.ndarray
     """float64, duration of the step."""
     samples: np.ndarray
-    """int64, samples in the step."""
+    """int64, batch size of the step."""
     rss_bytes: np.ndarray
-    """float64, resident set of the worker at the end of the step's record; NaN before it."""
+    """float64, resident set of the worker at the last step of each event; NaN at the others."""
     events: list[Event]
-    """Every other event."""
+    """All other events."""
+    restored_step: int | None = None
+    """Set if the run was resumed after this step: points of later steps from earlier polls are
+    obsolete, since the run has trained them anew."""
 
 
 class RunReader:
-    """Incremental reader of one run; keep one for each watcher."""
+    """Incremental reader of one run; each client needs its own."""
 
     def __init__(self, folder: RunFolder) -> None:
         self._reader = EventReader(folder.events_path)
 
     def poll(self) -> NewPoints:
-        """Only what is new since the last poll; costs a few microseconds when nothing is."""
+        """The data since the last poll; takes a few microseconds if there is none."""
         records: list[Event] = []
         others: list[Event] = []
+        restored_step: int | None = None
         for event in self._reader.poll():
+            if event["event"] == "restored":
+                # A resumed run has trained these steps anew.
+                step = event["step"]
+                restored_step = step if restored_step is None else min(step, restored_step)
+                records, others = _until(event["step"], records, others)
             (records if event["event"] == "steps" else others).append(event)
         return NewPoints(
             step=_concatenate([_steps_of(record) for record in records], np.int64),
@@ -49,7 +58,25 @@ class RunReader:
             samples=_concatenate([_repeat(record, "batch_size") for record in records], np.int64),
             rss_bytes=_concatenate([_rss_of(record) for record in records]),
             events=others,
+            restored_step=restored_step,
         )
+
+
+def _until(step: int, records: list[Event], others: list[Event]) -> tuple[list[Event], list[Event]]:
+    """The records up to and including `step`."""
+    kept = []
+    for record in records:
+        count = step - record["first_step"] + 1
+        if count > 0:
+            cut = {key: record[key][:count] for key in ("losses", "nanoseconds")}
+            kept.append({**record, **cut})
+    return kept, [event for event in others if not _is_after(event, step)]
+
+
+def _is_after(event: Event, step: int) -> bool:
+    # Of an unknown kind of event, from a newer version, the step may be anything.
+    at = event.get("step")
+    return isinstance(at, int) and at > step
 
 
 def _steps_of(record: Event) -> np.ndarray:

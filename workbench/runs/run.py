@@ -1,59 +1,59 @@
-"""One run, seen from outside: what it is doing, what it recorded, and how to steer it."""
+"""The public `Run`: status, records and control of a training run."""
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
-from workbench.child_process.worker_end import describe_death
-from workbench.errors import RunError, RunFolderError
-from workbench.files.folder_lock import is_held
-from workbench.models import Model, load_model
-from workbench.progress import ProgressBar
-from workbench.run_folder.checkpoint import is_whole, read_weights
-from workbench.run_folder.control import Wish, want
+from workbench.errors import ModelError, RunError, RunFolderError
+from workbench.files.advisory_lock import is_locked
+from workbench.files.output_file import output_path
+from workbench.load import load_model
+from workbench.models import Model
+from workbench.run_folder.checkpoint import latest_checkpoint, read_latest_weights
+from workbench.run_folder.control import RequestedState, request_state
 from workbench.run_folder.run_folder import RunFolder
 from workbench.run_folder.statistics import Statistics, read_statistics
-from workbench.runs.activity import Activity, Status
-from workbench.runs.export import export_saved
+from workbench.runs.activity import ENDED, Activity, Progress, Status
+from workbench.runs.export import export_run, quantize_run
+from workbench.runs.failure import failure_cause, failure_text
 from workbench.runs.history import evaluations_frame, history_frame
+from workbench.runs.labelled_run import LabelledRun
 from workbench.runs.launch import Worker
 from workbench.runs.reader import RunReader
+from workbench.runs.waiting import request_checkpoint, wait_until_ended
 from workbench.settings.config import TrainingConfig, read_config
+from workbench.user_code.user_code import UserCode
 
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-ENDED: frozenset[Status] = frozenset(
-    {"completed", "stopped", "interrupted", "failed", "unreadable"}
-)
-
-WAIT_POLL_S = 0.05
+    from workbench.quantization import Quantized
 
 
-class Progress(NamedTuple):
-    """How far a run is, in optimizer steps."""
+class Run(LabelledRun):
+    """A training run, returned by `train` and `load_run`.
 
-    done_steps: int
-    total_steps: int
-
-
-class Run:
-    """A training run. Made by `train`, or from its folder by `load_run`.
-
-    Everything is read from the run folder, so any number of watchers may look at the same run.
+    Everything is read from the run folder, so any number of processes may observe the same run.
     """
 
     def __init__(
-        self, folder: RunFolder, *, worker: Worker | None = None, model: Model | None = None
+        self,
+        folder: RunFolder,
+        *,
+        worker: Worker | None = None,
+        model: Model | None = None,
+        code: UserCode | None = None,
     ) -> None:
         self.folder = folder
         self.spec: dict[str, Any] = folder.read_spec()
         self.config: TrainingConfig = read_config(self.spec["config"])
         self._worker = worker
-        self._model = model
+        self.model = model
+        """The trained model, if this process started the run; else None."""
+        self.code = code
+        """The user code that the worker may execute, if this process started the run."""
         self._activity = Activity(folder.events_path)
 
     def __repr__(self) -> str:
@@ -70,9 +70,9 @@ class Run:
 
     @property
     def summary(self) -> dict[str, Any] | None:
-        """What the run came to: status, steps, evaluation, memory.
+        """The result of the run: status, steps, evaluation, memory.
 
-        None until it has ended, and where it cannot be read: `error` says why.
+        None until it has ended, and if the summary cannot be read; see `error`.
         """
         try:
             return self.folder.read_summary()
@@ -81,7 +81,6 @@ class Run:
 
     @property
     def status(self) -> Status:
-        """Where the run is in its life."""
         try:
             summary = self.folder.read_summary()
         except RunFolderError:
@@ -99,184 +98,203 @@ class Run:
 
     @property
     def phase(self) -> str:
-        """What the run is doing, in a few words, for people who wait."""
+        """What the run is doing now, as a short text."""
         status = self.status
         return self._activity.phase if status == "starting" else status
 
     @property
     def progress(self) -> Progress:
-        config = self.config
-        steps = config.steps or config.epochs * (self.spec["samples"] // config.batch_size)
+        steps = self.config.total_steps(self.spec["samples"])
         return Progress(self._activity.now().done_steps, steps)
 
     @property
     def startup_s(self) -> float:
         """Seconds from launch to the end of the first step; NaN before it."""
-        ended = self._activity.now().first_step_time
-        return float("nan") if ended is None else ended - float(self.spec.get("launched") or "nan")
+        end = self._activity.now().first_step_time
+        return float("nan") if end is None else end - float(self.spec.get("launched") or "nan")
 
     @property
     def reason(self) -> str:
-        """Why the run was interrupted or had to be killed when it was stopped; else empty."""
-        return str((self.summary or {}).get("reason") or "")
+        """Why the run was interrupted, killed after a stop request or stopped early; else empty.
+
+        Of a run that could not be resumed since, why not.
+        """
+        summary = self.summary or {}
+        failed = summary.get("resume_error")
+        resuming = f"It could not be resumed: {failed['message']}" if failed else ""
+        return " ".join(filter(None, (summary.get("reason"), resuming)))
 
     @property
     def error(self) -> str | None:
-        """Why the run failed or cannot be read, in a sentence or two; None unless that is so."""
+        """Why the run failed or cannot be read; None if neither is the case."""
         cause = self._cause()
         return str(cause["message"]) if cause else None
 
     @property
     def history(self) -> pd.DataFrame:
-        """One row a step: step, epoch, loss, seconds, samples_per_s, rss_bytes."""
+        """One row per step: step, epoch, loss, seconds, samples_per_s, rss_bytes."""
         return history_frame(RunReader(self.folder).poll())
 
     @property
     def evaluations(self) -> pd.DataFrame:
-        """One row an evaluation of the test split: step, epoch, loss, accuracy."""
+        """One row per evaluation of the test split: step, epoch, loss, metrics of the task."""
         return evaluations_frame(RunReader(self.folder).poll())
 
     @property
     def statistics(self) -> Statistics | None:
-        """What the engine did to train; None until the run has ended, or where there is nothing."""
+        """Statistics of the engine; None until the run has ended, or if it collects none."""
         return read_statistics((self.summary or {}).get("statistics"))
 
     @property
     def skipped_events(self) -> int:
-        """Lines of the record so far that hold no event as the workbench writes it."""
+        """Number of invalid lines in the event log so far."""
         return self._activity.now().skipped_events
 
     @property
     def checkpoint(self) -> Path | None:
-        """Folder of the newest good checkpoint, or None when there is none yet."""
-        return next(filter(is_whole, reversed(self.folder.checkpoints())), None)
+        """Folder of the latest complete checkpoint, or None."""
+        return latest_checkpoint(self.folder)
 
     @property
     def has_worker(self) -> bool:
-        """Whether the worker that this object started still exists, if only to end."""
+        """Whether the worker process that this object started is still alive."""
         return self._worker is not None and self._worker.poll() is None
 
     @property
     def watchdog_pid(self) -> int | None:
-        """Process id of the parent of the worker that this object started, while it exists.
+        """Process id of the watchdog that this object started, while it is alive.
 
-        The worker is its child: who asks for the load of the run asks for the children's too.
+        The worker is its child process.
         """
         return self._worker.pid if self._worker is not None and self.has_worker else None
 
     def waits_after(self, step: int) -> bool:
-        """Whether the worker has taken `step` steps and does nothing until it is granted more."""
+        """Whether the worker has taken `step` steps and waits until more are granted."""
         return self._activity.now().waits_after_step >= step
 
     def follow(self) -> RunReader:
-        """A reader of its own that gives only what is new at each poll, for live views."""
+        """A new incremental reader, for live views."""
         return RunReader(self.folder)
+
+    def save(self, timeout: float | None = None) -> Path:
+        """Write a checkpoint after the current step and wait for it.
+
+        Args:
+            timeout: in seconds; None: no limit.
+
+        Returns:
+            The folder of the latest checkpoint.
+
+        Raises:
+            ConfigError: `timeout` is not a number of seconds.
+            RunError: the run ended without a checkpoint, or a weight is not finite.
+            TimeoutError: it was not written in time; the request remains.
+        """
+        request_checkpoint(self, self._activity, timeout)
+        checkpoint = self.checkpoint
+        if checkpoint is None:
+            raise RunError(f"Run {self.id} has written no checkpoint: {self.error or self.status}")
+        return checkpoint
 
     def pause(self) -> None:
         """Pause before the next step."""
-        self._want("pause")
+        self._request("pause")
 
     def resume(self) -> None:
-        """Go on after a pause."""
-        self._want("run")
+        """Resume after a pause."""
+        self._request("run")
 
     def stop(self) -> None:
-        """Stop before the next step; checkpoint and summary are written."""
-        self._want("stop")
+        """Stop before the next step; a checkpoint and the summary are written."""
+        self._request("stop")
 
     def wait(self, timeout: float | None = None) -> Run:
         """Wait until the run has ended.
 
         Args:
-            timeout: seconds to wait at most; None: as long as it takes.
+            timeout: in seconds; None: no limit.
 
         Raises:
-            RunError: the run failed, or its summary is damaged.
-            TimeoutError: it has not ended in time; it goes on.
+            ConfigError: `timeout` is not a number of seconds.
+            RunError: the run failed or could not be resumed, or its summary is corrupt.
+            TimeoutError: the timeout expired; the run continues.
         """
-        deadline = None if timeout is None else time.monotonic() + timeout
-        with ProgressBar() as bar:
-            while not self.ended:
-                if deadline is not None and time.monotonic() > deadline:
-                    raise TimeoutError(f"Run {self.id} goes on after {timeout:g} s.")
-                bar.show(*self.progress, f"{self.engine}: {self.phase}")
-                time.sleep(WAIT_POLL_S)
+        wait_until_ended(self, timeout)
         cause = self._cause()
         if cause:
-            trace = f"\n\n{cause['traceback'].strip()}" if cause["traceback"] else ""
-            raise RunError(
-                f"{self.engine} failed after step {self.progress.done_steps}: {cause['message']}\n"
-                f"Log: {self.folder.log_path}{trace}"
-            )
+            raise RunError(failure_text(self, cause))
         return self
 
     def weights(self) -> dict[str, Any]:
-        """Parameters and buffers of the newest good checkpoint, by name, as numpy arrays.
+        """Parameters and buffers of the latest complete checkpoint, by name, as numpy arrays.
 
         Raises:
             RunError: the run has written no checkpoint.
+            RunFolderError: it is corrupt.
         """
-        checkpoint = self.checkpoint
-        if checkpoint is None:
+        weights = read_latest_weights(self.folder)
+        if weights is None:
             raise RunError(f"Run {self.id} has written no checkpoint yet.")
-        return read_weights(checkpoint)
+        return weights
 
-    def export(self, path: str | Path, model: Model | str | Path | None = None) -> Path:
-        """Write the trained model as ONNX for inference, weights of the newest good checkpoint.
+    def export(
+        self,
+        path: str | Path,
+        model: Model | str | Path | None = None,
+        *,
+        merge_lora: bool = True,
+    ) -> Path:
+        """Export the trained model to ONNX for inference, with the latest complete checkpoint.
 
-        What the run folder names is never run. A model of your own, an `nn.Module` or a factory, is
-        exported from where `train` returned the run, from what on-device training has exported
-        already, or as the `model` that is given.
+        Code that the run folder names is never executed. So a model that your own code builds, an
+        `nn.Module` or a factory, can be exported in the process that called `train`, after
+        on-device training, or by passing `model`.
 
         Args:
-            path: the file to write; its folder is made when it is missing.
-            model: what was trained: a `Model`, or what `load_model` takes.
+            path: the file to write; a missing folder is created. One that ends in ".onnx_adapter"
+                gets the adapters of LoRA alone, which ONNX Runtime 1.20 and later load.
+            model: the model that was trained: a `Model`, or what `load_model` takes.
+            merge_lora: merge the adapters into the weights; otherwise they are inputs of the graph,
+                which are 0 where no adapter is loaded.
 
         Raises:
             RunError: the run has written no checkpoint, or the file cannot be written.
-            ModelError: only code of your own builds the model, and no `model` is given; or the
-                weights do not fit it.
+            ModelError: your own code is needed to build the model and `model` is None; or the
+                weights do not fit the model.
         """
-        weights = self.weights()
         given = model if isinstance(model, Model | None) else load_model(model)
-        known = given or self._model
-        if known is not None:
-            return known.export(Path(path), weights=weights, complete=True)
-        return export_saved(self.folder, Path(path), weights)
+        target = output_path(path, ModelError)
+        return export_run(self, target, given, merge_lora=merge_lora)
+
+    def quantize(self, path: str | Path, model: Model | str | Path | None = None) -> Quantized:
+        """Export the trained model quantized to int8, and evaluate both on the test split.
+
+        With convolutions the quantization is static, calibrated with rows of the training split,
+        else dynamic. It runs in a child process. Arguments and errors are those of `export`; a
+        model without anything to quantize is a ModelError.
+
+        Returns:
+            Size, loss and accuracy of the float32 and of the int8 model.
+        """
+        return quantize_run(self, output_path(path, ModelError), model)
 
     def plot(self) -> Figure:
-        """Loss, throughput and memory of the run as a static figure."""
+        """Plot loss, throughput and memory of the run."""
         from workbench.runs.figure import plot_run
 
         return plot_run(self)
 
-    def _want(self, state: Wish) -> None:
+    def _request(self, state: RequestedState) -> None:
         if not self.ended:
-            want(self.folder.control_path, state)
+            request_state(self.folder.control_path, state)
 
     def _cause(self) -> dict[str, str] | None:
-        try:
-            summary = self.folder.read_summary()
-        except RunFolderError as error:
-            return {"type": type(error).__name__, "message": str(error), "traceback": ""}
-        if summary is not None:
-            cause: dict[str, str] | None = summary.get("error")
-            return cause
-        if self._is_lost():
-            status = self._worker.poll() if self._worker else None
-            if not self.folder.spec_path.exists():
-                message = f"Its folder {self.folder.path} was removed while it trained."
-                return {"type": "Removed", "message": message, "traceback": ""}
-            if status is not None:
-                return describe_death(self.folder.log_path, status)
-            return {"type": "Lost", "message": "Its worker is gone.", "traceback": ""}
-        return None
+        exit_status = self._worker.poll() if self._worker else None
+        return failure_cause(self.folder, exit_status, self._is_lost, self.spec.get("launched"))
 
     def _is_lost(self) -> bool:
-        """Whether the worker is gone and no summary tells how."""
-        if self._worker is not None:
-            gone = self._worker.poll() is not None
-        else:
-            gone = not is_held(self.folder.watchdog_lock_path)
-        # The summary is written before the watchdog ends.
-        return gone and self.summary is None
+        """Whether the worker has exited without a summary."""
+        # Another process, or `resume`, may have started a new worker since.
+        exited = not self.has_worker and not is_locked(self.folder.watchdog_lock_path)
+        # The summary is written before the watchdog exits.
+        return exited and self.summary is None

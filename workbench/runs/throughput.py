@@ -6,12 +6,9 @@ from workbench.runs.reader import NewPoints
 
 
 def mean_samples_per_s(points: NewPoints, warmup_steps: int) -> float:
-    """Samples per second over the measured steps: all but the first `warmup_steps`.
+    """Samples per second over all steps after the first `warmup_steps`; NaN if there are none.
 
-    Of a run in a comparison this is another figure than the `samples_per_s` of its table, which is
-    a median over rounds and hence has another name.
-
-    NaN when no step is left to measure.
+    It differs from the `samples_per_s` of a comparison's table, which is a median over rounds.
     """
     measured = points.step > warmup_steps
     seconds = float(points.seconds[measured].sum())

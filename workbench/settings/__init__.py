@@ -1,1 +1,1 @@
-"""Settings of a run, refused as a whole, every problem at once, before anything starts."""
+"""Settings of a run and their validation."""

@@ -1,4 +1,4 @@
-"""The settings of one training run, refused as a whole before anything starts."""
+"""The settings of a training run and their validation."""
 
 from __future__ import annotations
 
@@ -13,18 +13,30 @@ from pydantic import (
     ValidationInfo,
     field_serializer,
     field_validator,
+    model_validator,
 )
 
 from workbench.errors import ConfigError
 from workbench.losses.loss import Loss, as_losses, losses_from_json, losses_to_json
 from workbench.machine.threads import RECORD, default_threads, within_cores
+from workbench.settings.device import Device, as_device
+from workbench.settings.engines import EngineName
+from workbench.settings.lora import LoraOptions
 from workbench.settings.ortmodule_options import ORTModuleOptions
 from workbench.settings.setting_problems import problems_of
 
-EngineName = Literal["pytorch", "pytorch-compile", "ondevice", "ortmodule", "fake"]
-OFFERED_ENGINES = ("pytorch", "pytorch-compile", "ondevice", "ortmodule")
-"""The engines that pages, messages and help name; the other is for tests."""
 OptimizerName = Literal["adamw", "sgd"]
+ScheduleName = Literal["constant", "linear", "cosine", "polynomial"]
+
+
+def _default_threads(settings: dict[str, Any]) -> int:
+    """As many as there are cores, here and on the device."""
+    return min(default_threads(), _cores(settings) or default_threads())
+
+
+def _cores(settings: Mapping[str, Any]) -> int | None:
+    device: Device | None = settings.get("device")
+    return None if device is None else device.cores
 
 
 class TrainingConfig(BaseModel):
@@ -35,42 +47,84 @@ class TrainingConfig(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    engine: EngineName = Field("ondevice", json_schema_extra={"offered": [*OFFERED_ENGINES]})
+    engine: EngineName = "ondevice"
     epochs: int = Field(default=1, ge=1, description="passes over the training split")
     steps: int | None = Field(default=None, ge=1, description="optimizer steps; overrides epochs")
-    batch_size: int = Field(default=32, ge=1, description="samples in one step")
+    batch_size: int = Field(default=32, ge=1, description="samples per batch")
     learning_rate: float = Field(default=1e-3, gt=0, allow_inf_nan=False)
+    lr_schedule: ScheduleName = Field(
+        default="constant", description="decay of the learning rate to 0 after the warm-up"
+    )
+    lr_warmup_steps: int = Field(
+        default=0, ge=0, description="steps of linear learning-rate warm-up"
+    )
+    lr_power: float = Field(
+        default=1.0, gt=0, allow_inf_nan=False, description="power of the polynomial schedule"
+    )
+    gradient_accumulation: int = Field(
+        default=1, ge=1, description="batches whose gradients are averaged for one step"
+    )
+    max_grad_norm: float | None = Field(
+        default=None,
+        gt=0,
+        allow_inf_nan=False,
+        description="gradients are clipped to this total norm",
+    )
     optimizer: OptimizerName = "adamw"
     weight_decay: float | None = Field(
         default=None,
         ge=0,
         allow_inf_nan=False,
-        description="None: the optimizer's own default, 0.01 for adamw and 0 for sgd",
+        description="None: the optimizer's default, 0.01 for adamw and 0 for sgd",
     )
     loss: str | tuple[Loss, ...] = Field(
         default="cross_entropy",
         description="a name, a Loss, a function of torch tensors, or several of these on several "
-        "outputs; a plain name stays one, anything else becomes a tuple of Loss",
+        "outputs; a name of a built-in loss is kept, anything else becomes a tuple of Loss",
     )
     requires_grad: tuple[str, ...] | None = Field(
         default=None,
-        description="names or fnmatch patterns of the parameters to train; None: all",
+        description="names or fnmatch patterns of the parameters to train; None: all, or with "
+        "lora its adapters alone",
     )
-    seed: int = Field(default=0, ge=0, lt=2**32, description="of the order of the batches")
+    lora: LoraOptions | None = Field(
+        default=None, description="low-rank adaptation of linear layers; None: none"
+    )
+    seed: int = Field(default=0, ge=0, lt=2**32, description="random seed of the batch order")
+    device: Device | None = Field(
+        default=None,
+        description="limits cores and memory of the worker: a name of `PROFILES`, or numbers of "
+        "your own, {'cores': 2, 'memory_bytes': 500_000_000}. Artifacts are generated beside it, "
+        "in a process whose memory is not limited: a real device is given them",
+    )
     threads: int = Field(
-        default_factory=default_threads,
+        default_factory=_default_threads,
         ge=1,
-        description="intra-op threads of the engine, as many as there are cores at most",
+        description="intra-op threads of the engine, at most the number of cores",
     )
-    warmup_steps: int = Field(
-        default=5, ge=0, description="first steps, left out of every throughput figure"
+    warmup_steps: int = Field(default=5, ge=0, description="first steps, excluded from throughput")
+    evaluate: bool = Field(default=True, description="evaluate the test split during training")
+    evaluate_every: int | None = Field(
+        default=None, ge=1, description="steps between evaluations; None: after each epoch"
     )
-    evaluate: bool = Field(default=True, description="evaluate the test split after each epoch")
+    early_stopping: int | None = Field(
+        default=None,
+        ge=1,
+        description="stop after this many evaluations in a row without a lower test loss",
+    )
+    checkpoint_every: int | None = Field(
+        default=None,
+        ge=1,
+        description="steps between checkpoints; None: after an epoch, if that takes little time",
+    )
+    checkpoint_every_s: float | None = Field(
+        default=None, gt=0, allow_inf_nan=False, description="seconds between checkpoints"
+    )
     memory_limit_bytes: int | None = Field(
-        default=None, ge=1, description="resident set at which the worker ends itself"
+        default=None, ge=1, description="the worker is killed when its resident set exceeds this"
     )
     ortmodule: ORTModuleOptions = Field(
-        default=ORTModuleOptions(), description="of the engine ortmodule; other engines have none"
+        default=ORTModuleOptions(), description="options of the engine ortmodule"
     )
 
     @field_validator("loss", mode="before")
@@ -86,10 +140,24 @@ class TrainingConfig(BaseModel):
     def _write_loss(self, _: Any) -> str | list[dict[str, Any]]:
         return losses_to_json(self.losses)
 
+    @field_validator("device", mode="before")
+    @classmethod
+    def _parse_device(cls, value: Any) -> Any:
+        return as_device(value)
+
     @field_validator("threads")
     @classmethod
     def _bound_threads(cls, value: int, info: ValidationInfo) -> int | None:
+        cores = _cores(info.data)
+        if cores is not None and value > cores:
+            raise ValueError(f"threads={value}: the device has {cores}; give {cores} or less.")
         return within_cores("threads", value, info)
+
+    @model_validator(mode="after")
+    def _need_evaluation(self) -> TrainingConfig:
+        if self.early_stopping is not None and not self.evaluate:
+            raise ValueError("early_stopping needs the test loss: set evaluate=True.")
+        return self
 
     @property
     def losses(self) -> tuple[Loss, ...]:
@@ -97,15 +165,36 @@ class TrainingConfig(BaseModel):
         return as_losses(self.loss)
 
     @property
+    def worker_cores(self) -> int | None:
+        """Cores that the worker may use; None: all."""
+        return None if self.device is None else self.device.cores
+
+    @property
+    def worker_memory_bytes(self) -> int | None:
+        """Largest resident set of the worker: the lower of both limits; None: no limit."""
+        device_bytes = None if self.device is None else self.device.memory_bytes
+        limits = [each for each in (self.memory_limit_bytes, device_bytes) if each is not None]
+        return min(limits, default=None)
+
+    @property
+    def samples_per_step(self) -> int:
+        """Samples per optimizer step."""
+        return self.batch_size * self.gradient_accumulation
+
+    def total_steps(self, samples: int) -> int:
+        """Optimizer steps of a run on a training split of so many `samples`."""
+        return self.steps or self.epochs * (samples // self.samples_per_step)
+
+    @property
     def effective_weight_decay(self) -> float:
-        """Weight decay in force: the given one, or the default of `torch.optim`."""
+        """The weight decay, or the default of `torch.optim` if it is None."""
         if self.weight_decay is not None:
             return self.weight_decay
         return 0.01 if self.optimizer == "adamw" else 0.0
 
 
 def make_config(settings: Mapping[str, Any]) -> TrainingConfig:
-    """Validate `settings`, every problem at once.
+    """Validate `settings`.
 
     Raises:
         ConfigError: lists each unknown name with the nearest valid one, and each wrong value.
@@ -117,9 +206,9 @@ def make_config(settings: Mapping[str, Any]) -> TrainingConfig:
 
 
 def read_config(record: Any) -> TrainingConfig:
-    """The settings in a record, which may come from a machine with more cores.
+    """Read the settings in a record; names in it are not imported.
 
-    Nothing that they name is imported.
+    The number of threads may exceed that of cores, as the record may be of another machine.
 
     Raises:
         ConfigError: lists each unknown name and each wrong value.

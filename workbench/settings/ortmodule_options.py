@@ -1,4 +1,4 @@
-"""How ORTModule builds and runs a graph: one object for Python, commands, records and widgets."""
+"""Options of ORTModule, for the Python API, the command line, records and widgets."""
 
 from __future__ import annotations
 
@@ -18,34 +18,36 @@ from pydantic import (
 )
 
 from workbench.errors import ConfigError, nearest
-from workbench.machine.threads import within_cores
+from workbench.machine.threads import RECORD, within_cores
 from workbench.settings.setting_problems import problems_of
 
 CastStrategy = Literal["none", "insert_and_reduce", "flood_fill"]
 LogLevel = Literal["verbose", "info", "warning", "error", "fatal"]
-ExecutionProvider = Literal["cpu", "cuda"]
 
 _PLAN = re.compile(r"[A-Za-z][A-Za-z0-9_]*\+([A-Za-z0-9_]+\+)*:[012]:(-1|\d+)")
 
+
+_REMOVED = frozenset({"execution_provider"})
+"""Options of older versions."""
 
 OptionStateName = Literal["on", "off", "not available here"]
 
 
 class OptionReport(NamedTuple):
-    """What came of one option."""
+    """The effect of one option."""
 
     option: str
     """Its name in `ORTModuleOptions`."""
     state: OptionStateName
     reason: str = ""
-    """What it did, or why it did nothing, in a few words."""
+    """What it did, or why it had no effect, as a short text."""
 
 
 class ORTModuleOptions(BaseModel):
-    """Options of one ORTModule. Frozen.
+    """Options of ORTModule. Frozen.
 
-    What comes of each shows in the statistics of a run, and in `ORTModule.options_report`: on,
-    off, or not available here, with the reason.
+    The statistics of a run and `ORTModule.options_report` give the state of each option: on, off,
+    or not available here, with the reason.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -53,123 +55,136 @@ class ORTModuleOptions(BaseModel):
     memory_optimizer_level: Literal[0, 1, 2] = Field(
         default=0,
         title="Memory optimizer",
-        description="0: activations are kept, or recomputed as the recompute config says. "
-        "1: in the backward pass, what each layer of a transformer kept is computed again. "
-        "2: also what has to give up a part of its saving for that.",
+        description="0: saves activations, or recomputes those that the recompute config lists. "
+        "1: the backward pass recomputes the activations of each transformer layer. "
+        "2: recomputes also where that saves only a part of the memory.",
     )
     recompute_config: tuple[str, ...] = Field(
         default=(),
         title="Recompute config",
-        description="Subgraphs to compute again, each as operators:kind:count, such as "
+        description="Subgraphs to recompute, each as operators:kind:count, such as "
         "Gelu+:1:-1 (-1: wherever it occurs). Only at memory optimizer level 0.",
     )
     memory_efficient_gradients: bool = Field(
         default=False,
         title="Memory-efficient gradients",
-        description="LayerNormalization keeps its output instead of its input, which others "
-        "may keep as well.",
+        description="LayerNormalization saves its output for the backward pass instead of its "
+        "input; other layers may save that output as well.",
     )
     compute_optimizer: bool = Field(
         default=False,
         title="Compute optimizer",
-        description="What picks a part of a tensor moves before the layers in front of it, "
-        "which then compute less.",
+        description="Moves Gather and Slice earlier, so that layers compute less.",
+    )
+    training_outputs: tuple[str, ...] = Field(
+        default=(),
+        title="Training outputs",
+        description="Names of the results that training reads, such as loss; others are not "
+        "computed in training mode. Empty: all results.",
     )
     label_sparsity: bool = Field(
-        default=False,
+        default=True,
         title="Label sparsity",
-        description="A cross entropy within the module computes its logits only where the label "
-        "counts, unless the logits are a result too.",
+        description="A cross entropy inside the module computes logits only for labels that are "
+        "not ignored, unless the logits are an output as well.",
     )
     embedding_sparsity: bool = Field(
         default=False,
         title="Embedding sparsity",
-        description="Padding of embedded tokens is left out of the layers that follow.",
+        description="Padding tokens are removed from the layers after an embedding.",
     )
     cast_propagation_level: Literal[-1, 0, 1, 2] = Field(
         default=1,
         title="Cast propagation",
-        description="Casts to and from half precision move so that fewer are left. -1: never; "
-        "0: past the operators allowed below; 1: past those without arithmetic too; 2: past more.",
+        description="Casts to and from half precision are moved to reduce their number. -1: off; "
+        "0: past the operators allowed below; 1: also past operators without arithmetic; 2: past "
+        "further operators.",
     )
     cast_propagation_strategy: CastStrategy = Field(
         default="flood_fill",
         title="Cast propagation strategy",
-        description="flood_fill widens regions of half precision that are there; "
-        "insert_and_reduce makes new ones, at half precision's accuracy.",
+        description="flood_fill extends existing regions of half precision; insert_and_reduce "
+        "creates new ones, which reduces accuracy.",
     )
     cast_propagation_allow: tuple[str, ...] = Field(
         default=(),
         title="Cast propagation allows",
-        description="Operators that casts may move past, such as MatMul. Read at level 0 or more.",
+        description="Operators that casts may move past, such as MatMul. Used from level 0.",
     )
     gelu_approximation: bool = Field(
         default=False,
         title="GELU approximation",
-        description="The exact GELU is replaced by its tanh approximation, which differs by up to "
-        "5e-4. It is made for GPUs; on the CPU it takes longer.",
+        description="The exact GELU is replaced by its tanh approximation, with errors of up to "
+        "5e-4. It is intended for GPUs; on the CPU it is slower.",
     )
     pytorch_kernels: bool = Field(
         default=True,
         title="PyTorch's kernels",
-        description="Where they are faster than ONNX Runtime's, such as for convolution, the graph "
-        "calls them, once `workbench build-extensions` has made that possible.",
+        description="The graph calls PyTorch's kernels where they are faster than ONNX Runtime's, "
+        "such as for convolution. Requires `workbench build-extensions`.",
     )
     threads: int | None = Field(
         default=None,
         ge=1,
         title="Threads",
-        description="Of ONNX Runtime. Empty: as many as PyTorch has, or one where that is "
+        description="Threads of ONNX Runtime. Empty: as many as PyTorch uses, or one if that is "
         "measured to be faster.",
     )
     spinning: bool = Field(
         default=False,
         title="Spinning",
-        description="Idle threads wait busily: quicker at work, but in the way of PyTorch's.",
+        description="Idle threads busy-wait: they start work sooner, but compete with PyTorch's.",
     )
     memory_reuse: bool = Field(
         default=True,
         title="Memory reuse",
-        description="A tensor may take the place of one that is used no more. With recomputation "
-        "some models need less memory without it.",
+        description="A tensor may reuse the memory of one that is no longer needed. With "
+        "recomputation, some models need less memory without it.",
     )
     memory_pattern: bool = Field(
         default=False,
         title="Memory pattern",
-        description="Plan all memory of a step as one block when its shapes are known.",
+        description="Allocate all memory of a step as one block if its shapes are known.",
     )
     saved_graphs: str | None = Field(
         default=None,
         title="Folder for graphs",
-        description="Every graph is saved there: forward, gradient, and optimized. Empty: none is.",
+        description="All graphs are saved there: forward, gradient and optimized. Empty: none.",
     )
     saved_graphs_prefix: str | None = Field(
         default=None,
         title="Prefix of graphs",
-        description="The graphs are saved under the names that onnxruntime-training gives them, "
-        "which begin so, the last one built over those before. Empty: under a number each.",
+        description="Graphs are saved under the names of onnxruntime-training with this prefix; "
+        "later graphs overwrite earlier ones. Empty: names are numbered.",
     )
     log_level: LogLevel = Field(
         default="error",
         title="Log level",
-        description="What ONNX Runtime writes about building and running the graph.",
+        description="Log level of ONNX Runtime.",
     )
     deterministic: bool = Field(
         default=False,
         title="Deterministic",
-        description="Nothing depends on a measurement or the order of threads: the same bits at "
-        "every run. On as well where torch.use_deterministic_algorithms is.",
+        description="Results are bitwise reproducible. Also on if "
+        "torch.use_deterministic_algorithms is.",
     )
-    execution_provider: ExecutionProvider = Field(
-        default="cpu", title="Execution provider", description="What computes: cpu or cuda."
-    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _drop_removed(cls, values: Any, info: ValidationInfo) -> Any:
+        """Records of older versions hold options that are gone."""
+        if info.context == RECORD and isinstance(values, Mapping):
+            return {name: value for name, value in values.items() if name not in _REMOVED}
+        return values
 
     @property
     def recomputes(self) -> bool:
-        """Whether the backward pass computes anything of the forward pass again."""
+        """Whether activations are recomputed in the backward pass."""
         return bool(self.memory_optimizer_level or self.recompute_config)
 
-    @field_validator("recompute_config", "cast_propagation_allow", mode="before")
+    @field_validator(
+        "recompute_config", "cast_propagation_allow", "training_outputs", mode="before"
+    )
     @classmethod
     def _split(cls, value: Any) -> Any:
         if isinstance(value, str):
@@ -182,8 +197,8 @@ class ORTModuleOptions(BaseModel):
         wrong = [part for entry in value for part in entry.split(",") if not _PLAN.fullmatch(part)]
         if wrong:
             raise ValueError(
-                f"recompute_config={wrong[0]!r}: write operators:kind:count, such as 'Gelu+:1:-1'; "
-                "kind is 0 for off, 1 or 2, count is -1 for every place."
+                f"recompute_config={wrong[0]!r}: must be operators:kind:count, such as "
+                "'Gelu+:1:-1'; kind is 0 (off), 1 or 2, count is -1 for all occurrences."
             )
         return value
 
@@ -195,7 +210,7 @@ class ORTModuleOptions(BaseModel):
     @field_validator("saved_graphs", mode="before")
     @classmethod
     def _absolute(cls, value: Any) -> Any:
-        """A worker may run elsewhere."""
+        """Make the path absolute, as a worker may run in another directory."""
         if value == "":
             return None
         return str(Path(value).expanduser().absolute()) if isinstance(value, str | Path) else value
@@ -204,21 +219,21 @@ class ORTModuleOptions(BaseModel):
     @classmethod
     def _file_name(cls, value: str | None) -> str | None:
         if value and Path(value).name != value:
-            raise ValueError(f"saved_graphs_prefix={value!r}: give a name, and no folder.")
+            raise ValueError(f"saved_graphs_prefix={value!r}: must be a name without a folder.")
         return value or None
 
     @model_validator(mode="after")
-    def _one_way_to_recompute(self) -> ORTModuleOptions:
+    def _check_recompute(self) -> ORTModuleOptions:
         if self.recompute_config and self.memory_optimizer_level:
             raise ValueError(
-                f"memory_optimizer_level={self.memory_optimizer_level}: chooses by itself what is "
-                "recomputed; leave it at 0 where recompute_config says it."
+                f"memory_optimizer_level={self.memory_optimizer_level}: cannot be combined with "
+                "recompute_config; set it to 0."
             )
         return self
 
     @property
     def changed(self) -> dict[str, Any]:
-        """The options that are not at their defaults."""
+        """The options with non-default values."""
         return self.model_dump(exclude_defaults=True)
 
 
@@ -226,7 +241,7 @@ DEFAULTS = ORTModuleOptions()
 
 
 def make_options(settings: ORTModuleOptions | Mapping[str, Any] | None) -> ORTModuleOptions:
-    """Validate `settings`, every problem at once; None: the defaults.
+    """Validate `settings`; None: the defaults.
 
     Raises:
         ConfigError: lists each unknown name with the nearest valid one, and each wrong value.
@@ -235,7 +250,7 @@ def make_options(settings: ORTModuleOptions | Mapping[str, Any] | None) -> ORTMo
         return settings
     if settings is not None and not isinstance(settings, Mapping):
         raise ConfigError(
-            [f"options={settings!r}: give an ORTModuleOptions or a dict of its fields."]
+            [f"options={settings!r}: must be an ORTModuleOptions or a dict of its fields."]
         )
     try:
         return ORTModuleOptions(**(settings or {}))
@@ -244,12 +259,12 @@ def make_options(settings: ORTModuleOptions | Mapping[str, Any] | None) -> ORTMo
 
 
 def parse_options(assignments: list[str]) -> dict[str, Any]:
-    """Options written as NAME=VALUE, as on the command line.
+    """Parse options given as NAME=VALUE on the command line.
 
-    Values are JSON, or text; names may have hyphens in place of underscores.
+    Values are JSON or text; names may have hyphens instead of underscores.
 
     Raises:
-        ConfigError: lists everything that is wrong with them.
+        ConfigError: invalid options; lists all of them.
     """
     problems, parsed = [], {}
     for assignment in assignments:

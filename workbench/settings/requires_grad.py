@@ -1,4 +1,4 @@
-"""Which parameters train: names or fnmatch patterns against the names of a model."""
+"""Selects the parameters to train by names or fnmatch patterns."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workbench.errors import ConfigError, nearest
 
 
 def trainable_names(names: Iterable[str], patterns: Sequence[str] | None) -> list[str]:
-    """The names that match any pattern, in the order of `names`; all of them for None.
+    """The names that match any pattern, in the order of `names`; None: all names.
 
     A pattern is an exact name or follows `fnmatch` ("blocks.*.weight"), case sensitive.
 
@@ -28,5 +28,5 @@ def trainable_names(names: Iterable[str], patterns: Sequence[str] | None) -> lis
         raise ConfigError(problems)
     chosen = [name for name in every if any(fnmatchcase(name, p) for p in patterns)]
     if not chosen:
-        raise ConfigError(["requires_grad=(): no parameter would train. None trains every one."])
+        raise ConfigError(["requires_grad=() selects no parameter. None selects all."])
     return chosen

@@ -1,22 +1,50 @@
-"""What pydantic found wrong with settings, as sentences."""
+"""Converts pydantic's validation errors of settings to sentences."""
 
 from __future__ import annotations
 
+import re
 from typing import Any, get_args
 
 from pydantic import BaseModel, ValidationError
 
+from workbench.display.validation_words import validation_words
 from workbench.errors import nearest, value_text
 
 
+def problems_by_setting(error: ValidationError, settings: type[BaseModel]) -> dict[str, str]:
+    """What is wrong with each setting, without its name and value; dotted names of inner ones."""
+    found: dict[str, str] = {}
+    for problem in error.errors():
+        if problem["type"] == "default_factory_not_called":
+            continue
+        for sentence in _sentences(problem, settings):
+            name = ".".join(str(part) for part in problem["loc"] if not _is_branch(part))
+            own, _, rest = sentence.partition(": ")
+            # A sentence of our own on the whole begins with the name of the setting it is about.
+            named = name or re.split(r"[ =:]", own)[0]
+            found.setdefault(named, rest if rest and "=" in own else sentence)
+    return found
+
+
+def _is_branch(part: object) -> bool:
+    """Whether it names the branch of a union, not a setting: pydantic's own words."""
+    return isinstance(part, int) or str(part).startswith(("tuple[", "function-"))
+
+
 def problems_of(error: ValidationError, settings: type[BaseModel]) -> list[str]:
-    """A sentence for each problem, with the nearest valid name or value where there is one.
+    """One sentence per problem, with the nearest valid name or value if there is one.
 
     Args:
-        error: raised while `settings` was made.
-        settings: may hold other settings as the value of a field.
+        error: raised by the validation of `settings`.
+        settings: the model class; its fields may be models as well.
     """
-    return [sentence for problem in error.errors() for sentence in _sentences(problem, settings)]
+    return [
+        sentence
+        for problem in error.errors()
+        # Not a problem of its own: the default depends on a setting that is wrong.
+        if problem["type"] != "default_factory_not_called"
+        for sentence in _sentences(problem, settings)
+    ]
 
 
 def _sentences(problem: Any, settings: type[BaseModel]) -> list[str]:
@@ -28,13 +56,13 @@ def _sentences(problem: Any, settings: type[BaseModel]) -> list[str]:
         owners.append(f"{name}.")
         settings = inner
     if problem["type"] == "value_error":
-        # Raised by the settings themselves, with sentences.
+        # Raised by a validator of the settings, with complete sentences.
         return [f"{''.join(owners)}{sentence}" for sentence in problem["ctx"]["error"].args]
     return [_sentence(problem, settings)]
 
 
 def _sentence(problem: Any, settings: type[BaseModel]) -> str:
-    """A sentence on what pydantic itself found; `settings` are those that hold the wrong one."""
+    """One sentence for an error of pydantic; `settings` is the class of the invalid field."""
     name = ".".join(str(part) for part in problem["loc"])
     last = str(problem["loc"][-1]) if problem["loc"] else ""
     if problem["type"] == "extra_forbidden":
@@ -42,17 +70,17 @@ def _sentence(problem: Any, settings: type[BaseModel]) -> str:
     value = problem["input"]
     field = settings.model_fields.get(last)
     if problem["type"] == "literal_error" and field is not None:
-        extra = field.json_schema_extra
-        offered = extra.get("offered") if isinstance(extra, dict) else None
-        known = map(str, offered if isinstance(offered, list) else get_args(field.annotation))
+        known = map(str, get_args(field.annotation))
         shown = value_text(value)
         return f"{name}={shown}: {nearest(value if isinstance(value, str) else shown, known)}"
-    message = problem["msg"]
-    return f"{name}={value_text(value)}: {message[0].lower()}{message[1:]}."
+    return f"{name}={value_text(value)}: {validation_words(problem)}."
 
 
 def _held(settings: type[BaseModel], name: object) -> type[BaseModel] | None:
-    """The settings that the field `name` holds; None if it holds something else."""
+    """The model class of the field `name`; None if it is not a model."""
     field = settings.model_fields.get(str(name))
-    kind = field.annotation if field is not None else None
-    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+    if field is None:
+        return None
+    kinds = (field.annotation, *get_args(field.annotation))
+    models = (kind for kind in kinds if isinstance(kind, type) and issubclass(kind, BaseModel))
+    return next(models, None)

@@ -8,10 +8,11 @@ remains.
 
 from __future__ import annotations
 
-from workbench.trainable.fixed_draws import fix_draws
 from workbench.trainable.make import find, leading_to_outputs, make_trainable
 from workbench.trainable.own_gradient import NodeGradient
+from workbench.trainable.randomness import without_randomness
 from workbench.trainable.report import Finding, Report, State, StateUpdate
+from workbench.trainable.seeded_draws import seeded_draws
 
 __all__ = [
     "Finding",
@@ -20,7 +21,8 @@ __all__ = [
     "State",
     "StateUpdate",
     "find",
-    "fix_draws",
     "leading_to_outputs",
     "make_trainable",
+    "seeded_draws",
+    "without_randomness",
 ]

@@ -37,10 +37,10 @@ CONSTANT_RESULT = STEPS | frozenset({
 
 INSTEAD = {
     "Compress": "torch.where or a product with the mask, whose result has a fixed size,",
-    "ConvTranspose": "one of fixed sizes with explicit pads and output_padding below its strides",
+    "ConvTranspose": "one of static sizes with explicit pads and output_padding below its strides",
     "InstanceNormalization": "LayerNorm, or opset 18 or later,",
     "PRelu": "LeakyReLU",
-    "RNN": "tanh or ReLU over sequences of one length, or GRU or LSTM,",
-    "Resize": "one of fixed sizes, without axes or tf_crop_and_resize,",
+    "RNN": "tanh or ReLU over sequences of equal length, or GRU or LSTM,",
+    "Resize": "a Resize of static sizes, without axes or tf_crop_and_resize,",
 }
 """What may take the place of an op without a gradient."""

@@ -23,9 +23,9 @@ NOT_FLOAT16 = frozenset({"LayerNormalization"})
 """Ops that do not train in float16; the others are computed in float32 between two casts."""
 
 
-def type_obstacle(node: ir.Node, carried: Collection[int]) -> Obstacle | None:
+def type_obstacle(node: ir.Node, inputs_requiring_grad: Collection[int]) -> Obstacle | None:
     """Why `node` cannot be trained through in the types that it computes in; None if it can."""
-    inputs = [node.inputs[index] for index in carried if index < len(node.inputs)]
+    inputs = [node.inputs[index] for index in inputs_requiring_grad if index < len(node.inputs)]
     types = {value.dtype for value in (*inputs, *node.outputs) if value is not None}
     for kind, name, fails in (
         (ir.DataType.DOUBLE, "float64", node.op_type not in FLOAT64),

@@ -20,7 +20,7 @@ from workbench.onnx_io.graph_metadata import (
     RESULT,
     RESULT_GRADIENT,
 )
-from workbench.trainable.gradient_path import GradientPath, nodes_aside
+from workbench.trainable.gradient_path import GradientPath, custom_backward_nodes
 from workbench.trainable.own_gradient import BackwardGraph, NodeGradient
 
 NOTE = "given its own backward, which is traced into the graph"
@@ -34,7 +34,7 @@ def function_gradients(graph: ir.Graph, path: GradientPath) -> list[NodeGradient
     """
     results: dict[str, list[ir.Node]] = {}
     for node in graph:
-        if BACKWARD in node.metadata_props and path.carried(node):
+        if BACKWARD in node.metadata_props and path.inputs_requiring_grad(node):
             results.setdefault(node.metadata_props[FUNCTION_CALL], []).append(node)
     return [_gradient(graph, path, call, nodes) for call, nodes in results.items()]
 
@@ -51,7 +51,7 @@ def _gradient(
         for node in graph
         if node.metadata_props.get(FUNCTION_CALL) == call and ARGUMENT in node.metadata_props
     }
-    wanted = [place for place in ends if path.carried(arguments[place])]
+    wanted = [place for place in ends if path.inputs_requiring_grad(arguments[place])]
     order = {node.metadata_props[RESULT]: index for index, node in enumerate(results)}
     unused = [node for place, node in starts.items() if place not in order]
     if unused and results[0].metadata_props[BACKWARD] == NONE:
@@ -104,14 +104,14 @@ class _Backward:
     """
 
     def __init__(self, graph: ir.Graph, values: Iterable[ir.Value]) -> None:
-        aside = nodes_aside(graph)
+        in_backward = custom_backward_nodes(graph)
         found: set[ir.Node] = set()
         self.read: dict[ir.Value, None] = {}
         waiting = list(values)
         while waiting:
             value = waiting.pop()
             node = value.producer()
-            if node is None or node not in aside:
+            if node is None or node not in in_backward:
                 self.read[value] = None
             elif node not in found and RESULT_GRADIENT not in node.metadata_props:
                 found.add(node)

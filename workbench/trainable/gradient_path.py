@@ -29,17 +29,19 @@ class GradientPath:
         """Trace `graph`, whose nodes are in topological order, once."""
         varying = self._varying(graph, requires_grad)
         wanted: set[ir.Value | None] = {value for value in graph.outputs if value in varying}
-        self._carried: dict[ir.Node, tuple[int, ...]] = {}
+        self._inputs_requiring_grad: dict[ir.Node, tuple[int, ...]] = {}
         calls: set[str] = set()
         for node in reversed(graph):
             call = node.metadata_props.get(FUNCTION_CALL)
             if call not in calls and not any(output in wanted for output in node.outputs):
                 continue
             read = values_read(node)
-            carried = tuple(index for index, value in enumerate(read) if value in varying)
-            if not carried or _is_constant(node):
+            inputs_requiring_grad = tuple(
+                index for index, value in enumerate(read) if value in varying
+            )
+            if not inputs_requiring_grad or _is_constant(node):
                 continue
-            self._carried[node] = carried
+            self._inputs_requiring_grad[node] = inputs_requiring_grad
             if call is not None and FUNCTION in node.metadata_props:
                 # The gradient goes to the arguments of a custom autograd function by a way of its
                 # own, past what computes the results.
@@ -48,7 +50,7 @@ class GradientPath:
             wanted.update(value for value in read if value in varying)
         self._varying_values = varying
         self._wanted = wanted
-        self._aside = nodes_aside(graph)
+        self._custom_backward = custom_backward_nodes(graph)
 
     @staticmethod
     def _varying(graph: ir.Graph, requires_grad: Collection[str]) -> set[ir.Value | None]:
@@ -68,33 +70,40 @@ class GradientPath:
                 varying.update(output for output in node.outputs if _is_smooth(output))
         return varying
 
-    def carried(self, node: ir.Node) -> tuple[int, ...]:
+    def inputs_requiring_grad(self, node: ir.Node) -> tuple[int, ...]:
         """Indices of the inputs of `node` that need a gradient; empty off the path.
 
         Indices past its inputs are of what its subgraphs read, see `values_read`.
         """
-        return self._carried.get(node, ())
+        return self._inputs_requiring_grad.get(node, ())
 
     def stops_at(self, node: ir.Node) -> bool:
         """Whether no gradient passes `node` on its way to a trainable parameter."""
         stops = _is_detached(node) or (not node.domain and node.op_type in STEPS)
-        return stops and node not in self._aside and node.inputs[0] in self._varying_values
+        return (
+            stops and node not in self._custom_backward and node.inputs[0] in self._varying_values
+        )
 
     def needs_gradient(self, value: ir.Value) -> bool:
         """Whether the gradient reaches `value`."""
         return value in self._wanted
 
 
-def nodes_aside(graph: ir.Graph) -> set[ir.Node]:
+def custom_backward_nodes(graph: ir.Graph) -> set[ir.Node]:
     """The nodes of the backward passes of custom autograd functions, which nothing else reads."""
-    aside: set[ir.Node] = set()
+    in_backward: set[ir.Node] = set()
     for node in reversed(graph):
         ends = ARGUMENT_GRADIENT in node.metadata_props
         users = {user for output in node.outputs for user in output.consumers()}
         left = any(output.is_graph_output() for output in node.outputs)
-        if ends or (users and not left and users <= aside):
-            aside.add(node)
-    return aside
+        if ends or (users and not left and users <= in_backward):
+            in_backward.add(node)
+    return in_backward
+
+
+def is_detached_copy(node: ir.Node) -> bool:
+    """Whether `node` does nothing but stop the gradient to what needs none anyway."""
+    return node.op_type == "Identity" and _is_detached(node)
 
 
 def values_read(node: ir.Node) -> list[ir.Value | None]:

@@ -31,13 +31,15 @@ GENERAL_REMEDY = (
 
 
 def _only(inputs: Collection[int], meaning: str) -> Limit:
-    """The gradient reaches only `inputs`; one that is due elsewhere is silently left out."""
+    """ONNX Runtime computes gradients only of `inputs`, and leaves out others without a word."""
 
-    def limit(_: ir.Node, carried: Collection[int]) -> Obstacle | None:
-        missed = sorted(set(carried) - set(inputs))
+    def limit(_: ir.Node, inputs_requiring_grad: Collection[int]) -> Obstacle | None:
+        missed = sorted(set(inputs_requiring_grad) - set(inputs))
         if not missed:
             return None
-        return Obstacle(f"ONNX Runtime leaves out the gradient to its {meaning}.", GENERAL_REMEDY)
+        return Obstacle(
+            f"ONNX Runtime computes no gradient with respect to its {meaning}.", GENERAL_REMEDY
+        )
 
     return limit
 
@@ -52,8 +54,8 @@ def _constant_padding(node: ir.Node, _: Collection[int]) -> Obstacle | None:
             )
         return None
     return Obstacle(
-        f"ONNX Runtime has no gradient for mode={mode!r}, and one of our own needs constant widths "
-        f"and the sizes of the padded axes.",
+        f"ONNX Runtime has no gradient for mode={mode!r}, and the workbench's own needs constant "
+        "widths and static sizes of the padded axes.",
         "Fix the sizes of the graph's inputs, or use padding_mode='zeros'.",
     )
 
@@ -74,14 +76,14 @@ def _matrices(node: ir.Node, _: Collection[int]) -> Obstacle | None:
     return None
 
 
-def _one_shape(node: ir.Node, carried: Collection[int]) -> Obstacle | None:
+def _one_shape(node: ir.Node, inputs_requiring_grad: Collection[int]) -> Obstacle | None:
     result = node.outputs[0].shape
-    values = [node.inputs[index] for index in carried]
+    values = [node.inputs[index] for index in inputs_requiring_grad]
     if result is not None and all(v is not None and v.shape == result for v in values):
         return None
     return Obstacle(
-        "ONNX Runtime's gradient is wrong where a value is broadcast, and the ranks of these are "
-        "not known.",
+        "ONNX Runtime's gradient is wrong where an input is broadcast, and the ranks of these "
+        "inputs are not known.",
         "Give the model inputs of known shapes.",
     )
 
@@ -107,8 +109,8 @@ def _static_shape(node: ir.Node, _: Collection[int]) -> Obstacle | None:
     if shape is not None and shape.is_static():
         return None
     return Obstacle(
-        "ONNX Runtime's gradient crashes (SIGFPE) unless every axis is fixed, and one of our own "
-        "needs all but the batch.",
+        "ONNX Runtime's gradient crashes (SIGFPE) unless every axis is static, and the "
+        "workbench's own needs all but the batch axis static.",
         "Fix the height and width of the graph's inputs, or use nn.AdaptiveAvgPool2d(1) to average "
         "over the whole image.",
     )
@@ -141,7 +143,7 @@ def _batch_statistics(node: ir.Node, _: Collection[int]) -> Obstacle | None:
     )
 
 
-def _no_volumes_in_groups(node: ir.Node, _: Collection[int]) -> Obstacle | None:
+def _grouped_convolution(node: ir.Node, _: Collection[int]) -> Obstacle | None:
     group = node.attributes.get("group")
     weight = node.inputs[1]
     if group is None or group.as_int() == 1 or weight is None or weight.shape is None:
@@ -149,8 +151,8 @@ def _no_volumes_in_groups(node: ir.Node, _: Collection[int]) -> Obstacle | None:
     if len(weight.shape) == 4:
         return None
     return Obstacle(
-        "ONNX Runtime's gradient is wrong for volumes in groups, and one of our own needs their "
-        "sizes to be fixed, all but the batch.",
+        "ONNX Runtime's gradient is wrong for grouped 1-D and 3-D convolution, and the workbench's "
+        "own needs static sizes of all axes but the batch.",
         "Fix the sizes of the graph's inputs beyond the batch.",
     )
 
@@ -159,9 +161,9 @@ def _plain_recurrence(node: ir.Node, _: Collection[int]) -> Obstacle | None:
     if is_plain(node):
         return None
     return Obstacle(
-        "Its gradient takes sequences of one length, default activations, and neither clipping, "
+        "Its gradient needs sequences of equal length, default activations, and neither clipping, "
         "peepholes nor coupled gates.",
-        "Mask the loss in place of sequence lengths, and leave the other settings at their "
+        "Mask the loss instead of giving sequence lengths, and leave the other settings at their "
         "defaults.",
     )
 
@@ -170,8 +172,8 @@ def _no_lost_updates(node: ir.Node, _: Collection[int]) -> Obstacle | None:
     if not is_unordered(node):
         return None
     return Obstacle(
-        "ONNX Runtime's ScatterND with a reduction loses updates, and no other can be written "
-        "without the ranks of what it reads.",
+        "ONNX Runtime's ScatterND with a reduction loses updates when several threads run it, and "
+        "it can be replaced only where the ranks of its inputs are known.",
         "Give the inputs of the graph shapes, with names for the sizes that vary.",
     )
 
@@ -179,7 +181,7 @@ def _no_lost_updates(node: ir.Node, _: Collection[int]) -> Obstacle | None:
 LIMITS: dict[str, tuple[Limit, ...]] = {
     "AveragePool": (_static_shape,),
     "BatchNormalization": (_batch_statistics,),
-    "Conv": (_no_volumes_in_groups,),
+    "Conv": (_grouped_convolution,),
     "Dropout": (_only({0}, "ratio"),),
     "GRU": (_plain_recurrence,),
     "Gelu": (_exact_gelu,),

@@ -11,9 +11,15 @@ from workbench.export.exported_graph import LINE
 from workbench.onnx_io.graph_metadata import BACKWARD, FUNCTION
 from workbench.trainable.function_gradient import NOTE as FUNCTION_NOTE
 from workbench.trainable.function_gradient import function_gradients
-from workbench.trainable.gradient_path import GradientPath, nodes_aside
+from workbench.trainable.gradient_path import (
+    GradientPath,
+    custom_backward_nodes,
+    is_detached_copy,
+)
+from workbench.trainable.node_history import NodeHistory
 from workbench.trainable.obstacle import obstacle
 from workbench.trainable.own_gradient import BackwardGraph, NodeGradient
+from workbench.trainable.postconditions import Postconditions
 from workbench.trainable.registry import REWRITES, own_gradient
 from workbench.trainable.report import Finding, Report, StateUpdate
 from workbench.trainable.rewrite import GraphEdit, Rewrite
@@ -23,7 +29,7 @@ if TYPE_CHECKING:
     import onnx_ir as ir
 
 
-_STOPPED = "no gradient passes it, as in PyTorch: it is detached, or a step without a slope"
+_STOPPED = "no gradient flows through it, as in PyTorch: it is detached, or its derivative is zero"
 
 
 def make_trainable(
@@ -42,17 +48,21 @@ def make_trainable(
         The graph, to whose outputs those of `Report.state_updates` are appended, and the report.
 
     Raises:
+        EngineError: a rewrite left a wrong graph, which is a defect of the rewrite.
         UntrainableError: names each node that cannot be trained through, why, and what to do.
     """
     model = _read(onnx_model)
-    edit, rewritten = _rewrite(model, requires_grad)
+    history = NodeHistory(model.graph)
+    edit, rewritten = _rewrite(model, requires_grad, history)
     path = GradientPath(model.graph, requires_grad)
     _refuse(model.graph, path)
     if not rewritten:
         return onnx_model, Report()
     updates = _append_state(edit)
     made = _write(model)
-    return made, Report(rewritten, updates, node_gradients(model.graph, path))
+    # Written first: new nodes get the names of their values then.
+    gradients = node_gradients(model.graph, path)
+    return made, Report(rewritten, updates, gradients, history.replacements())
 
 
 def find(onnx_model: onnx.ModelProto, requires_grad: Collection[str]) -> list[Finding]:
@@ -61,15 +71,15 @@ def find(onnx_model: onnx.ModelProto, requires_grad: Collection[str]) -> list[Fi
     A node that was rewritten stands as what it was before.
     """
     before = _read(onnx_model).graph
-    aside = nodes_aside(before)
-    listed = [(_kind(node), _label(node)) for node in before if node not in aside]
+    in_backward = custom_backward_nodes(before)
+    listed = [(_kind(node), _label(node)) for node in before if node not in in_backward]
     model = _read(onnx_model)
-    _, rewritten = _rewrite(model, requires_grad)
+    _, rewritten = _rewrite(model, requires_grad, NodeHistory(model.graph))
     path = GradientPath(model.graph, requires_grad)
     known = {finding.node: finding for finding in rewritten}
     for node in model.graph:
-        carried = path.carried(node)
-        found = obstacle(node, carried)
+        inputs_requiring_grad = path.inputs_requiring_grad(node)
+        found = obstacle(node, inputs_requiring_grad)
         if found is not None:
             label = _label(node)
             known[label] = Finding(
@@ -87,22 +97,24 @@ def leading_to_outputs(onnx_model: onnx.ModelProto, names: Sequence[str]) -> lis
 
 
 def _rewrite(
-    model: ir.Model, requires_grad: Collection[str]
+    model: ir.Model, requires_grad: Collection[str], history: NodeHistory
 ) -> tuple[GraphEdit, tuple[Finding, ...]]:
     order = {_label(node): index for index, node in enumerate(model.graph)}
     findings: list[Finding] = []
     edit = GraphEdit(model, GradientPath(model.graph, requires_grad))
+    postconditions = Postconditions(edit)
     for rewrite in REWRITES:
-        applied = _apply(rewrite, edit)
-        findings += applied
-        if applied:
+        rewritten, found = _apply(rewrite, edit, history)
+        findings += found
+        if rewritten:
             edit.path = GradientPath(model.graph, requires_grad)
+            postconditions.check(rewrite, rewritten, edit)
     known = {finding.node for finding in findings}
     for node in model.graph:
-        own = own_gradient(node, edit.path.carried(node))
+        own = own_gradient(node, edit.path.inputs_requiring_grad(node))
         if own is not None and _label(node) not in known:
             findings.append(Finding(node.op_type, _label(node), "rewritten", own.note))
-        if BACKWARD in node.metadata_props and edit.path.carried(node):
+        if BACKWARD in node.metadata_props and edit.path.inputs_requiring_grad(node):
             findings.append(Finding(_kind(node), _label(node), "rewritten", FUNCTION_NOTE))
         if edit.path.stops_at(node):
             findings.append(Finding(node.op_type, _label(node), "rewritten", _STOPPED))
@@ -110,8 +122,12 @@ def _rewrite(
     return edit, tuple(findings)
 
 
-def _apply(rewrite: Rewrite, edit: GraphEdit) -> list[Finding]:
-    findings = []
+def _apply(
+    rewrite: Rewrite, edit: GraphEdit, history: NodeHistory
+) -> tuple[list[ir.Node], list[Finding]]:
+    """The nodes that `rewrite` was applied to, and what is to be reported of them."""
+    rewritten: list[ir.Node] = []
+    findings: list[Finding] = []
     for node in list(edit.graph):
         if node.domain or node.op_type != rewrite.op or node.graph is not edit.graph:
             continue
@@ -120,15 +136,17 @@ def _apply(rewrite: Rewrite, edit: GraphEdit) -> list[Finding]:
         group = rewrite.group(node)
         found = [Finding(part.op_type, _label(part), "rewritten", rewrite.note) for part in group]
         rewrite.apply(node, edit)
+        history.record(group, rewrite.note)
+        rewritten += group
         findings += found
-    return findings
+    return rewritten, findings
 
 
 def _refuse(graph: ir.Graph, path: GradientPath) -> None:
     sentences = []
     for node in graph:
-        carried = path.carried(node)
-        found = obstacle(node, carried)
+        inputs_requiring_grad = path.inputs_requiring_grad(node)
+        found = obstacle(node, inputs_requiring_grad)
         if found is not None:
             layer = layer_of(node)
             where = f"{_label(node)} of layer {layer}" if layer else _label(node)
@@ -147,13 +165,13 @@ def node_gradients(graph: ir.Graph, path: GradientPath) -> tuple[NodeGradient, .
     """Those of the nodes on the gradient's way whose gradient is our own."""
     gradients = []
     for node in graph:
-        carried = path.carried(node)
-        own = own_gradient(node, carried)
+        inputs_requiring_grad = path.inputs_requiring_grad(node)
+        own = own_gradient(node, inputs_requiring_grad)
         if own is not None:
             backward = BackwardGraph()
-            results = own.backward(node, carried, backward)
+            results = own.backward(node, inputs_requiring_grad, backward)
             gradients.append(backward.finish(str(node.name), results))
-        elif path.stops_at(node):
+        elif path.stops_at(node) or is_detached_copy(node):
             gradients.append(NodeGradient(str(node.name), (), (), {}))
     return (*gradients, *function_gradients(graph, path))
 

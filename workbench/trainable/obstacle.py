@@ -21,21 +21,21 @@ CONTROL_FLOW = frozenset({"If", "Loop", "Scan", "SequenceMap"})
 """Operators that hold graphs of their own."""
 
 
-def obstacle(node: ir.Node, carried: Collection[int]) -> Obstacle | None:
-    """Why `node` has no right gradient to the inputs in `carried`; None if it has one."""
-    if not carried:
+def obstacle(node: ir.Node, inputs_requiring_grad: Collection[int]) -> Obstacle | None:
+    """Why `node` has no right gradient to the inputs that require one; None if it has one."""
+    if not inputs_requiring_grad:
         return None
-    wrong_type = type_obstacle(node, carried)
+    wrong_type = type_obstacle(node, inputs_requiring_grad)
     if wrong_type is not None:
         return wrong_type
     unwritten = _without_a_backward_graph(node)
-    if unwritten is not None or own_gradient(node, carried) is not None:
+    if unwritten is not None or own_gradient(node, inputs_requiring_grad) is not None:
         return unwritten
     known = DIFFERENTIABLE_MICROSOFT if node.domain == MICROSOFT else DIFFERENTIABLE
     if node.op_type not in known or node.domain not in {"", MICROSOFT}:
         return Obstacle("ONNX Runtime has no gradient for it.", _remedy(node.op_type))
     for limit in LIMITS.get(node.op_type, ()):
-        found = limit(node, carried)
+        found = limit(node, inputs_requiring_grad)
         if found is not None:
             return found
     return None
@@ -45,7 +45,7 @@ def _without_a_backward_graph(node: ir.Node) -> Obstacle | None:
     if FUNCTION in node.metadata_props and BACKWARD not in node.metadata_props:
         return Obstacle(
             f"The backward of the custom autograd function {node.metadata_props[FUNCTION]} is "
-            "Python code, which no graph holds: it is more than operations on tensors.",
+            "Python code that cannot be written as a graph: it does more than tensor operations.",
             'Train with engine="ortmodule", which calls the function between the parts of its '
             "graph, or freeze every parameter before the function with requires_grad.",
         )

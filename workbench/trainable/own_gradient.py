@@ -128,18 +128,18 @@ class OwnGradient(ABC):
     note: ClassVar[str] = "given a gradient of our own, which ONNX Runtime lacks"
     """What a report says of such a node, in a clause."""
 
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:  # noqa: ARG002
-        """The precondition, of a node whose inputs in `carried` need a gradient."""
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:  # noqa: ARG002
+        """The precondition, of a node whose inputs in `inputs_requiring_grad` need a gradient."""
         return True
 
     @abstractmethod
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
-        """Build in `graph` the gradient to each input in `carried`; returns their names."""
+        """Build in `graph` the gradient to each input that requires one; returns their names."""
 
 
-def ranks_known(node: ir.Node, carried: Collection[int]) -> bool:
-    """Whether a gradient can be summed to the inputs in `carried`, which may be broadcast."""
-    values = [node.outputs[0], *(node.inputs[index] for index in carried)]
+def ranks_known(node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
+    """Whether a gradient can be summed to the inputs that require one, which may be broadcast."""
+    values = [node.outputs[0], *(node.inputs[index] for index in inputs_requiring_grad)]
     return all(value is not None and value.shape is not None for value in values)

@@ -95,6 +95,10 @@ from workbench.trainable.rewrites.scatter import ScatterSlicesInOrder
 from workbench.trainable.rewrites.split_to_sequence import SequenceToSplit
 from workbench.trainable.rewrites.split_unused import UnusedSplitToSlices
 from workbench.trainable.rewrites.unsqueeze import UnsqueezeAlongList
+from workbench.trainable.rewrites.untrained_scale import (
+    BatchNormalizationUntrainedScale,
+    LayerNormalizationUntrainedScale,
+)
 
 REWRITES: tuple[Rewrite, ...] = (
     SequenceToSplit(),
@@ -114,6 +118,8 @@ REWRITES: tuple[Rewrite, ...] = (
     UnsqueezeAlongList(),
     ResizeToMatMul(),
     PoolCopyOfParameter(),
+    BatchNormalizationUntrainedScale(),
+    LayerNormalizationUntrainedScale(),
 )
 """A rewrite may rely on those before it having been applied to the whole graph."""
 
@@ -178,9 +184,9 @@ OWN_GRADIENTS: tuple[OwnGradient, ...] = (
 """The first that applies to a node is its gradient, even where ONNX Runtime has one."""
 
 
-def own_gradient(node: ir.Node, carried: Collection[int]) -> OwnGradient | None:
-    """The gradient of our own for `node`, whose inputs in `carried` need one; None if none."""
-    if node.domain or not carried or BACKWARD in node.metadata_props:
+def own_gradient(node: ir.Node, inputs_requiring_grad: Collection[int]) -> OwnGradient | None:
+    """The gradient of our own for `node`, by the inputs that require grad; None if none."""
+    if node.domain or not inputs_requiring_grad or BACKWARD in node.metadata_props:
         return None
     candidates = (own for own in OWN_GRADIENTS if own.op == node.op_type)
-    return next((own for own in candidates if own.applies(node, carried)), None)
+    return next((own for own in candidates if own.applies(node, inputs_requiring_grad)), None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from workbench.trainable.node_history import Replacement
 from workbench.trainable.own_gradient import NodeGradient
 
 State = Literal["trains", "rewritten", "cannot"]
@@ -44,6 +45,9 @@ class Report(NamedTuple):
 
     gradients: tuple[NodeGradient, ...] = ()
     """Of the nodes whose gradient is our own; their names are those of the rewritten graph."""
+
+    replacements: tuple[Replacement, ...] = ()
+    """Of every node of the rewritten graph that a rewrite made or changed, in its order."""
 
     @property
     def changed(self) -> bool:

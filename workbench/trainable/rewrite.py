@@ -70,7 +70,8 @@ class GraphEdit:
 class Rewrite(ABC):
     """One kind of change. `applies` states its precondition; `apply` may rely on it.
 
-    A rewrite keeps the names of the values that other nodes or the graph's outputs use.
+    A rewrite keeps the names of the values that other nodes or the graph's outputs use. What must
+    hold after every rewrite is checked, see postconditions.py.
     """
 
     op: ClassVar[str]
@@ -79,10 +80,15 @@ class Rewrite(ABC):
     """What it does, in a clause that a report shows."""
     everywhere: ClassVar[bool] = False
     """Whether it concerns nodes off the gradient's path too."""
+    in_place: ClassVar[bool] = False
+    """Whether it changes the node, which then no longer meets the precondition. Otherwise the node
+    and its group are gone afterwards."""
 
     def concerns(self, node: ir.Node, path: GradientPath) -> bool:
         """Whether `node`, of this op type, is any of this rewrite's business where it stands."""
-        return self.everywhere or any(path.carried(member) for member in self.group(node))
+        return self.everywhere or any(
+            path.inputs_requiring_grad(member) for member in self.group(node)
+        )
 
     @abstractmethod
     def applies(self, node: ir.Node) -> bool:

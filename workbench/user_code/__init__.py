@@ -1,1 +1,1 @@
-"""The only place that imports or unpickles what a user names."""
+"""Imports and unpickles user code; the only package that does."""

@@ -1,4 +1,4 @@
-"""A function of the user's own by its name, "package.module:function"."""
+"""Custom functions by name, as "package.module:function"."""
 
 from __future__ import annotations
 
@@ -22,37 +22,37 @@ _BUILT_IN = (types.BuiltinFunctionType, types.MethodWrapperType, types.MethodDes
 
 
 def call_problem(function: Any) -> str:
-    """Why `function` cannot be called with an output and a target, as tensors; empty if it can be.
+    """Why `function` cannot be used as a loss; empty if it can be.
 
-    It is not called. What Python brings, such as `os.system`, takes no tensors.
+    It is not called. Functions of the standard library, such as `os.system`, are rejected.
     """
     inner: Any = function
     while isinstance(inner, functools.partial):
         inner = inner.func
     if not callable(inner):
-        return f"{type(inner).__name__} is no function. Give a function of torch tensors."
+        return f"{type(inner).__name__} is not a function. Pass a function of torch tensors."
     if isinstance(inner, type):
-        return "it is a class. Give an instance of it, or a function of torch tensors."
+        return "it is a class. Pass an instance of it, or a function of torch tensors."
     package = str(getattr(inner, "__module__", None) or type(inner).__module__).partition(".")[0]
     if package in sys.stdlib_module_names or (isinstance(inner, _BUILT_IN) and package != "torch"):
         return (
-            "it is part of Python, or native code. Give a function of torch tensors, "
+            "it is a built-in or native function. Pass a function of torch tensors, "
             "(output, target) -> scalar."
         )
     try:
         inspect.signature(function).bind(None, None)
     except TypeError as error:
-        return f"it cannot be called with an output and a target: {error}."
+        return f"it cannot be called with (output, target): {error}."
     except ValueError:  # native code of torch, which has no signature
         return ""
     return ""
 
 
 def import_function(path: str) -> Callable[..., Any]:
-    """What `path` names, looked for in the working directory too.
+    """Import the function `path`; the working directory is searched as well.
 
     Raises:
-        ConfigError: it cannot be imported, or is no function.
+        ConfigError: it cannot be imported, or is not a function.
     """
     module_name, _, name = path.partition(":")
     add_to_search_path(str(Path.cwd()))

@@ -1,4 +1,4 @@
-"""The pickle by which a module crosses to a worker."""
+"""Pickles modules for worker processes."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
 
 
 def dump_module(module: torch.nn.Module, file: BinaryIO) -> str:
-    """Write `module` as cloudpickle does, with its parametrizations, which torch does not pickle.
+    """Write `module` with cloudpickle, parametrizations included, which torch cannot pickle.
 
-    Tensors are written from where they lie; torch would make two copies of each on the way.
+    Tensors are written without copies; torch would make two of each.
 
     Returns:
-        The SHA-256 of what was written, in hexadecimal digits.
+        The SHA-256 of the pickle, in hexadecimal.
 
     Raises:
-        Exception: whatever stands in the way of pickling a part of it.
+        Exception: a part of the module cannot be pickled.
     """
     import cloudpickle
     from torch import TypedStorage, nn
@@ -32,10 +32,10 @@ def dump_module(module: torch.nn.Module, file: BinaryIO) -> str:
     class Pickler(cloudpickle.Pickler):  # type: ignore[misc]
         def reducer_override(self, obj: Any) -> Any:
             if isinstance(obj, nn.Module) and parametrize.is_parametrized(obj):
-                return restore_parametrized, _taken_apart(obj)
+                return restore_parametrized, _parametrized_state(obj)
             if isinstance(obj, TypedStorage) and obj._untyped_storage.device.type == "cpu":
                 return restore_storage, (_memory(obj), obj.dtype)
-            # Hooks that transformers leaves on a module it has run refer to variables of theirs.
+            # Hooks that transformers leaves on a module refer to context variables.
             if _is_context(obj) and (place := _place(obj)) is not None:
                 return module_variable, place
             return super().reducer_override(obj)
@@ -46,7 +46,7 @@ def dump_module(module: torch.nn.Module, file: BinaryIO) -> str:
 
 
 class _Hashed:
-    """Passes on to a file what is written."""
+    """Writes to a file and hashes the content."""
 
     def __init__(self, file: BinaryIO) -> None:
         self._file = file
@@ -58,7 +58,7 @@ class _Hashed:
 
 
 def _memory(storage: torch.TypedStorage) -> PickleBuffer:
-    """The very bytes of `storage`."""
+    """The memory of `storage`, without a copy."""
     import torch
 
     memory = torch.tensor([], dtype=torch.uint8).set_(storage._untyped_storage).numpy()
@@ -66,7 +66,7 @@ def _memory(storage: torch.TypedStorage) -> PickleBuffer:
 
 
 def restore_storage(memory: bytearray, dtype: torch.dtype) -> torch.TypedStorage:
-    """The storage whose bytes are `memory`, on that very memory."""
+    """A storage that uses `memory`, without a copy."""
     import torch
 
     kept = torch.empty(0, dtype=torch.uint8)
@@ -80,7 +80,7 @@ def restore_storage(memory: bytearray, dtype: torch.dtype) -> torch.TypedStorage
 
 
 def _is_context(value: Any) -> bool:
-    """Whether `value` is a variable of the running context, or an object around one."""
+    """Whether `value` is a ContextVar, or an object with one as an attribute."""
     if isinstance(value, ContextVar):
         return True
     attributes = getattr(value, "__dict__", None)
@@ -90,7 +90,7 @@ def _is_context(value: Any) -> bool:
 
 
 def _place(variable: Any) -> tuple[str, str] | None:
-    """The module that holds `variable`, and its name there; None if none does."""
+    """Module and name of the global `variable`; None if there is none."""
     for name, module in list(sys.modules.items()):
         for key, value in list(vars(module).items()) if isinstance(module, ModuleType) else ():
             if value is variable:
@@ -99,7 +99,7 @@ def _place(variable: Any) -> tuple[str, str] | None:
 
 
 def module_variable(module: str, name: str) -> Any:
-    """What `module` holds under `name`."""
+    """The global variable `name` of `module`."""
     return getattr(importlib.import_module(module), name)
 
 
@@ -109,13 +109,13 @@ class Parametrized(NamedTuple):
     value: torch.Tensor
     parametrizations: list[torch.nn.Module]
     originals: dict[str, torch.Tensor]
-    """What the value is computed from, by the names that torch gives them."""
+    """The tensors that the value is computed from, by torch's names."""
 
 
-def _taken_apart(
+def _parametrized_state(
     module: torch.nn.Module,
 ) -> tuple[type[torch.nn.Module], dict[str, Any], dict[str, Parametrized]]:
-    """The class that the module had, its attributes, and its parametrized tensors."""
+    """The original class of the module, its attributes, and its parametrized tensors."""
     from torch.nn.utils import parametrize
 
     parts = {}
@@ -134,7 +134,7 @@ def _taken_apart(
 def restore_parametrized(
     kind: type[torch.nn.Module], attributes: dict[str, Any], parts: dict[str, Parametrized]
 ) -> torch.nn.Module:
-    """The module that `_taken_apart` took apart."""
+    """Recreate a module from its `_parametrized_state`."""
     import torch
     from torch.nn.utils import parametrize
 
@@ -144,7 +144,7 @@ def restore_parametrized(
         module.register_parameter(name, torch.nn.Parameter(value))
         for one in parametrizations:
             parametrize.register_parametrization(module, name, one, unsafe=True)
-        # What was computed back from the value is equal but for rounding; the originals are exact.
+        # The originals computed from the value have rounding errors; these are exact.
         held = module.parametrizations[name]  # type: ignore[index]
         for original, tensor in originals.items():
             setattr(held, original, tensor)

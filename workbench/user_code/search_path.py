@@ -1,4 +1,4 @@
-"""Where Python finds the caller's own files, so that a worker finds them too."""
+"""Search path of user modules, for worker processes."""
 
 from __future__ import annotations
 
@@ -8,10 +8,9 @@ from pathlib import Path
 
 
 def search_entry(module_name: str) -> str | None:
-    """The folder that must be in `sys.path` to import `module_name`, whichever imported it.
+    """The folder that must be in `sys.path` to import `module_name`.
 
-    None for what any process of this interpreter finds: installed packages, the standard library,
-    and modules that have no file.
+    None for installed packages, the standard library, and modules without a file.
     """
     root = sys.modules.get(module_name.partition(".")[0])
     if root is None or root.__name__ == "__main__":

@@ -1,8 +1,8 @@
-"""Code of the user's own: what a process may run of it, and the only place that unpickles.
+"""User code that a worker process may execute; the only module that unpickles.
 
-A record on disk never makes a process run code. The process that was given a module, a factory or a
-function in a call writes down which code that is, and names its SHA-256 and where its files lie in
-the environment of the worker that it starts at once; a worker runs nothing else.
+Files on disk are untrusted and never cause a process to execute code. A process whose caller passed
+a module, a factory or a function gives the SHA-256 of that code and the folders of its modules to
+the worker that it starts, in environment variables. A worker executes no other user code.
 """
 
 from __future__ import annotations
@@ -16,37 +16,36 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 SHA256_VARIABLE = "WORKBENCH_CODE_SHA256"
-"""Environment variable: the SHA-256, in hexadecimal, of each piece of code that may run."""
+"""Environment variable: SHA-256 hashes, in hexadecimal, of the code that may be executed."""
 
 PATH_VARIABLE = "WORKBENCH_CODE_PATH"
-"""Environment variable: the folders in which that code finds its own modules."""
+"""Environment variable: folders with the modules of that code."""
 
 
 class UserCode(NamedTuple):
-    """Code that a process started by this one may run."""
+    """Code that a child process may execute."""
 
     sha256: tuple[str, ...] = ()
-    """Of each pickle, and of the text "package.module:factory" for a factory."""
+    """Hash of each pickle, or of the text "package.module:factory" for a factory."""
     search_path: tuple[str, ...] = ()
-    """Folders in which Python finds its modules."""
+    """Folders with its modules."""
 
-    def and_that(self, other: UserCode) -> UserCode:
-        """Both."""
+    def merged_with(self, other: UserCode) -> UserCode:
+        """The union of both."""
         folders = dict.fromkeys((*self.search_path, *other.search_path))
         return UserCode((*self.sha256, *other.sha256), tuple(folders))
 
     def environment(self) -> dict[str, str]:
-        """This process's environment, with which a child may run this code and no other.
+        """The environment of a child process that may execute this code and no other.
 
-        A process of ours does not search the working directory (`python -P`), where anything may
-        lie under the name of an installed package. The code finds its own modules there all the
-        same, after everything else.
+        Child processes do not search the working directory first (`python -P`), where a file could
+        shadow an installed package. It is searched last, for the modules of this code.
         """
         kept = {k: v for k, v in os.environ.items() if k not in (SHA256_VARIABLE, PATH_VARIABLE)}
         if not self.sha256:
             return kept
         search_path = list(self.search_path)
-        with contextlib.suppress(OSError):  # the working directory is gone
+        with contextlib.suppress(OSError):  # the working directory was removed
             search_path.append(str(Path.cwd()))
         return {
             **kept,
@@ -56,23 +55,25 @@ class UserCode(NamedTuple):
 
 
 def sha256_of(content: bytes) -> str:
-    """In hexadecimal digits, as `UserCode` has it."""
+    """SHA-256 of `content`, in hexadecimal."""
     return hashlib.sha256(content).hexdigest()
 
 
 def may_run(content: bytes) -> bool:
-    """Whether the process that started this one lets it run `content`."""
+    """Whether the parent process allowed this process to execute `content`."""
     return sha256_of(content) in os.environ.get(SHA256_VARIABLE, "").split()
 
 
 def unpickle(content: bytes) -> Any:
-    """What was pickled.
+    """Unpickle `content`.
 
     Raises:
-        PermissionError: the process that started this one did not name this very pickle.
+        PermissionError: the parent process did not allow this pickle.
     """
     if not may_run(content):
-        raise PermissionError("a pickle may run any code; it is read only by the worker of its run")
+        raise PermissionError(
+            "a pickle can execute arbitrary code; only the worker of its own run reads it"
+        )
     use_search_path()
     import cloudpickle
 
@@ -80,14 +81,14 @@ def unpickle(content: bytes) -> Any:
 
 
 def use_search_path() -> None:
-    """Let Python find the modules of the code that may run, for the rest of this process."""
+    """Add the folders of the allowed code to `sys.path`."""
     for folder in os.environ.get(PATH_VARIABLE, "").split(os.pathsep):
         if folder:
             add_to_search_path(folder)
 
 
 def add_to_search_path(folder: str) -> None:
-    """Let `folder` be searched, after everything else so that it shadows nothing installed."""
+    """Append `folder` to `sys.path`; at the end, so that it does not shadow installed packages."""
     if folder not in sys.path:
         sys.path.append(folder)
         importlib.invalidate_caches()

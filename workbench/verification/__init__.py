@@ -1,8 +1,8 @@
-"""`wb.verify`: the loss and every gradient of each engine, compared with a reference.
+"""`wb.verify`: compares loss and gradients of each engine with a reference.
 
-`verify` runs one process an engine (`__main__`), so that what crashes is a verdict, and compares
-what they wrote (`agreement`). The reference is PyTorch, or for a model that came as ONNX alone
-`finite_differences`. The parent's side imports neither torch nor onnxruntime.
+`verify` runs one child process per engine (`__main__`), so that a crash is a result, and compares
+the gradients (`agreement`). The reference is PyTorch, or `finite_differences` for a model loaded
+from an ONNX file. The parent process imports neither torch nor onnxruntime.
 """
 
 from __future__ import annotations

@@ -1,6 +1,5 @@
-"""`python -m workbench.verification REQUEST.json`: loss and gradients by one engine, or measured.
-
-A process of its own, because native code may die of a graph.
+"""`python -m workbench.verification REQUEST.json`: loss and gradients of one engine, or by finite
+differences; in a child process, as native code may crash.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ Report = Callable[[str], None]
 
 
 def answer(report: Report) -> None:
-    """Compute what the request asks for and write it down.
+    """Compute loss and gradients for the request and write them.
 
     Raises:
         WorkbenchError: the engine cannot train this model.
@@ -45,7 +44,7 @@ def _of_engine(request: Request, batch: Batch, report: Report) -> Answer:
             config=request.config,
             report=report,
             targets=target_specs(batch.targets),
-            fixed_draws=True,
+            disable_randomness=True,
         )
     )
     report("computing the gradients")

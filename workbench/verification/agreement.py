@@ -1,4 +1,4 @@
-"""How far one set of gradients is from another."""
+"""Errors of gradients relative to a reference."""
 
 from __future__ import annotations
 
@@ -9,8 +9,7 @@ import numpy as np
 from workbench.verification.result import GradientRow
 
 FLOOR = 0.01
-"""Share of the largest gradient of the model below which a parameter's own largest is not what
-its error is measured by."""
+"""Errors are relative to at least this share of the largest gradient entry of the model."""
 
 Arrays = Mapping[str, np.ndarray]
 
@@ -22,19 +21,19 @@ def gradient_rows(
     actual: Arrays,
     entries: Arrays | None = None,
 ) -> list[GradientRow]:
-    """One row for each parameter.
+    """One row per parameter.
 
-    The error of a parameter is its largest difference over the largest entry of its reference, or
-    over a hundredth of the largest entry of the whole reference where that is more: what is zero
-    but for rounding, such as the gradient to a bias before a batch normalization, has no size of
-    its own to be measured by. A parameter that one of the two sides lacks has the gradient zero.
+    The error of a parameter is its largest absolute difference divided by the largest entry of its
+    reference gradient, or by 1 % of the largest entry of all parameters if that is larger: some
+    gradients are zero up to rounding, such as that of a bias before a batch normalization. A
+    missing gradient counts as zero.
 
     Args:
-        engine: whose gradients `actual` are.
-        shapes: of the parameters, in their order.
-        expected: the reference, of the parameters' shapes; of those of `entries` where given.
-        actual: of the parameters' shapes.
-        entries: for each parameter the flat indices that the reference holds; None: it is whole.
+        engine: name of the engine that computed `actual`.
+        shapes: shapes of the parameters, in order.
+        expected: the reference, with the shapes of the parameters, or of `entries` if given.
+        actual: the engine's gradients, with the shapes of the parameters.
+        entries: for each parameter the flat indices in the reference; None: all entries.
     """
     floor = FLOOR * max((_largest(value) for value in expected.values()), default=0.0)
     rows = []
@@ -68,7 +67,7 @@ def gradient_rows(
 
 
 def loss_error(expected: float, actual: float) -> float:
-    """The difference of two losses over the size of the first."""
+    """The difference of two losses relative to the first."""
     return _relative(abs(actual - expected), abs(expected))
 
 

@@ -1,4 +1,4 @@
-"""A graph in float64 where it was in float32."""
+"""Converts a graph from float32 to float64."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     import onnx
 
 _SCALES = {"Resize": 2, "Upsample": 1}
-"""Inputs that are float32 by the definition of the op."""
+"""Index of the input that is float32 by definition of the operator."""
 
 
 def in_double_precision(model: onnx.ModelProto) -> onnx.ModelProto:

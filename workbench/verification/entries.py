@@ -1,4 +1,4 @@
-"""Which entries of the parameters finite differences are taken of."""
+"""Chooses the entries of the parameters for finite differences."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Mapping
 import numpy as np
 
 TOTAL = 240
-"""Entries over all parameters that are aimed for; each costs two forward passes."""
+"""Target number of entries over all parameters; each needs two forward passes."""
 
 FEWEST, MOST = 2, 8
-"""Entries of one parameter."""
+"""Limits for the entries of one parameter."""
 
 
 def choose_entries(gradients: Mapping[str, np.ndarray], seed: int) -> dict[str, np.ndarray]:
-    """Flat indices, int64, into each parameter.
+    """Flat int64 indices into each parameter.
 
-    The entry with the largest gradient, by which errors are measured, and others at random, among
-    which a gradient that is wrongly zero shows.
+    The entry with the largest gradient, and random ones, which detect gradients that are zero by
+    mistake.
 
     Args:
-        gradients: of one engine, by parameter.
-        seed: of the draw.
+        gradients: gradients of one engine, by parameter.
+        seed: random seed.
     """
     random = np.random.default_rng(seed)
     each = min(MOST, max(FEWEST, TOTAL // max(1, len(gradients))))

@@ -1,4 +1,4 @@
-"""The gradients of a graph measured by its loss alone, with no differentiation of any kind."""
+"""Gradients of a graph by central finite differences of its loss."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ if TYPE_CHECKING:
     import onnx
 
 LONGEST_S = 90.0
-"""What measuring may take: fewer entries of each parameter are taken where all would take longer,
-and float32 where not even one of each can be."""
+"""Time limit: fewer entries per parameter are used if all would take longer, and float32 if one
+entry per parameter would."""
 
 Feeds = dict[str, np.ndarray]
 
 
-class Way(NamedTuple):
-    """One way to run the graph."""
+class Method(NamedTuple):
+    """A method of running the graph."""
 
     source: str
     load: Callable[[], Callable[[Feeds], float]]
-    """Gives what runs it: from all inputs to the loss."""
+    """Returns a function from the inputs to the loss."""
     dtype: type[np.floating]
     step: float
-    """What an entry is moved by, times its size where that is above 1."""
+    """Step size, relative to the entry if its absolute value is above 1."""
     tolerance: float
-    """Relative error to expect of a difference."""
+    """Expected relative error of a gradient."""
 
 
 def measure(request: Request, batch: Batch, report: Callable[[str], None]) -> Answer:
-    """Central differences (L(w + h) - L(w - h)) / 2h at the first of the entries of the request.
+    """Central differences (L(w + h) - L(w - h)) / 2h at the first entries of the request.
 
-    In float64; operators that ONNX Runtime has no float64 kernel of are run by the reference
-    implementation of the onnx package. Where that fails or takes too long, in float32, whose
-    rounding makes for an error of some percent.
+    In float64, where operators without a float64 kernel in ONNX Runtime are run by the reference
+    evaluator of the onnx package. If that fails or takes too long, in float32, with an error of
+    some percent.
 
     Raises:
         WorkbenchError: the graph cannot be run.
@@ -64,22 +64,24 @@ def measure(request: Request, batch: Batch, report: Callable[[str], None]) -> An
     names = [value.name for value in graph.graph.input]
     feeds = dict(zip(names[: len(fed)], fed, strict=True)) | weights
     reasons = []
-    for way in _ways(graph, request.config.threads):
-        report(f"measuring gradients by {way.source}")
+    for method in _methods(graph, request.config.threads):
+        report(f"measuring gradients by {method.source}")
         try:
-            run = way.load()
+            run = method.load()
             started = time.perf_counter()
-            loss = run(_as(feeds, way.dtype))
+            loss = run(_as(feeds, method.dtype))
             seconds = (time.perf_counter() - started) * 2 * len(entries)
         except Exception as error:  # each library has its own
-            reasons.append(f"  - {way.source}: {type(error).__name__}: {str(error).strip()}")
+            reasons.append(f"  - {method.source}: {type(error).__name__}: {str(error).strip()}")
             continue
-        if way.dtype is np.float64 and seconds > LONGEST_S:
-            reasons.append(f"  - {way.source}: it would take {seconds:.0f} s.")
+        if method.dtype is np.float64 and seconds > LONGEST_S:
+            reasons.append(f"  - {method.source}: it would take {seconds:.0f} s.")
             continue
         each = max(1, int(LONGEST_S / seconds))
         taken = {name: places[:each] for name, places in entries.items()}
-        return Answer(loss, _differences(run, way, feeds, taken), way.source, way.tolerance)
+        return Answer(
+            loss, _differences(run, method, feeds, taken), method.source, method.tolerance
+        )
     raise UntrainableError(
         f"The graph of {request.model.name!r} cannot be run to measure its gradients:\n"
         + "\n".join(reasons)
@@ -87,17 +89,17 @@ def measure(request: Request, batch: Batch, report: Callable[[str], None]) -> An
 
 
 def _differences(
-    run: Callable[[Feeds], float], way: Way, feeds: Feeds, entries: Mapping[str, np.ndarray]
+    run: Callable[[Feeds], float], method: Method, feeds: Feeds, entries: Mapping[str, np.ndarray]
 ) -> Feeds:
-    """By parameter the gradient at each entry, float64."""
-    made = _as(feeds, way.dtype)
+    """The gradient at each entry, float64, by parameter."""
+    made = _as(feeds, method.dtype)
     gradients: Feeds = {}
     for name, places in entries.items():
         parameter = made[name].reshape(-1)
         found = np.zeros(len(places))
         for index, place in enumerate(places):
             before = parameter[place]
-            step = way.step * max(1.0, abs(float(before)))
+            step = method.step * max(1.0, abs(float(before)))
             losses, moved = [], []
             for direction in (step, -step):
                 parameter[place] = before + direction
@@ -109,8 +111,8 @@ def _differences(
     return gradients
 
 
-def _ways(graph: onnx.ModelProto, threads: int) -> Iterator[Way]:
-    """The ways to run the graph, the best first."""
+def _methods(graph: onnx.ModelProto, threads: int) -> Iterator[Method]:
+    """The methods of running the graph, most accurate first."""
     double = in_double_precision(graph)
 
     def native(model: onnx.ModelProto) -> Callable[[Feeds], float]:
@@ -118,19 +120,19 @@ def _ways(graph: onnx.ModelProto, threads: int) -> Iterator[Way]:
         return lambda feeds: float(session.run(feeds)[0])
 
     name = "finite differences in float"
-    yield Way(f"{name}64", lambda: native(double), np.float64, 1e-6, 1e-5)
+    yield Method(f"{name}64", lambda: native(double), np.float64, 1e-6, 1e-5)
     mixed = f"{name}64, in part by onnx.reference"
-    yield Way(mixed, lambda: MixedRun(double, threads).run, np.float64, 1e-6, 1e-5)
-    yield Way(f"{name}32", lambda: native(graph), np.float32, 1e-2, 0.05)
+    yield Method(mixed, lambda: MixedRun(double, threads).run, np.float64, 1e-6, 1e-5)
+    yield Method(f"{name}32", lambda: native(graph), np.float32, 1e-2, 0.05)
 
 
 def _loss_graph(
     request: Request, batch: Batch, report: Callable[[str], None]
 ) -> tuple[onnx.ModelProto, Feeds]:
-    """The forward graph with its loss as the only output, and the parameters that are its inputs.
+    """The forward graph with the loss as its only output, and its parameters, which are inputs.
 
-    Nothing in it was rewritten, but that batch normalization uses the statistics of the batch
-    where training would, and that it draws nothing.
+    The graph is not rewritten for training, except that batch normalization uses batch statistics
+    as in training, and that randomness is disabled.
     """
     model = load_saved(request.model)
     forward = forward_graphs(model, report)
@@ -144,7 +146,7 @@ def _loss_graph(
         requires_grad=config.requires_grad,
         targets=target_specs(batch.targets),
     )
-    graph = with_losses(forward.training, wanted, fixed_draws=True)
+    graph = with_losses(forward.training, wanted, disable_randomness=True)
     del graph.graph.output[1:]
     kept = choose_parameters(forward, graph, config.requires_grad)
     _, rewrites = make_trainable(graph, kept.trainable)

@@ -1,4 +1,4 @@
-"""What integers a graph takes, where it looks them up in a table."""
+"""Valid ranges of integer inputs that index into tables, such as embeddings."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from workbench.models import Model
 
 _SAME = {"Cast", "Identity", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Transpose"}
-"""Ops that pass whole numbers on as they are."""
+"""Operators that do not change integer values."""
 
 
 def index_ranges(model: Model) -> dict[str, int]:
-    """For each input that is an index into initializers, the rows of the shortest of them."""
+    """For each input that indexes into initializers, the number of rows of the smallest."""
     import onnx
 
     with temporary_folder() as folder:
-        # Shapes are all that is read; values in files of their own stay there.
+        # Only shapes are needed, so external data is not loaded.
         path = model.export(folder / "model.onnx")
         graph = onnx.load(path, load_external_data=False).graph
     tables = {tensor.name: tuple(tensor.dims) for tensor in graph.initializer}

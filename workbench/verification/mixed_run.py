@@ -1,4 +1,4 @@
-"""A float64 graph run by ONNX Runtime, but for the operators that it has no float64 kernel of."""
+"""Runs a float64 graph with ONNX Runtime, and operators without float64 kernels with onnx."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ WITHOUT_FLOAT64 = frozenset({
     "HardSigmoid", "HardSwish", "InstanceNormalization", "LRN", "LeakyRelu", "Mish", "PRelu",
     "Selu", "Softplus",
 })  # fmt: skip
-"""Ops of the default domain; tried on the CPU with onnxruntime-training-cpu 1.19.2."""
+"""Operators of the default domain; tested on the CPU with onnxruntime-training-cpu 1.19.2."""
 
 Feeds = dict[str, np.ndarray]
 
 
 class MixedRun:
-    """Runs a graph in pieces, the pieces without kernels by the reference of the onnx package."""
+    """Runs a graph in pieces; pieces without kernels by the reference evaluator of onnx."""
 
     def __init__(self, model: onnx.ModelProto, threads: int) -> None:
         """Load every piece.
 
         Raises:
-            WorkbenchError: ONNX Runtime cannot run one that should have kernels.
+            WorkbenchError: ONNX Runtime cannot run a piece that should have kernels.
         """
         import onnx
         from onnx.reference import ReferenceEvaluator

@@ -1,4 +1,4 @@
-"""Rows to verify a model on where there is no dataset."""
+"""Random rows to verify a model without a dataset."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 def random_rows(model: Model, losses: Sequence[Loss], count: int, seed: int) -> Dataset:
     """`count` rows that fit the inputs of `model`, with a target that fits each of `losses`.
 
-    Floats are drawn from a normal distribution. Integers are those of the model's example inputs,
-    which are known to be valid; for a model that came as ONNX alone they are drawn from the rows
-    of the table that the graph looks them up in, and 0 where it does something else with them.
+    Floats are normally distributed. Integers are those of the model's example inputs, which are
+    valid. For a model loaded from an ONNX file they are random indices into the table that the
+    graph uses them for, or 0 if there is none.
 
     Raises:
-        DataError: a target's shape or range cannot be told from the model.
+        DataError: the shape or range of a target is unknown.
     """
     read = outputs_read(losses, [spec.name for spec in model.outputs])
     random = np.random.default_rng(seed)
@@ -63,13 +63,13 @@ def _target(
     unknown = [axis for axis in output.shape if isinstance(axis, str) and axis not in sizes]
     if loss.own or unknown or not output.shape:
         reason = (
-            f"what the function {loss.name} takes is not known"
+            f"the target of the custom loss {loss.name} is unknown"
             if loss.own
-            else f"the sizes of output {output.name!r}, {list(output.shape)}, are not known"
+            else f"output {output.name!r} has the unknown shape {list(output.shape)}"
         )
         raise DataError(
-            f"No random target can be made for model {model.name!r}: {reason}. Give a dataset: "
-            f"wb.verify(model, wb.load_dataset(inputs, target))."
+            f"A random target for model {model.name!r} cannot be created: {reason}. Pass a "
+            "dataset: wb.verify(model, wb.load_dataset(inputs, target))."
         )
     shape = [sizes[axis] if isinstance(axis, str) else axis for axis in output.shape]
     if loss.name not in CLASS_LOSSES:
@@ -78,8 +78,8 @@ def _target(
     if len(shape) < 2:
         raise DataError(
             f"Loss {loss.name} needs an output with a class axis, but {output.name!r} of model "
-            f"{model.name!r} has shape {list(output.shape)}. Choose another loss."
+            f"{model.name!r} has shape {list(output.shape)}. Use another loss."
         )
-    # With three axes the classes are taken to be last, as in language models, else on axis 1.
+    # With three axes the classes are assumed to be last, as in language models, else on axis 1.
     classes = shape.pop(-1 if len(shape) == 3 else 1)
     return random.integers(0, classes, shape)

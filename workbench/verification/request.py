@@ -1,4 +1,4 @@
-"""What the parent asks a verifying process for, and what comes back."""
+"""Request and answer of a verification process."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from workbench.run_folder.run_folder import write_json
 from workbench.settings.config import TrainingConfig, read_config
 
 FINITE_DIFFERENCES = "finite-differences"
-"""In the place of an engine's name: the loss of the forward graph, of one entry more and less."""
+"""Used instead of an engine's name."""
 
 
 class Request(NamedTuple):
-    """One engine's gradients of one batch."""
+    """The arguments of a verification process."""
 
     model: Path
     """Folder written by `Model.save`."""
@@ -51,7 +51,7 @@ class Request(NamedTuple):
 
     @property
     def entries_path(self) -> Path:
-        """Flat indices by parameter: where finite differences are taken."""
+        """Flat indices of the entries for finite differences, by parameter."""
         return self.work / "entries.safetensors"
 
     @property
@@ -64,11 +64,11 @@ class Answer(NamedTuple):
 
     loss: float
     gradients: dict[str, np.ndarray]
-    """By parameter: of its shape, or of that of the entries that were asked for."""
+    """By parameter, with its shape, or the shape of the requested entries."""
     source: str = ""
-    """How they were computed, where that is not the engine's name."""
+    """How they were computed, if not by an engine."""
     tolerance: float = 0.0
-    """Relative error of the gradients themselves, where they are not exact."""
+    """Expected relative error of the gradients if they are approximate."""
 
     def write(self, path: Path) -> None:
         save_arrays(
@@ -95,7 +95,7 @@ class Answer(NamedTuple):
 def save_arrays(
     path: Path, arrays: dict[str, np.ndarray], notes: dict[str, str] | None = None
 ) -> None:
-    """Write arrays by name, and a few words."""
+    """Write arrays by name, and metadata."""
     from safetensors.numpy import save_file
 
     save_file({name: np.array(value, order="C") for name, value in arrays.items()}, path, notes)

@@ -1,4 +1,4 @@
-"""What a verification found."""
+"""The result of `wb.verify`."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _SHOWN = 5
-"""Wrong gradients that the text names of each engine."""
+"""Number of wrong gradients per engine in the text."""
 
 
 @dataclass(frozen=True, slots=True)
 class GradientRow:
-    """One parameter's gradient by one engine."""
+    """Comparison of one parameter's gradient by one engine with the reference."""
 
     parameter: str
     engine: str
     shape: tuple[int, ...]
     relative_error: float
-    """The largest difference over the largest entry of the reference; infinite where one of the
-    two is no number."""
+    """The largest difference relative to the largest entry of the reference; infinite if one of
+    the two is not finite."""
     worst_entry: tuple[int, ...]
     """Index of the entry with that difference."""
     expected: float
@@ -32,29 +32,29 @@ class GradientRow:
     actual: float
     """The engine's gradient there."""
     compared: int
-    """How many entries were compared."""
+    """Number of compared entries."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineVerdict:
-    """One engine as a whole."""
+    """The result of one engine."""
 
     engine: str
     loss: float
-    """NaN where the engine failed."""
+    """NaN if the engine failed."""
     loss_error: float
-    """Difference from the reference's loss over the reference's loss; NaN where it failed."""
+    """Error relative to the reference's loss; NaN if the engine failed."""
     failure: str
-    """Why it gave no gradients: what it refused, or the signal that killed it; empty if it did."""
+    """Why the engine failed: its error message, or the signal that killed it; else empty."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Verification:
-    """The result of `wb.verify`: gradients of each engine beside the reference's."""
+    """The result of `wb.verify`: gradients of each engine compared with the reference."""
 
     model: str
     reference: str
-    """What the gradients were compared with, in words."""
+    """Description of the reference, such as "PyTorch"."""
     reference_loss: float
     tolerance: float
     """Largest relative error that counts as equal."""
@@ -64,11 +64,11 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether every engine gave the reference's loss and gradients, within the tolerance."""
+        """Whether loss and gradients of all engines agree with the reference within tolerance."""
         return all(self.agrees(verdict.engine) for verdict in self.engines)
 
     def agrees(self, engine: str) -> bool:
-        """Whether `engine` gave the reference's loss and gradients, within the tolerance."""
+        """Whether loss and gradients of `engine` agree with the reference within tolerance."""
         return all(
             not verdict.failure and verdict.loss_error <= self.tolerance
             for verdict in self.engines
@@ -76,7 +76,7 @@ class Verification:
         ) and not self.wrong(engine)
 
     def wrong(self, engine: str) -> list[GradientRow]:
-        """The gradients of `engine` beyond the tolerance, the worst first."""
+        """The gradients of `engine` that exceed the tolerance, worst first."""
         rows = [row for row in self.of(engine) if not row.relative_error <= self.tolerance]
         return sorted(rows, key=lambda row: -row.relative_error)
 
@@ -86,12 +86,12 @@ class Verification:
 
     @property
     def max_relative_error(self) -> float:
-        """The largest of any gradient of any engine that gave some; NaN if none did."""
+        """The largest error of all gradients of all engines; NaN if there are none."""
         return _largest(row.relative_error for row in self.gradients)
 
     @property
     def frame(self) -> pd.DataFrame:
-        """A row a parameter and engine; columns as in `GradientRow`, and ok."""
+        """One row per parameter and engine; columns as in `GradientRow`, and ok."""
         import pandas as pd
 
         rows = [
@@ -108,7 +108,7 @@ class Verification:
         return f"{found}{size} (tolerance {self.tolerance:g}, batch of {self.batch_size})."
 
     def to_dict(self) -> dict[str, Any]:
-        """The same for JSON."""
+        """The result in JSON types."""
         worst = self.max_relative_error
         return {
             "model": self.model,
@@ -129,7 +129,7 @@ class Verification:
             lines.append(f"  {verdict.engine:<{width}}  {self.summary(verdict)}")
             lines += [
                 f"  {'':<{width}}    {row.parameter} {list(row.shape)}: {row.relative_error:.1e}, "
-                f"{row.actual:.6g} at {list(row.worst_entry)} where {row.expected + 0:.6g} is due"
+                f"{row.actual:.6g} at {list(row.worst_entry)}, expected {row.expected + 0:.6g}"
                 for row in self.wrong(verdict.engine)[:_SHOWN]
             ]
         return "\n".join(lines)
@@ -138,7 +138,7 @@ class Verification:
         return str(self)
 
     def summary(self, verdict: EngineVerdict) -> str:
-        """One engine's verdict in a line."""
+        """The result of one engine in one line."""
         if verdict.failure:
             return f"failed: {verdict.failure}"
         rows = self.of(verdict.engine)
@@ -154,7 +154,7 @@ class Verification:
     def _repr_html_(self) -> str:
         lines = "".join(f"<div>{escape(line)}</div>" for line in str(self).splitlines())
         table: str = self.frame.to_html(index=False, border=0)
-        return f"{lines}<details><summary>Every gradient</summary>{table}</details>"
+        return f"{lines}<details><summary>All gradients</summary>{table}</details>"
 
 
 def _largest(errors: Iterable[float]) -> float:

@@ -1,4 +1,4 @@
-"""`wb.verify`: one process an engine, and the comparison of what they wrote."""
+"""`wb.verify`: runs one child process per engine and compares the gradients."""
 
 from __future__ import annotations
 
@@ -10,14 +10,16 @@ from typing import Any
 import numpy as np
 
 from workbench.child_process.child import run_child
-from workbench.data import Dataset, Split, check_fit, load_dataset
+from workbench.data import Dataset, Split, check_fit
 from workbench.errors import ConfigError, EngineError, WorkbenchError
-from workbench.files.disk import writing
+from workbench.files.disk import disk_errors
 from workbench.files.temporary_folder import temporary_folder
+from workbench.load import load_dataset, load_model
 from workbench.losses.loss_functions import code_of, write_functions
-from workbench.models import Model, load_model
+from workbench.models import Model
 from workbench.progress import ProgressBar
 from workbench.settings.config import TrainingConfig, make_config
+from workbench.settings.engines import BUILT_IN, engine_info
 from workbench.settings.requires_grad import trainable_names
 from workbench.verification.agreement import gradient_rows, loss_error
 from workbench.verification.entries import choose_entries
@@ -27,7 +29,7 @@ from workbench.verification.result import EngineVerdict, GradientRow, Verificati
 
 Report = Callable[[str], None]
 
-ENGINES = ("ondevice", "ortmodule")
+ENGINES = tuple(info.name for info in BUILT_IN if info.verified_by_default)
 BATCH_SIZE = 8
 TOLERANCE = 1e-4
 
@@ -45,40 +47,40 @@ def verify(
     tolerance: float = TOLERANCE,
     report: Report | None = None,
 ) -> Verification:
-    """Compare the loss and every parameter's gradient of each engine with PyTorch's.
+    """Compare the loss and the gradients of all parameters of each engine with PyTorch's.
 
-    Forward and backward of one batch at the initial weights, in training mode, each engine in a
-    process of its own: a crash is that engine's verdict. For a model that came as ONNX alone the
-    reference is the loss itself, with single entries of each parameter a little larger and
-    smaller (central differences), the entry with the largest gradient and some at random.
+    Each engine runs the forward and backward pass of one batch with the initial weights in training
+    mode, in its own process; a crash is reported as a failure of that engine. For a model loaded
+    from an ONNX file the reference is central finite differences of the loss, at the entry with the
+    largest gradient and at random entries of each parameter.
 
-    Random draws differ between engines, so nothing is left to chance here: Dropout is off, and
-    other draws are constants. Batch normalization is in training mode.
+    Randomness is disabled, as random numbers differ between engines: dropout is the identity, and
+    random tensors are constants. Batch normalization is in training mode.
 
-    The error of a parameter is its largest difference over the largest entry of its reference
-    gradient, or over a hundredth of the largest of all parameters where that is more: a gradient
-    that is zero but for rounding has no size to be measured by.
+    The error of a parameter is its largest absolute difference divided by the largest entry of its
+    reference gradient, or by 1 % of the largest entry of all parameters if that is larger, since
+    some gradients are zero up to rounding.
 
     Args:
         model: a `Model`, or what `load_model` takes.
-        data: a `Dataset`, or what `load_dataset` takes; None: that of the sample, or random rows
-            that fit the model.
-        engines: names of engines; None: "ondevice" and "ortmodule", of a model that came as ONNX
-            alone "ondevice".
-        loss: as in `TrainingConfig`; None: the model's default, or "mse" where there is no dataset
-            and the first output has a single class, of which cross-entropy has no gradient.
+        data: a `Dataset`, or what `load_dataset` takes; None: the dataset of the sample, or random
+            rows that fit the model.
+        engines: names of engines; None: those that are verified by default, for a model loaded from
+            an ONNX file only those that need no `nn.Module`.
+        loss: as in `TrainingConfig`; None: the model's default, or "mse" if there is no dataset and
+            the first output has a single class, for which the gradient of cross-entropy is zero.
         requires_grad: names or fnmatch patterns of the parameters to train; None: all.
-        batch_size: rows; None: 8, or as many as there are.
-        seed: of the choice of rows and entries.
-        threads: of each engine; None: as many as the process may use.
+        batch_size: number of rows; None: 8, or fewer if the dataset is smaller.
+        seed: random seed for rows and entries.
+        threads: threads of each engine; None: the number of cores.
         tolerance: largest relative error that counts as equal.
-        report: is told, in a few words, what is being done; None: a bar, in a notebook.
+        report: called with short progress texts; None: a progress bar in notebooks.
 
     Raises:
-        ConfigError: wrong settings, all of them listed.
+        ConfigError: invalid settings; lists all of them.
         ModelError: the model cannot be loaded.
-        DataError: the dataset does not fit, or there is none and no rows can be made up.
-        WorkbenchError: the reference itself cannot be computed.
+        DataError: the dataset does not fit, or there is none and random rows cannot be created.
+        WorkbenchError: the reference cannot be computed.
     """
     loaded = model if isinstance(model, Model) else load_model(model)
     names = _engine_names(loaded, engines, tolerance)
@@ -96,13 +98,13 @@ def verify(
     if requires_grad is not None:
         trainable_names(loaded.parameter_names, requires_grad)
     batch = _batch(loaded, data, configs["pytorch"], batch_size)
-    with temporary_folder() as folder, writing(folder, EngineError), ProgressBar() as bar:
+    with temporary_folder() as folder, disk_errors(folder, EngineError), ProgressBar() as bar:
         work = _Work(loaded, batch, configs, folder, report or bar.say)
         return work.compare(names, tolerance)
 
 
 class _Work:
-    """The model and the batch in a folder, and the processes that read them."""
+    """The model and the batch in a folder, and the child processes that read them."""
 
     def __init__(
         self,
@@ -119,7 +121,7 @@ class _Work:
         self.configs = {
             name: config.model_copy(update={"loss": losses}) for name, config in configs.items()
         }
-        self.environment = model.code.and_that(code_of(losses)).environment()
+        self.environment = model.code.merged_with(code_of(losses)).environment()
 
     def compare(self, names: Sequence[str], tolerance: float) -> Verification:
         """Run the reference and each engine."""
@@ -134,7 +136,7 @@ class _Work:
             expected = Answer(math.nan, {}, "finite differences")
             if known:
                 expected = self.run(FINITE_DIFFERENCES, entries)
-                # Only so many were taken as there was time for.
+                # Fewer entries may have been computed, because of the time limit.
                 entries = {name: entries[name][: len(v)] for name, v in expected.gradients.items()}
         verdicts, rows = [], []
         for name, answer in answers.items():
@@ -152,10 +154,10 @@ class _Work:
         )
 
     def run(self, name: str, entries: Mapping[str, np.ndarray] | None = None) -> Answer:
-        """What the process of one engine answers.
+        """Compute loss and gradients by one engine in a child process.
 
         Raises:
-            WorkbenchError: what it raised, or that it died and how.
+            WorkbenchError: the error of the child, or how it crashed.
         """
         work = self.folder / name
         work.mkdir()
@@ -191,7 +193,7 @@ class _Work:
         if entries is None:
             shapes = {key: tuple(value.shape) for key, value in expected.gradients.items()} | shapes
         else:
-            # Of what another engine's gradients were measured for, this one may lack some.
+            # The reference may have parameters that this engine has no gradients for.
             shapes = {key: self.model.parameters[key] for key in expected.gradients}
         order = {key: place for place, key in enumerate(self.model.parameters)}
         ordered = dict(sorted(shapes.items(), key=lambda item: order.get(item[0], len(order))))
@@ -207,13 +209,17 @@ def _verdict(name: str, expected: Answer, answer: Answer | WorkbenchError) -> En
 def _engine_names(model: Model, engines: Sequence[str] | None, tolerance: float) -> tuple[str, ...]:
     problems = []
     if isinstance(engines, str) or (engines is not None and not engines):
-        problems.append(f"engines={engines!r}: give a sequence of names, such as {list(ENGINES)}.")
+        problems.append(f"engines={engines!r}: must be a list of names, such as {list(ENGINES)}.")
     if not tolerance > 0:
-        problems.append(f"tolerance={tolerance!r}: give a number above 0, such as {TOLERANCE:g}.")
+        problems.append(
+            f"tolerance={tolerance!r}: must be a number above 0, such as {TOLERANCE:g}."
+        )
     if problems:
         raise ConfigError(problems)
     if engines is None:
-        return ENGINES if model.has_module else ("ondevice",)
+        return tuple(
+            name for name in ENGINES if model.has_module or not engine_info(name).needs_module
+        )
     return tuple(dict.fromkeys(engines))
 
 

@@ -1,4 +1,4 @@
-"""What the engines did to train, folded away under the results."""
+"""Statistics of what the engines did, in a section that unfolds under the results."""
 
 from __future__ import annotations
 
@@ -12,16 +12,33 @@ from workbench.compare import MARK
 from workbench.run_folder.statistics import Statistics
 from workbench.runs import Run
 from workbench.widgets.bundle import bundle
+from workbench.widgets.engine_styles import HasEngineStyles
 
 
-class RunStatistics(anywidget.AnyWidget):
+class RunStatistics(HasEngineStyles, anywidget.AnyWidget):
     """The statistics of each engine that has some: graphs, nodes, memory, what PyTorch ran."""
 
     _esm = bundle("run_statistics.js")
     _css = bundle("run_statistics.css")
 
-    engines = traitlets.List(traitlets.Dict()).tag(sync=True)
-    """One dict an engine: `engine`; `notes`, sentences on what PyTorch ran in its stead; `lines`,
+    engines = traitlets.List(
+        traitlets.Dict(
+            per_key_traits={
+                "engine": traitlets.Unicode(),
+                "notes": traitlets.List(traitlets.Unicode()),
+                "lines": traitlets.List(
+                    traitlets.Dict(
+                        per_key_traits={
+                            "name": traitlets.Unicode(),
+                            "value": traitlets.Unicode(),
+                            "level": traitlets.Int(),
+                        }
+                    )
+                ),
+            }
+        )
+    ).tag(sync=True)
+    """One dict an engine: `engine`; `notes`, sentences on what PyTorch ran in its place; `lines`,
     dicts of `name`, `value` and `level`, 1 for a detail of the line above."""
     mark = traitlets.Unicode(MARK).tag(sync=True)
     """Before a note, as behind the engine's name in the table of a comparison."""
@@ -35,7 +52,7 @@ class RunStatistics(anywidget.AnyWidget):
 
         Args:
             runs: by engine.
-            notes: say beside the folded section, too, what PyTorch ran in an engine's stead; the
+            notes: say beside the folded section, too, what PyTorch ran in place of an engine; the
                 table of a comparison says it.
         """
         found = {engine: run.statistics for engine, run in runs.items()}
@@ -47,6 +64,6 @@ class RunStatistics(anywidget.AnyWidget):
 def _record(engine: str, statistics: Statistics, notes: bool) -> dict[str, Any]:
     return {
         "engine": engine,
-        "notes": [str(each) for each in statistics.in_stead] if notes else [],
+        "notes": [str(each) for each in statistics.pytorch_fallbacks] if notes else [],
         "lines": [line._asdict() for line in statistics.lines()],
     }

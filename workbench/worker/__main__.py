@@ -1,7 +1,7 @@
-"""Train one run: `python -m workbench.worker RUN_FOLDER`.
+"""The worker process of a run: `python -m workbench.worker RUN_FOLDER`.
 
-Exit status: 0 completed, stopped or interrupted; 1 failed, the summary says why; 73 another worker
-has the run folder; 74 the run folder cannot be read or written.
+Exit status: 0 completed, stopped or interrupted; 1 failed, see the summary; 73 another worker uses
+the run folder; 74 the run folder cannot be read or written.
 """
 
 from __future__ import annotations
@@ -17,19 +17,25 @@ from typing import Any
 
 from filelock import FileLock, Timeout
 
-from workbench.child_process.worker_end import EXIT_UNWRITABLE
+from workbench.child_process.worker_exit import (
+    EXIT_UNWRITABLE,
+    as_before_resuming,
+    forget_previous,
+)
 from workbench.data import load_saved_dataset
 from workbench.data.target_specs import target_specs
 from workbench.engines import engine_class
 from workbench.engines.base import Engine, EngineSetup
-from workbench.errors import RunFolderError, WorkbenchError
+from workbench.errors import EngineError, RunFolderError, WorkbenchError
 from workbench.files.disk import disk_problem
-from workbench.run_folder.events import EventWriter
+from workbench.run_folder.checkpoint import read_progress
+from workbench.run_folder.events import EventReader, EventWriter
 from workbench.run_folder.run_folder import RunFolder
+from workbench.run_folder.training_progress import TrainingProgress
 from workbench.settings.config import read_config
 from workbench.worker import memory
 from workbench.worker.control import Control
-from workbench.worker.loop import train
+from workbench.worker.loop import TrainingLoop
 
 EXIT_FAILED = 1
 EXIT_BUSY = 73
@@ -42,92 +48,155 @@ def main() -> int:
         with FileLock(folder.lock_path, timeout=0):
             return run(folder)
     except Timeout:
-        say(f"Run {folder.id} already has a worker; two cannot share a folder.")
+        log(f"Run {folder.id} already has a worker; two cannot share a folder.")
         return EXIT_BUSY
     except (RunFolderError, OSError) as error:
-        say(disk_problem(error) or str(error))
+        log(disk_problem(error) or str(error))
         return EXIT_UNWRITABLE
 
 
 def run(folder: RunFolder) -> int:
-    """Build the engine, train, and write the summary, whatever happens."""
+    """Build the engine, train, and write the summary, also after an error."""
     spec = folder.read_spec()
     if folder.read_summary() is not None:
-        raise RunFolderError(f"Run {folder.id} has ended; start a new one instead.")
+        raise RunFolderError(
+            f"Run {folder.id} has ended; resume it with wb.resume, or start a new one."
+        )
     engine = spec["config"]["engine"]
     try:
         control = Control(folder.control_path)
     except RunFolderError as error:
-        say(str(error))
+        log(str(error))
         failure = {"status": "failed", "error": describe(error)}
-        folder.write_summary({"engine": engine, **failure, "ended": time.time()})
+        end(folder, {"engine": engine, **failure, "ended": time.time()})
         return EXIT_FAILED
-    control.end_if_stopped_early(lambda: write_early_stop(folder, engine, control))
+    resumed_from = spec.get("resumed_from") or 0
+    earlier = earlier_evaluation(folder, resumed_from) if resumed_from else None
+    control.exit_if_stopped_early(
+        lambda: write_early_stop(folder, engine, control, resumed_from, earlier)
+    )
     summary: dict[str, Any] = {"engine": engine, "error": None}
     try:
         train_run(folder, spec, control, summary)
+        summary["evaluation"] = summary["evaluation"] or earlier
     except Exception as error:
-        say(traceback.format_exc())
+        log(traceback.format_exc())
         summary.update(status="failed", error=describe(error))
     summary.setdefault("peak_rss_bytes", memory.peak_rss_bytes())
     summary["ended"] = time.time()
-    folder.write_summary(summary)
+    end(folder, summary)
     return EXIT_FAILED if summary["error"] else 0
+
+
+def end(folder: RunFolder, summary: dict[str, Any]) -> None:
+    """Write the summary; a run that could not be resumed keeps its earlier one."""
+    if summary["error"]:
+        summary = as_before_resuming(folder.path, summary)
+    folder.write_summary(summary)
+    forget_previous(folder.path)
 
 
 def train_run(
     folder: RunFolder, spec: dict[str, Any], control: Control, summary: dict[str, Any]
 ) -> None:
-    """Build the engine and train; how it went goes into `summary`, as far as it went."""
+    """Build the engine and train; results are added to `summary` as they become known."""
     config = read_config(spec["config"])
     events = EventWriter(folder.events_path)
     events.write("started", pid=os.getpid(), engine=config.engine)
     dataset = load_saved_dataset(folder.data_path)
+    checkpoint, progress = last_checkpoint(folder, spec)
 
     rss_before_bytes = memory.rss_bytes()
-    engine = engine_class(config.engine)(
+    engine = build_engine(
         EngineSetup(
             model_path=folder.model_path,
             artifacts_path=folder.artifacts_path,
             config=config,
             report=lambda text: events.write("phase", text=text),
             targets=target_specs(dataset.train.targets),
+            checkpoint=checkpoint,
         )
     )
     events.write("built", rss_before_bytes=rss_before_bytes)
+    if checkpoint is not None:
+        events.write("restored", step=progress.step)
+        forget_previous(folder.path)
 
     summary["rss_before_bytes"] = rss_before_bytes
     try:
-        result = train(folder, engine, dataset, config, control, events)
+        result = TrainingLoop(folder, engine, dataset, config, control, events, progress).run()
     finally:
-        # To look at the graphs takes memory that training did not.
+        # Before the statistics, which take memory that training did not.
         summary["peak_rss_bytes"] = memory.peak_rss_bytes()
-        summary["statistics"] = told_by(engine)
+        summary["statistics"] = collect_statistics(engine)
     evaluation = result.evaluation
     summary.update(
         status=result.status,
-        reason=control.interruption if result.status == "interrupted" else "",
+        reason=control.interruption if result.status == "interrupted" else result.reason,
         steps=result.steps,
         evaluation=evaluation.record() if evaluation else None,
     )
 
 
-def told_by(engine: Engine) -> dict[str, Any] | None:
-    """The statistics of the engine; a run that trained is not lost for want of them."""
+def build_engine(setup: EngineSetup) -> Engine:
+    """Build the engine of the config.
+
+    Raises:
+        EngineError: it cannot be built, or the state in the checkpoint is not one of its own.
+    """
+    try:
+        return engine_class(setup.config.engine)(setup)
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        if setup.checkpoint is None:
+            raise
+        raise EngineError(
+            f"{setup.checkpoint} cannot be restored by engine {setup.config.engine!r}: "
+            f"{type(error).__name__}: {error}. It is damaged, or of another model or version."
+        ) from error
+
+
+def last_checkpoint(
+    folder: RunFolder, spec: dict[str, Any]
+) -> tuple[Path | None, TrainingProgress]:
+    """The checkpoint that a resumed run goes on from, and how far it was; none for a new run.
+
+    Raises:
+        RunFolderError: it is gone or damaged.
+    """
+    step = spec.get("resumed_from")
+    if step is None:
+        return None, TrainingProgress()
+    path = folder.checkpoint_path(step)
+    return path, read_progress(path, spec["config"]["engine"])
+
+
+def earlier_evaluation(folder: RunFolder, step: int) -> dict[str, Any] | None:
+    """The last evaluation of a resumed run up to `step`, as a summary has it; None without one."""
+    found = None
+    for event in EventReader(folder.events_path).poll():
+        if event["event"] == "evaluation" and event["step"] <= step:
+            found = event
+    if found is None:
+        return None
+    return {name: found[name] for name in found.keys() - {"event", "time", "step", "epoch"}}
+
+
+def collect_statistics(engine: Engine) -> dict[str, Any] | None:
+    """The statistics of the engine; an error is logged and does not fail the run."""
     try:
         statistics = engine.statistics()
     except Exception:
-        say(traceback.format_exc())
+        log(traceback.format_exc())
         return None
     return statistics.model_dump(mode="json") if statistics else None
 
 
 def describe(error: Exception) -> dict[str, str]:
-    """What a watcher needs to explain a failure."""
+    """The error record of a failed run."""
     message = str(error) or type(error).__name__
     problem = disk_problem(error)
     if problem is not None:
-        message = f"{problem} What was written before is kept."
+        message = f"{problem} Files written before are kept."
     elif not isinstance(error, WorkbenchError):
         message = f"{type(error).__name__}: {message}"
     return {
@@ -137,24 +206,40 @@ def describe(error: Exception) -> dict[str, str]:
     }
 
 
-def say(message: str) -> None:
-    """Write to the log, which may be on a disk that is full."""
+def log(message: str) -> None:
+    """Write to the log; errors, as of a full disk, are ignored."""
     with contextlib.suppress(OSError):
         print(message, file=sys.stderr)
 
 
-def write_early_stop(folder: RunFolder, engine: str, control: Control) -> None:
-    folder.write_summary(
+def write_early_stop(
+    folder: RunFolder,
+    engine: str,
+    control: Control,
+    steps: int,
+    evaluation: dict[str, Any] | None,
+) -> None:
+    """Write the summary of a run that is stopped before its first step.
+
+    Args:
+        folder: of the run.
+        engine: its name.
+        control: says why it ends.
+        steps: taken before it was resumed.
+        evaluation: the last one, from before it was resumed.
+    """
+    end(
+        folder,
         {
             "engine": engine,
             "error": None,
             "status": control.end_status,
             "reason": control.interruption if control.end_status == "interrupted" else "",
-            "steps": 0,
-            "evaluation": None,
+            "steps": steps,
+            "evaluation": evaluation,
             "peak_rss_bytes": memory.peak_rss_bytes(),
             "ended": time.time(),
-        }
+        },
     )
 
 

@@ -3,39 +3,83 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from workbench.engines.base import Engine
-from workbench.run_folder.checkpoint import all_finite, write_checkpoint
+from workbench.run_folder.checkpoint import all_finite, is_complete, write_checkpoint
 from workbench.run_folder.events import EventWriter
 from workbench.run_folder.run_folder import RunFolder
+from workbench.run_folder.training_progress import TrainingProgress
+from workbench.settings.config import TrainingConfig
 
 COST_SHARE = 0.001
-"""Checkpoints at the ends of epochs may take this share of the time, and no more."""
+"""Largest share of the training time that checkpoints at the ends of epochs may take."""
 
 
 class Checkpointer:
-    """Keeps the newest weights that are all finite; an older checkpoint goes when one is whole."""
+    """Keeps one checkpoint: the latest weights that are all finite."""
 
-    def __init__(self, folder: RunFolder, engine: Engine, events: EventWriter) -> None:
+    def __init__(
+        self,
+        folder: RunFolder,
+        engine: Engine,
+        events: EventWriter,
+        config: TrainingConfig,
+        flush_steps: Callable[[], None],
+    ) -> None:
+        """Create a checkpointer.
+
+        Args:
+            folder: of the run.
+            engine: whose state is saved.
+            events: where checkpoints are recorded.
+            config: says how often.
+            flush_steps: writes the steps so far: a checkpoint is never ahead of the record.
+        """
         self._folder = folder
         self._engine = engine
         self._events = events
-        self._not_before = 0.0
+        self._flush_steps = flush_steps
+        self._engine_name = config.engine
+        self._every_steps = config.checkpoint_every
+        self._every_s = config.checkpoint_every_s
+        self._is_planned = self._every_steps is not None or self._every_s is not None
+        self._not_before = self._saved_at = time.perf_counter()
 
-    def save_if_due(self, step: int) -> None:
-        """Save unless the last checkpoint was so recent that this one would slow training."""
-        if time.perf_counter() >= self._not_before:
-            self.save(step)
+    def save_if_due(self, progress: TrainingProgress, epoch_ended: bool) -> None:
+        """Save at the configured interval; by default after an epoch, up to `COST_SHARE`."""
+        if self._is_planned:
+            if self._is_due(progress.step):
+                self.save(progress)
+        elif epoch_ended and time.perf_counter() >= self._not_before:
+            self.save(progress)
 
-    def save(self, step: int) -> None:
-        """Save the weights after `step`, unless one of them is not finite."""
+    def _is_due(self, step: int) -> bool:
+        if self._every_steps is not None and step % self._every_steps == 0:
+            return True
+        elapsed_s = time.perf_counter() - self._saved_at
+        return self._every_s is not None and elapsed_s >= self._every_s
+
+    def save(self, progress: TrainingProgress) -> bool:
+        """Save the current state, unless it is already saved.
+
+        Returns:
+            Whether it is saved now; False if a weight is not finite.
+        """
         started = time.perf_counter()
-        weights = self._engine.weights()
-        if all_finite(weights):
-            path = self._folder.checkpoint_path(step)
-            older = [checkpoint for checkpoint in self._folder.checkpoints() if checkpoint != path]
-            write_checkpoint(path, weights, self._engine.save_state)
-            self._events.write("checkpoint", step=step)
-            self._folder.remove_checkpoints(older)
+        path = self._folder.checkpoint_path(progress.step)
+        saved = is_complete(path)
+        if not saved:
+            weights = self._engine.weights()
+            saved = all_finite(weights)
+            if saved:
+                self._flush_steps()
+                older = [each for each in self._folder.checkpoints() if each != path]
+                save_state = self._engine.save_state
+                write_checkpoint(path, weights, save_state, progress, self._engine_name)
+                self._events.write("checkpoint", step=progress.step)
+                self._folder.remove_checkpoints(older)
         ended = time.perf_counter()
+        self._saved_at = ended
         self._not_before = ended + (ended - started) / COST_SHARE
+        return saved

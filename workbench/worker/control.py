@@ -1,4 +1,4 @@
-"""What stands between a worker and its next step: its watchers, a signal, a parent that is gone."""
+"""Requests to a worker: by the control file, or by a signal that interrupts the run."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from workbench.run_folder.control import ControlReader, Poll
 
 EARLY_POLL_S = 0.1
 EARLY_GRACE_S = 0.5
-"""How long the loop has to act on a stop itself before an unready worker just ends."""
+"""Time for the training loop to handle a stop request itself during start-up."""
 REASONS = {
-    signal.SIGHUP: "The process that started it is gone.",
-    signal.SIGTERM: "It was told to end by SIGTERM.",
+    signal.SIGHUP: "The process that started the run has exited.",
+    signal.SIGTERM: "The run received SIGTERM.",
 }
-"""The signals that interrupt a run, and what its summary says of them."""
+"""The signals that interrupt a run, and the reason that its summary gives."""
 
 
-def _hold_signals() -> None:
-    """Before a fork: a signal to the child waits until the child has left what it inherits."""
+def _block_signals() -> None:
+    """Before a fork, so that the child cannot receive a signal before it resets the handlers."""
     signal.pthread_sigmask(signal.SIG_BLOCK, REASONS)
 
 
-def _take_signals() -> None:
+def _unblock_signals() -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, REASONS)
 
 
-def _leave_signals() -> None:
-    """In a process that user code forks: its signals are not the worker's, whose pipe it has."""
+def _reset_signals() -> None:
+    """In a process that user code forks, which must not write to the worker's wake-up pipe."""
     signal.set_wakeup_fd(-1)
     for number in REASONS:
         signal.signal(number, signal.SIG_DFL)
-    _take_signals()
+    _unblock_signals()
 
 
 class Control:
-    """The wishes of the watchers, and the reasons to stop that come from elsewhere."""
+    """Requests to the worker: run, pause, stop, granted steps, and interruption by a signal."""
 
     def __init__(self, path: Path) -> None:
         self._reader = ControlReader(path)
@@ -50,43 +50,43 @@ class Control:
         self._poll = Poll()
         self._polled_after = -1
         self.interruption = ""
-        """Why the run is to end though nobody asked for a stop; empty as long as it is not."""
+        """Why a signal interrupts the run; empty if none does."""
         for number in REASONS:
             signal.signal(number, lambda received, _: self._interrupt(received))
         os.register_at_fork(
-            before=_hold_signals, after_in_parent=_take_signals, after_in_child=_leave_signals
+            before=_block_signals, after_in_parent=_unblock_signals, after_in_child=_reset_signals
         )
-        self._listen()
+        self._start_signal_thread()
 
     @property
     def end_status(self) -> Literal["stopped", "interrupted"]:
-        """What a run that ends before its last step has come to."""
-        asked = self._reader.read().state == "stop" or not self.interruption
-        return "stopped" if asked else "interrupted"
+        """The status of a run that ends before its last step."""
+        requested = self._reader.read().state == "stop" or not self.interruption
+        return "stopped" if requested else "interrupted"
 
     def _interrupt(self, received: int) -> None:
         self.interruption = self.interruption or REASONS[signal.Signals(received)]
 
-    def _listen(self) -> None:
-        """Hear of signals while the main thread, which runs the handlers, is in native code."""
+    def _start_signal_thread(self) -> None:
+        """Receive signals while the main thread, which runs the handlers, is in native code."""
         receiver, sender = os.pipe()
         os.set_blocking(sender, False)
         signal.set_wakeup_fd(sender, warn_on_full_buffer=False)
 
-        def hear() -> None:
+        def receive() -> None:
             while True:
                 for number in os.read(receiver, 64):
                     with contextlib.suppress(KeyError, ValueError):
                         self._interrupt(number)
 
-        threading.Thread(target=hear, name="signals", daemon=True).start()
+        threading.Thread(target=receive, name="signals", daemon=True).start()
 
-    def stop_wanted(self) -> bool:
+    def stop_requested(self) -> bool:
         if self._is_stop():
             self._stop_seen = True
         return self._stop_seen
 
-    def pause_wanted(self) -> bool:
+    def pause_requested(self) -> bool:
         return self._reader.read().state == "pause"
 
     def may_step(self, done_steps: int) -> bool:
@@ -95,35 +95,39 @@ class Control:
         return not self.interruption and self._reader.may_step(done_steps)
 
     def granted(self) -> bool:
-        """Whether the next step is granted, be it that something else stands against it."""
+        """Whether the next step is granted, whatever the requested state."""
         return self._reader.granted(self._done_steps)
 
+    def requested_saves(self) -> int:
+        """How many checkpoints the watchers have asked for so far."""
+        return self._reader.requested_saves()
+
     def wait(self) -> None:
-        """Give the watchers a moment to change their wish."""
+        """Sleep before the requests are read again."""
         if self._polled_after != self._done_steps:
             self._poll, self._polled_after = Poll(), self._done_steps
         self._poll.sleep()
 
-    def end_if_stopped_early(self, before_the_end: Callable[[], None]) -> None:
-        """Until the first step is done, act on a stop by ending the process.
+    def exit_if_stopped_early(self, before_exit: Callable[[], None]) -> None:
+        """Exit the process on a stop request before the first step is done.
 
-        Export, graph building and compilation take many seconds in code that looks for no wish;
-        nothing has been trained that could be lost.
+        Export, graph building and compilation take many seconds, in which no request is read. At
+        most the first step is lost: it counts as done after its evaluation and its checkpoint.
 
         Args:
-            before_the_end: called from another thread just before the process ends.
+            before_exit: called from another thread just before the process exits.
         """
 
-        def watch() -> None:
+        def poll() -> None:
             while self._done_steps == 0 and not self._stop_seen:
                 if self._is_stop():
                     time.sleep(EARLY_GRACE_S)
                     if self._done_steps == 0 and not self._stop_seen:
-                        before_the_end()
+                        before_exit()
                         os._exit(0)
                 time.sleep(EARLY_POLL_S)
 
-        threading.Thread(target=watch, name="early-stop", daemon=True).start()
+        threading.Thread(target=poll, name="early-stop", daemon=True).start()
 
     def _is_stop(self) -> bool:
         return bool(self.interruption) or self._reader.read().state == "stop"

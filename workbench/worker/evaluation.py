@@ -1,34 +1,47 @@
-"""Loss and accuracy of an engine over the test split."""
+"""Loss and metrics of an engine over the test split."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
-from workbench.data import Split
-from workbench.engines.base import Engine
+from workbench.data import Batch, Split
+from workbench.engines.base import Evaluation
 from workbench.losses.loss import CLASS_LOSSES, Loss
 from workbench.settings.config import TrainingConfig
+from workbench.worker.metrics import ClassMetrics, ValueMetrics, metrics_of
+
+
+class Evaluator(Protocol):
+    """An engine, or another model that is evaluated as one."""
+
+    def evaluate(self, batch: Batch) -> Evaluation:
+        """Loss and output of a batch in evaluation mode."""
+        ...
 
 
 class EvaluationResult(NamedTuple):
-    """What an engine reached on a split."""
+    """Loss and metrics of an engine on a split."""
 
     loss: float
-    """As PyTorch gives it for the whole split as one batch; NaN where no label counts."""
+    """Equal to PyTorch's loss of the whole split as one batch; NaN if all labels are ignored."""
     accuracy: float | None
-    """Share of the first loss's targets predicted right, 0 to 1; None unless it classifies."""
+    """Accuracy by the targets of the first loss, 0 to 1, of each logit for bce_with_logits; None if
+    it is another loss, or all labels are ignored."""
+    metrics: dict[str, Any] = {}  # noqa: RUF012 -- never written to
+    """Further metrics of the first loss's output, see `workbench.worker.metrics`."""
 
-    def record(self) -> dict[str, float | None]:
-        """For JSON, which has no NaN and no infinity."""
-        return {**self._asdict(), "loss": self.loss if math.isfinite(self.loss) else None}
+    def record(self) -> dict[str, Any]:
+        """For JSON: NaN and infinity become None."""
+        loss = self.loss if math.isfinite(self.loss) else None
+        return {"loss": loss, "accuracy": self.accuracy, **self.metrics}
 
 
 class _Mean:
-    """The mean of one loss over batches, each of which counts as much as in PyTorch's mean."""
+    """The mean of one loss over batches, weighted as in PyTorch's mean over the whole split."""
 
     def __init__(self, loss: Loss) -> None:
         self._loss = loss
@@ -37,7 +50,7 @@ class _Mean:
 
     def add(self, value: float, target: np.ndarray) -> None:
         weight = self._weight_of(target)
-        # The mean of no label is NaN in PyTorch and 0 on device; it adds nothing to the whole.
+        # Without a label the mean is NaN in PyTorch and 0 on device.
         if weight:
             self._sum += value * weight
             self._weight += weight
@@ -47,9 +60,10 @@ class _Mean:
         return self._sum / self._weight if self._weight else math.nan
 
     def _weight_of(self, target: np.ndarray) -> float:
-        """What PyTorch's mean of the batch is divided by, up to a factor that all batches share.
+        """The divisor of PyTorch's mean over the batch, up to a constant factor.
 
-        Of class numbers, how many count, each as much as its class weighs; else the rows.
+        For class indices the sum of the class weights of all labels that are not ignored;
+        otherwise the number of rows.
         """
         numbers = self._loss.name in CLASS_LOSSES and target.dtype.kind != "f"
         if self._loss.own or not numbers:
@@ -61,43 +75,31 @@ class _Mean:
 
 
 def evaluate(
-    engine: Engine, split: Split, config: TrainingConfig, stop_wanted: Callable[[], bool]
+    engine: Evaluator, split: Split, config: TrainingConfig, stop_requested: Callable[[], bool]
 ) -> EvaluationResult | None:
-    """Evaluate every sample of `split`, in order, in batches of the training batch size.
+    """Evaluate all samples of `split`, in order, in batches of the training batch size.
 
-    The loss of a function of the user's own is the mean over the rows of the batches' losses.
+    For a custom loss function the result is the mean of the batch losses, weighted by batch size.
 
     Returns:
-        None when a stop was wanted before the end.
+        None if a stop was requested before the end.
     """
     losses = config.losses
     means = [_Mean(loss) for loss in losses]
-    right = predictions = 0
+    metrics = metrics_of(losses[0])
     for batch in split.in_order(config.batch_size):
-        if stop_wanted():
+        if stop_requested():
             return None
-        found = engine.evaluate(batch)
-        # A function that is the only loss may have several targets.
-        for mean, term, target in zip(means, found.losses, batch.targets, strict=False):
+        result = engine.evaluate(batch)
+        # A single custom loss function may have several targets.
+        for mean, term, target in zip(means, result.losses, batch.targets, strict=False):
             mean.add(term, target)
-        hits = _hits(losses[0], found.output, batch.target)
-        if hits is not None:
-            right += int(hits.sum())
-            predictions += hits.size
+        if metrics is not None:
+            metrics.add(result.output, batch.target)
     loss = sum(mean.value for mean in means)
-    return EvaluationResult(loss, right / predictions if predictions else None)
-
-
-def _hits(loss: Loss, output: np.ndarray, target: np.ndarray) -> np.ndarray | None:
-    """Which targets are predicted right: bool, one for each that counts."""
-    if loss.own:
-        return None
-    if loss.name in CLASS_LOSSES:
-        if target.dtype.kind == "f":
-            return np.asarray(output.argmax(axis=1) == target.argmax(axis=1))
-        classes_last = output.ndim >= 3 and output.shape[:-1] == target.shape
-        predicted = output.argmax(axis=-1 if classes_last else 1)
-        return np.asarray((predicted == target)[target != loss.ignore_index])
-    if loss.name == "bce_with_logits":
-        return np.asarray((output > 0) == (target > 0.5))
-    return None
+    match metrics:
+        case ClassMetrics():
+            return EvaluationResult(loss, metrics.accuracy, metrics.record(means[0].value))
+        case ValueMetrics():
+            return EvaluationResult(loss, None, metrics.record())
+    return EvaluationResult(loss, None)

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Iterator
 from typing import NamedTuple
 
-from workbench.data import Dataset
+from workbench.data import Batch, Dataset
 from workbench.engines.base import Engine
 from workbench.errors import EngineError
 from workbench.run_folder.events import EventWriter
 from workbench.run_folder.run_folder import RunFolder
+from workbench.run_folder.training_progress import TrainingProgress
 from workbench.settings.config import TrainingConfig
+from workbench.settings.learning_rate import is_constant, learning_rate_at
 from workbench.worker.checkpointer import Checkpointer
 from workbench.worker.control import Control
 from workbench.worker.evaluation import EvaluationResult, evaluate
@@ -25,95 +28,185 @@ class LoopResult(NamedTuple):
     """`completed`, `stopped` or `interrupted`."""
     steps: int
     evaluation: EvaluationResult | None
+    reason: str = ""
+    """Why a completed run took fewer steps than planned, else empty."""
 
 
 class NonFiniteLossError(EngineError):
-    """The loss became NaN or infinite; training on would only spread it."""
+    """The loss became NaN or infinite."""
 
 
-def train(
-    folder: RunFolder,
-    engine: Engine,
-    dataset: Dataset,
-    config: TrainingConfig,
-    control: Control,
-    events: EventWriter,
-) -> LoopResult:
-    """Train until the steps are done, a watcher wants a stop, or the loss is no number.
+class TrainingLoop:
+    """Trains until all steps are done, a stop is requested, or the loss is not finite.
 
-    A step is: feed the batch, forward, backward, optimizer step, gradient reset, loss read back.
-    What comes after the last step, evaluation and checkpoint, waits until one step more is granted:
-    in a comparison it would disturb the engines that still train.
-
-    Raises:
-        NonFiniteLossError: names the step; the last good checkpoint stays.
-        OSError: the run folder cannot be written.
+    A step is: copy the batch, forward, backward, optimizer step, zero the gradients, read the loss;
+    with gradient accumulation several batches. The last evaluation and checkpoint need the grant of
+    one more step: in a comparison they would disturb the engines that are still training.
     """
-    steps_per_epoch = len(dataset.train) // config.batch_size
-    total_steps = config.steps or config.epochs * steps_per_epoch
-    recorder = StepRecorder(events, config.batch_size, steps_per_epoch)
-    checkpointer = Checkpointer(folder, engine, events)
-    evaluation: EvaluationResult | None = None
 
-    checkpointer.save(0)
-    epoch = 0
-    while recorder.done_steps < total_steps:
-        epoch += 1
-        batches = dataset.train.batches(config.batch_size, config.seed, epoch)
-        while recorder.done_steps < total_steps:
-            if not control.may_step(recorder.done_steps):
-                recorder.flush()
-                if not wait_for_grant(recorder.done_steps, control, events):
-                    checkpointer.save(recorder.done_steps)
-                    return LoopResult(control.end_status, recorder.done_steps, evaluation)
+    def __init__(
+        self,
+        folder: RunFolder,
+        engine: Engine,
+        dataset: Dataset,
+        config: TrainingConfig,
+        control: Control,
+        events: EventWriter,
+        progress: TrainingProgress,
+    ) -> None:
+        self._engine = engine
+        self._dataset = dataset
+        self._config = config
+        self._control = control
+        self._events = events
+        self._progress = progress
+        self._steps_per_epoch = len(dataset.train) // config.samples_per_step
+        self._total_steps = config.total_steps(len(dataset.train))
+        self._evaluation: EvaluationResult | None = None
+        self._recorder = StepRecorder(
+            events, config.samples_per_step, self._steps_per_epoch, progress.step
+        )
+        self._checkpointer = Checkpointer(folder, engine, events, config, self._recorder.flush)
+        self._accumulation = config.gradient_accumulation
+        self._has_schedule = not is_constant(config)
+        self._answered_saves = 0
 
-            started_ns = time.perf_counter_ns()
-            batch = next(batches, None)
-            if batch is None:
-                break
-            loss = engine.train_step(batch)
-            recorder.add(loss, started_ns, time.perf_counter_ns())
+    def run(self) -> LoopResult:
+        """Train.
 
-            if not math.isfinite(loss):
-                recorder.flush()
-                raise NonFiniteLossError(
-                    f"The loss is {loss} at step {recorder.done_steps}. Lower the learning rate "
-                    f"(now {config.learning_rate:g}) or look for extreme values in the data."
-                )
+        Raises:
+            NonFiniteLossError: names the step; the last checkpoint with finite weights is kept.
+            OSError: the run folder cannot be written.
+        """
+        self._checkpointer.save(self._progress)
+        self._save_if_requested()
+        ended = self._after_step() if self._progress.step else None
+        if ended is not None:
+            return ended
+        while self._progress.step < self._total_steps:
+            batches = self._batches()
+            while self._progress.step < self._total_steps:
+                if not self._control.may_step(self._progress.step) and not self._wait():
+                    return self._end(self._control.end_status)
+                self._step(batches)
+                ended = self._after_step()
+                if ended is not None:
+                    return ended
+                if self._progress.step % self._steps_per_epoch == 0:
+                    break
+        return self._end("completed")
 
-        if recorder.done_steps == total_steps and not control.may_step(total_steps):
-            recorder.flush()
-            # A stop comes too late here: every step is done, and only the evaluation is left out.
-            wait_for_grant(total_steps, control, events)
-        checkpointer.save_if_due(recorder.done_steps)
-        if config.evaluate and dataset.test is not None:
-            recorder.flush()
-            evaluation = evaluate(engine, dataset.test, config, control.stop_wanted)
-            if evaluation is None:
-                continue
-            events.write(
-                "evaluation",
-                step=recorder.done_steps,
-                epoch=epoch,
-                **evaluation.record(),
+    def _after_step(self) -> LoopResult | None:
+        """Evaluate and save where it is due. Returns the result if the run stops early, else None.
+
+        A resumed run begins with it: it may have been stopped before this evaluation.
+        """
+        progress = self._progress
+        epoch_ended = progress.step % self._steps_per_epoch == 0
+        if progress.step == self._total_steps:
+            self._wait_to_finish()
+        if self._evaluates_now(epoch_ended) and progress.evaluated_step != progress.step:
+            self._evaluate()
+            if self._has_stopped_improving():
+                return self._end("completed", self._no_lower_loss())
+        self._checkpointer.save_if_due(progress, epoch_ended)
+        self._save_if_requested()
+        return None
+
+    def _batches(self) -> Iterator[Batch]:
+        """The batches of the current epoch, from the next step on."""
+        epochs, steps = divmod(self._progress.step, self._steps_per_epoch)
+        config, first = self._config, steps * self._accumulation
+        return self._dataset.train.batches(config.batch_size, config.seed, epochs + 1, first=first)
+
+    def _step(self, batches: Iterator[Batch]) -> None:
+        if self._has_schedule:
+            self._engine.set_learning_rate(
+                learning_rate_at(self._config, self._progress.step, self._total_steps)
             )
-    recorder.flush()
-    checkpointer.save(recorder.done_steps)
-    return LoopResult("completed", recorder.done_steps, evaluation)
+        started_ns = time.perf_counter_ns()
+        loss = 0.0
+        for _ in range(self._accumulation - 1):
+            loss += self._engine.accumulate(next(batches))
+        loss = (loss + self._engine.train_step(next(batches))) / self._accumulation
+        self._recorder.add(loss, started_ns, time.perf_counter_ns())
+        self._progress.step = step = self._recorder.done_steps
+        if not math.isfinite(loss):
+            self._recorder.flush()
+            raise NonFiniteLossError(
+                f"The loss is {loss} at step {step}. Lower the learning rate "
+                f"(now {self._config.learning_rate:g}) or look for extreme values in the data."
+            )
 
-
-def wait_for_grant(done_steps: int, control: Control, events: EventWriter) -> bool:
-    """Wait until the next step may be taken; False when a stop is wanted instead."""
-    if not control.granted():
-        events.write("waiting", step=done_steps)
-    paused = False
-    while not control.may_step(done_steps):
-        if control.stop_wanted():
+    def _evaluates_now(self, epoch_ended: bool) -> bool:
+        config = self._config
+        if not config.evaluate or self._dataset.test is None:
             return False
-        if control.pause_wanted() != paused:
-            paused = not paused
-            events.write("paused" if paused else "resumed")
-        control.wait()
-    if paused:
-        events.write("resumed")
-    return True
+        if self._progress.step == self._total_steps:
+            return True
+        if config.evaluate_every is None:
+            return epoch_ended
+        return self._progress.step % config.evaluate_every == 0
+
+    def _evaluate(self) -> None:
+        """Evaluate the test split, unless a stop is requested."""
+        assert self._dataset.test is not None
+        self._recorder.flush()
+        found = evaluate(
+            self._engine, self._dataset.test, self._config, self._control.stop_requested
+        )
+        if found is None:
+            return
+        self._evaluation = found
+        self._progress.add_evaluation(found.loss)
+        step = self._progress.step
+        epoch = (step - 1) // self._steps_per_epoch + 1
+        self._events.write("evaluation", step=step, epoch=epoch, **found.record())
+
+    def _has_stopped_improving(self) -> bool:
+        patience = self._config.early_stopping
+        return patience is not None and self._progress.evaluations_since >= patience
+
+    def _no_lower_loss(self) -> str:
+        progress = self._progress
+        return (
+            f"Stopped early: the test loss was lowest, {progress.best_loss:.4g}, after step "
+            f"{progress.best_step}, {progress.evaluations_since} evaluations ago."
+        )
+
+    def _save_if_requested(self) -> None:
+        requested = self._control.requested_saves()
+        if requested != self._answered_saves:
+            self._answered_saves = requested
+            self._recorder.flush()
+            saved = self._checkpointer.save(self._progress)
+            self._events.write("saved", step=self._progress.step, request=requested, finite=saved)
+
+    def _end(self, status: str, reason: str = "") -> LoopResult:
+        self._recorder.flush()
+        self._checkpointer.save(self._progress)
+        return LoopResult(status, self._progress.step, self._evaluation, reason)
+
+    def _wait_to_finish(self) -> None:
+        """Wait for the grant to finish; a stop request then only skips the evaluation."""
+        if not self._control.may_step(self._total_steps):
+            self._wait()
+
+    def _wait(self) -> bool:
+        """Wait until the next step may be taken; False if a stop is requested instead."""
+        self._recorder.flush()
+        step, control = self._progress.step, self._control
+        if not control.granted():
+            self._events.write("waiting", step=step)
+        paused = False
+        while not control.may_step(step):
+            if control.stop_requested():
+                return False
+            if control.pause_requested() != paused:
+                paused = not paused
+                self._events.write("paused" if paused else "resumed")
+            self._save_if_requested()
+            control.wait()
+        if paused:
+            self._events.write("resumed")
+        return True

@@ -1,4 +1,4 @@
-"""Turns single steps into few events, so that recording costs next to nothing."""
+"""Records steps in batches, to keep the overhead small."""
 
 from __future__ import annotations
 
@@ -8,23 +8,25 @@ from workbench.run_folder.events import EventWriter, finite_or_none
 from workbench.worker.memory import rss_bytes
 
 FLUSH_NS = 200_000_000
-"""Steps are gathered for this long before they are written as one event."""
+"""Interval at which the collected steps are written as one event."""
 
 
 class StepRecorder:
-    """Gathers the steps of a run and writes them, with the resident set, five times a second."""
+    """Collects the steps of a run and writes them, with the resident set, every 0.2 s."""
 
-    def __init__(self, events: EventWriter, batch_size: int, steps_per_epoch: int) -> None:
+    def __init__(
+        self, events: EventWriter, batch_size: int, steps_per_epoch: int, done_steps: int = 0
+    ) -> None:
         self._events = events
         self._batch_size = batch_size
         self._steps_per_epoch = steps_per_epoch
         self._losses: list[float] = []
         self._nanoseconds: list[int] = []
         self._flush_after_ns = 0
-        self.done_steps = 0
+        self.done_steps = done_steps
 
     def add(self, loss: float, started_ns: int, ended_ns: int) -> None:
-        """Record one step, by the loss it found and the clock before and after it."""
+        """Record one step: its loss and the clock before and after it."""
         self._losses.append(loss)
         self._nanoseconds.append(ended_ns - started_ns)
         self.done_steps += 1
@@ -32,10 +34,10 @@ class StepRecorder:
             self.flush()
 
     def flush(self) -> None:
-        """Write what was gathered. Nothing is written twice, and nothing if there is nothing."""
-        self._flush_after_ns = time.perf_counter_ns() + FLUSH_NS
+        """Write the steps collected since the last call, if any."""
         if not self._losses:
             return
+        self._flush_after_ns = time.perf_counter_ns() + FLUSH_NS
         self._events.write(
             "steps",
             first_step=self.done_steps - len(self._losses) + 1,

@@ -1,10 +1,9 @@
-// What the engines did to train, in a section that unfolds; what PyTorch ran in their stead is
-// said in any case.
+// Statistics of each engine, in a section that unfolds; what fell back to PyTorch is shown in any case.
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "./element";
 import "./run_statistics.css";
-import { lineSample } from "./theme";
+import { type EngineStyles, lineSample } from "./theme";
 
 interface Line {
   name: string;
@@ -15,7 +14,7 @@ interface Line {
 
 interface Engine {
   engine: string;
-  /** What PyTorch ran in its stead, in sentences. */
+  /** What fell back to PyTorch, in sentences. */
   notes: string[];
   lines: Line[];
 }
@@ -24,9 +23,11 @@ interface Traits {
   engines: Engine[];
   /** Before each note. */
   mark: string;
+  /** The style of each engine's line. */
+  engine_styles: EngineStyles;
 }
 
-function tableOf(engine: Engine): HTMLTableElement {
+function tableOf(engine: Engine, styles: EngineStyles): HTMLTableElement {
   const rows = engine.lines.map((line) =>
     element(
       "tr",
@@ -38,7 +39,7 @@ function tableOf(engine: Engine): HTMLTableElement {
   return element(
     "table",
     { class: "wb-table" },
-    element("caption", {}, lineSample(engine.engine), engine.engine),
+    element("caption", {}, lineSample(styles[engine.engine]), engine.engine),
     element("tbody", {}, ...rows),
   );
 }
@@ -51,14 +52,14 @@ function render({ model, el }: RenderProps<Traits>): void {
     el.hidden = engines.length === 0;
     const notes = engines.flatMap((engine) =>
       engine.notes.map((note) =>
-        element("p", { class: "wb-in-stead" }, `${model.get("mark")} ${engine.engine}: ${note}`),
+        element("p", { class: "wb-fallback" }, `${model.get("mark")} ${engine.engine}: ${note}`),
       ),
     );
     const folded = element(
       "details",
       {},
       element("summary", {}, element("h2", {}, "What the engines did")),
-      ...engines.map(tableOf),
+      ...engines.map((engine) => tableOf(engine, model.get("engine_styles"))),
     );
     folded.open = open;
     el.replaceChildren(...notes, folded);

@@ -1,10 +1,11 @@
-// JupyterLab's theme, read from its CSS variables, and the look of each engine's line.
+// JupyterLab's theme, read from its CSS variables, and the style of each engine's line.
 
 export interface Theme {
   text: string;
   grid: string;
   axis: string;
   background: string;
+  error: string;
   font: string;
 }
 
@@ -15,14 +16,21 @@ export interface LineStyle {
   dash: number[];
 }
 
-// Every engine has its dashes as well as its colour, so that no reader depends on colour alone.
-const DASHES: Record<string, number[]> = {
-  pytorch: [],
-  "pytorch-compile": [11, 4],
-  ondevice: [7, 3, 2, 3],
-  ortmodule: [3, 3],
-  fake: [5, 5],
-};
+/** The style of an engine's line, as the kernel sends it. */
+export interface EngineStyle {
+  /** On a light background, "#rrggbb". */
+  color: string;
+  /** On a dark background. */
+  dark_color: string;
+  /** Lengths of dashes and gaps in CSS pixels; empty for a solid line. */
+  dash: number[];
+}
+
+/** By name of the engine. */
+export type EngineStyles = Record<string, EngineStyle>;
+
+/** Of an engine that the kernel has stated nothing about. */
+const OTHER: EngineStyle = { color: "#be185d", dark_color: "#f9a8d4", dash: [6, 2] };
 
 export function readTheme(within: Element): Theme {
   const style = getComputedStyle(within);
@@ -32,29 +40,28 @@ export function readTheme(within: Element): Theme {
     grid: read("--wb-grid"),
     axis: read("--wb-border"),
     background: read("--wb-surface"),
+    error: read("--wb-error"),
     font: `11px ${style.fontFamily}`,
   };
 }
 
-export function lineStyle(within: Element, engine: string): LineStyle {
-  const style = getComputedStyle(within);
-  const own = style.getPropertyValue(`--wb-engine-${engine}`).trim();
-  return {
-    color: own || style.getPropertyValue("--wb-engine-other").trim(),
-    dash: DASHES[engine] ?? [6, 2],
-  };
+export function lineStyle(within: Element, style: EngineStyle = OTHER): LineStyle {
+  const dark = within.closest('[data-jp-theme-light="false"]') !== null;
+  return { color: dark ? style.dark_color : style.color, dash: style.dash };
 }
 
 /** A short sample of an engine's line, for legends and lists; decorative. */
-export function lineSample(engine: string): SVGSVGElement {
+export function lineSample(style: EngineStyle = OTHER): SVGSVGElement {
   const namespace = "http://www.w3.org/2000/svg";
   const svg = document.createElementNS(namespace, "svg");
   const line = document.createElementNS(namespace, "line");
   for (const [name, value] of Object.entries({ x1: 0, x2: 26, y1: 4, y2: 4 })) {
     line.setAttribute(name, String(value));
   }
-  line.setAttribute("stroke-dasharray", (DASHES[engine] ?? [6, 2]).join(" "));
-  line.style.stroke = `var(--wb-engine-${engine}, var(--wb-engine-other))`;
+  line.setAttribute("stroke-dasharray", style.dash.join(" "));
+  // tokens.css chooses between the two by the theme.
+  line.style.setProperty("--wb-line-color", style.color);
+  line.style.setProperty("--wb-line-dark-color", style.dark_color);
   svg.setAttribute("viewBox", "0 0 26 8");
   svg.setAttribute("aria-hidden", "true");
   svg.classList.add("wb-line-sample");

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from workbench.errors import ModelError
-from workbench.models import load_model
+from workbench.load import load_model
 from workbench.user_code.user_code import UserCode
 
 FACTORY = """
@@ -74,7 +74,7 @@ print(model.weights()["weight"].tobytes().hex())
     for code_of_others in (UserCode(), UserCode(("0" * 64,), model.code.search_path)):
         environment = {**code_of_others.environment(), "PYTHONPATH": f"{project}:{options['cwd']}"}
         done = subprocess.run(command, check=False, env=environment, **options)
-        assert "built by the factory 'shop.nets:build', which a record names" in done.stderr
+        assert "built by the factory 'shop.nets:build'. A saved model is untrusted" in done.stderr
 
 
 @pytest.mark.fault

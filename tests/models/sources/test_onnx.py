@@ -12,7 +12,8 @@ import pytest
 from tests.onnx_io.onnx_models import mlp, traps, weight
 from workbench.data import Dataset, Split, check_fit
 from workbench.errors import DataError, ModelError
-from workbench.models import Layer, Model, TensorSpec, load_model, load_saved
+from workbench.load import load_model
+from workbench.models import Layer, Model, TensorSpec, load_saved
 
 
 def loaded(folder: Path, made: onnx.ModelProto, name: str = "model.onnx") -> Model:
@@ -61,7 +62,7 @@ def test_constants_are_no_parameters(tmp_path: Path) -> None:
 
 @pytest.mark.fault
 def test_there_is_no_module(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match=r'came as ONNX alone.*engine "ondevice"'):
+    with pytest.raises(ModelError, match=r'was loaded from an ONNX file.*engine "ondevice"'):
         loaded(tmp_path, mlp()).module()
 
 
@@ -75,7 +76,7 @@ def test_export_with_other_weights(tmp_path: Path) -> None:
     difference = np.abs(hidden @ weight(3, 8).T + 5 - output).max()
     assert difference < 1e-5, f"largest difference {difference:.2e}"
     assert np.array_equal(model.weights()["b2"], weight(3))
-    with pytest.raises(ModelError, match=r"'b3' of shape \[3\] does not fit.*no such name"):
+    with pytest.raises(ModelError, match=r"'b3' of shape \[3\] does not fit.*unknown name"):
         model.export(path, {"b3": weight(3)})
 
 
@@ -97,7 +98,7 @@ def test_a_fixed_batch_cannot_be_fed(tmp_path: Path) -> None:
     model = loaded(tmp_path, mlp(batch=1))
     assert model.inputs[0].shape == (1, 4)
     data = Dataset("d", Split([np.zeros((6, 4), np.float32)], np.zeros(6, np.int64)))
-    with pytest.raises(DataError, match=r"shape \(1, 4\), which fixes the batch"):
+    with pytest.raises(DataError, match=r"shape \(1, 4\), with a fixed batch size"):
         check_fit(model, data, "cross_entropy")
 
 

@@ -91,7 +91,6 @@ def test_the_packages_variables_are_options_here(answer: dict[str, Any]) -> None
     assert answer["chosen"] == {
         "memory_optimizer_level": 1,
         "compute_optimizer": True,
-        "label_sparsity": True,
         "embedding_sparsity": True,
         "log_level": "fatal",
     }

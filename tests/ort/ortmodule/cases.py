@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
-from workbench.models import load_model
+from workbench.load import load_model
 
 
 class Call(NamedTuple):

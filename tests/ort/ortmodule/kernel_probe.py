@@ -21,8 +21,9 @@ from tests.answers import write_answers
 from tests.ort.ortmodule.kernel_cases import CASES, GROUPS, group_of
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.ortmodule.aten import Kernels
-from workbench.ort.ortmodule.aten.graph import Graph
+from workbench.ort.ortmodule.aten.kernel_call import kernel_call
 from workbench.ort.ortmodule.session.session import TrainingSession
 
 Answer = dict[str, Any]
@@ -42,7 +43,7 @@ def note_sessions() -> None:
 
 
 def kernels() -> Kernels:
-    return loaded[-1].graph.kernels
+    return loaded[-1].graph.report.kernels
 
 
 class Together(nn.Module):
@@ -197,14 +198,14 @@ def refusals() -> Answer:
     info = helper.make_tensor_value_info
     proto = helper.make_graph([], "g", [info("x", TensorProto.FLOAT, [2, 3])], [])
     proto.output.append(info("y", TensorProto.FLOAT, None))
-    graph = Graph(proto)
+    graph = GraphEditor(proto)
     first = helper.make_node("Identity", ["x"], ["y"], "node")
     answer: Answer = {"why_not": why_not}
     for operator in ("aten::mm", "aten::nothing_like_it", "workbench_kernels::dropout"):
         numbers = {"aten::mm": ["x"], "workbench_kernels::dropout": [graph.real(1.5)]}
         inputs = ["x", *numbers.get(operator, [])]
         del proto.node[:]
-        proto.node.append(graph.kernel(operator, inputs, first, ["y"]))
+        proto.node.append(kernel_call(graph, operator, inputs, first, ["y"]))
         domains = [helper.make_opsetid("", 17), helper.make_opsetid("org.pytorch.aten", 1)]
         model = helper.make_model(proto, opset_imports=domains, ir_version=8)
         options = c.SessionOptions()

@@ -23,7 +23,6 @@ import torch
 from torch import Tensor, nn
 
 from tests.answers import write_answers
-from tests.exports import share_translations
 from tests.forked import outcome
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
@@ -347,6 +346,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "labels_with_logits": partial(label_sparsity, with_logits=True),
     "casts_off": partial(answer_of, Half, cast_propagation_level=-1),
     "casts": partial(answer_of, Half),
+    "casts_level_0": partial(answer_of, Half, cast_propagation_level=0),
     "casts_allowed": partial(
         answer_of, Half, cast_propagation_level=0, cast_propagation_allow="Sigmoid,Transpose"
     ),
@@ -355,7 +355,6 @@ CASES: dict[str, Callable[[], Any]] = {
     "saved_graphs": saved_graphs,
     "log_error": partial(log_lines, "error"),
     "log_info": partial(log_lines, "info"),
-    "cuda": partial(refused, {"execution_provider": "cuda"}),
     "unknown": partial(refused, {"thread": 2}),
     "no_options": partial(refused, "spinning"),
 }
@@ -377,7 +376,6 @@ def share_exports() -> None:
 
 
 def main() -> None:
-    share_translations()
     share_exports()
     torch.set_num_threads(1)
     ORTModule(large()).build_for(torch.randn(32, 128, 64))

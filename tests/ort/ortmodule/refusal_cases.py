@@ -184,7 +184,7 @@ CASES: dict[str, Refusal] = {
         lambda module: type(module)(nn.Linear),  # type: ignore[arg-type]
         ("UntrainableError", "torch.nn.Module", "ORTModule(MyModule())"),
     ),
-    "backward-twice": Refusal(two_layers, backward_twice, ("EngineError", "already")),
+    "backward-twice": Refusal(two_layers, backward_twice, ("EngineError", "second backward pass")),
     "second-derivative": Refusal(two_layers, second_derivative, ("EngineError", "create_graph")),
     "changed-result": Refusal(
         two_layers, changed_result, ("EngineError", "result", "in place", "clone")

@@ -29,11 +29,11 @@ def test_every_option_is_reported_in_its_order(answers: Answers) -> None:
     report = answers["default"]["report"]
     assert list(report) == list(ORTModuleOptions.model_fields)
     on = {
+        "label_sparsity",
         "cast_propagation_level",
         "cast_propagation_strategy",
         "memory_reuse",
         "log_level",
-        "execution_provider",
     }
     assert {name for name, (state, _) in report.items() if state == "on"} - on <= {
         "pytorch_kernels"
@@ -115,7 +115,7 @@ def test_the_compute_optimizer_takes_a_part_before_it_is_computed(answers: Answe
     before, after = answers["not_moved"], answers["compute_optimizer"]
     assert after["place"] < before["place"]
     assert after["report"]["compute_optimizer"][1] == (
-        "what picks a part was moved before other layers"
+        "Gather and Slice were moved before other layers"
     )
     nothing = answers["nothing_to_move"]
     assert nothing["gradient"] == answers["default"]["gradient"]
@@ -149,9 +149,12 @@ def test_embedding_sparsity_is_told_as_not_available(answers: Answers) -> None:
 def test_casts_are_propagated_by_level_strategy_and_allowed_operators(answers: Answers) -> None:
     casts = {
         name: answers[name]["gradient"]["Cast"]
-        for name in ("casts_off", "casts", "casts_allowed", "casts_inserted")
+        for name in ("casts_off", "casts", "casts_level_0", "casts_allowed", "casts_inserted")
     }
-    assert casts["casts_allowed"] < casts["casts"] < casts["casts_off"] < casts["casts_inserted"]
+    # Whose kernels run the rest adds or saves single casts, with or without the extension.
+    assert casts["casts_allowed"] < casts["casts_level_0"]
+    assert casts["casts"] < casts["casts_off"]
+    assert casts["casts"] < casts["casts_inserted"]
     for name, tolerance in (("casts", 1e-3), ("casts_allowed", 1e-3), ("casts_inserted", 1e-2)):
         answer = answers[name]
         assert answer["difference"] <= tolerance, f"gradients differ by {answer['difference']}"
@@ -224,15 +227,8 @@ def test_deterministic_runs_have_the_same_bits_and_measure_nothing(answers: Answ
     assert "torch.use_deterministic_algorithms" in answer["asked"][1]
 
 
-def test_a_provider_that_is_not_there_is_refused(answers: Answers) -> None:
-    refusal = answers["cuda"]
-    assert refusal.startswith("EngineError: execution_provider='cuda': ")
-    assert "CPUExecutionProvider" in refusal
-    assert "Leave it at 'cpu'" in refusal
-
-
 def test_options_that_are_none_are_refused_when_the_module_is_wrapped(answers: Answers) -> None:
     unknown = answers["unknown"]
     assert unknown.startswith("ConfigError: 1 setting is wrong")
     assert "thread: no such setting. Did you mean 'threads'?" in unknown
-    assert "options='spinning': give an ORTModuleOptions" in answers["no_options"]
+    assert "options='spinning': must be an ORTModuleOptions" in answers["no_options"]

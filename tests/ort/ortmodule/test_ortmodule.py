@@ -130,7 +130,7 @@ def test_dropout_follows_the_seed(answers: Answers) -> None:
         ("branch", ["UntrainableError", "Branches", "branches on the values"]),
         ("argument", ["UntrainableError", "builtins.set", "Wrap the module"]),
         ("result", ["UntrainableError", "builtins.set"]),
-        ("backward_twice", ["EngineError", "already", "call the module again"]),
+        ("backward_twice", ["EngineError", "second backward pass", "call the module again"]),
         ("second_derivative", ["EngineError", "create_graph", "plain module"]),
         ("device", ["UntrainableError", "meta", "CPU"]),
     ],

@@ -158,7 +158,7 @@ print(json.dumps([report.state, report.reason]))
         assert state == "not available here"
         reasons.append(reason)
     assert "not built" in reasons[0]
-    assert "is not as it was built" in reasons[1]
+    assert "was changed after it was built" in reasons[1]
     assert all(reason.endswith("workbench build-extensions") for reason in reasons)
 
 

@@ -21,9 +21,11 @@ from tests.ort.ortmodule.usage_hooks import (
     weight_norm,
 )
 from tests.ort.ortmodule.usage_results import (
+    Constants,
     Results,
     Silent,
     Structured,
+    constant_results,
     structured,
     which_require_gradients,
     without_gradient,
@@ -88,7 +90,8 @@ CASES: dict[str, UseCase] = {
     "no-rows": UseCase(network, no_rows),
     "structured": UseCase(Structured, structured, graphs=3),
     "which-require-gradients": UseCase(Results, which_require_gradients),
-    "without-gradient": UseCase(Silent, without_gradient, graphs=2, sweep=True),
+    "without-gradient": UseCase(Silent, without_gradient, graphs=2),
+    "constant-results": UseCase(Constants, constant_results),
     "checkpoints": UseCase(network, checkpoints),
     "names": UseCase(network, names, graphs=0),
     "attributes": UseCase(Scaled, attributes, sweep=True),

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from tests.ort.ortmodule.usage import step
+from tests.ort.ortmodule.usage import gradients, step
 
 
 @dataclasses.dataclass
@@ -87,3 +87,27 @@ def without_gradient(module: nn.Module) -> Any:
     x = torch.randn(3, 4)
     results = [module(x, kind) for kind in ("argmax", "detached")]
     return [[each, each.requires_grad, str(each.dtype)] for each in results]
+
+
+class Constants(nn.Module):
+    """Results that follow from no argument, parameter or buffer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+        self.table = torch.arange(3.0)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, ...]:
+        zeros = x.new_zeros(2)
+        return self.linear(x), torch.tensor(5), self.table, self.table * 2, zeros, zeros
+
+
+def constant_results(module: nn.Module) -> Any:
+    """Each call gives the same, also after what the one before gave was changed in place."""
+    found = []
+    for rows in (3, 2):
+        first, *others = module(torch.randn(rows, 4))
+        first.sum().backward()
+        found.append([first, *[other.clone() for other in others]])
+        others[3].add_(1)
+    return [found, gradients(module)]

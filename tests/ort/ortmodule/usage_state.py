@@ -35,7 +35,7 @@ def names(module: nn.Module) -> Any:
         [name for name, _ in module.named_parameters()],
         [name for name, _ in module.named_modules()],
         [name for name, _ in module.named_children()],
-        [type(each).__name__ for each in module.modules()],
+        [type(each).__name__ for each in list(module.modules())[1:]],
         [type(each).__name__ for each in module],  # type: ignore[attr-defined]
         len(module),  # type: ignore[arg-type]
         type(module[0]).__name__,  # type: ignore[index]
@@ -198,12 +198,15 @@ class Normalized(nn.Module):
         self.conv, self.planes = nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8)
         self.first, self.rows = nn.Linear(3, 8), nn.BatchNorm1d(8)
         self.second, self.own = nn.Linear(3, 8), nn.BatchNorm1d(8, track_running_stats=False)
+        # Both have a scale of ones, which is one constant in the graph.
+        self.bare = nn.ModuleList(nn.BatchNorm1d(8, affine=False) for _ in range(2))
 
     def forward(self, x: Tensor) -> Tensor:
         result: Tensor = self.planes(self.conv(x)).relu().mean((2, 3))
         row = x[:, :, 0, 0]
         called = nn.functional.batch_norm(self.second(row).tanh(), None, None, training=True)
-        return result + self.rows(self.first(row)) + self.own(self.second(row)) + called
+        bare = self.bare[1](self.bare[0](self.first(row)).tanh())
+        return result + self.rows(self.first(row)) + self.own(self.second(row)) + called + bare
 
 
 def half_normalized(module: nn.Module) -> Any:

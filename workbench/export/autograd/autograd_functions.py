@@ -34,7 +34,7 @@ from workbench.export.autograd.function_call import (
     taken_apart,
 )
 from workbench.export.autograd.function_context import ShapeContext
-from workbench.export.autograd.traced_backward import END, ignore_unbacked_symbols
+from workbench.export.autograd.traced_backward import FUNCTION_OP, ignore_unbacked_symbols
 from workbench.onnx_io.graph_metadata import DETACHED, FUNCTION, FUNCTION_CALL
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class AutogradFunctions:
             if node.metadata_props.get(FUNCTION_CALL) in self._detached:
                 del node.metadata_props[FUNCTION_CALL]
                 given = node.metadata_props.pop(FUNCTION, None) is not None
-                if given or node.op_type == END:
+                if given or node.op_type == FUNCTION_OP:
                     node.metadata_props[DETACHED] = "1"
 
     def _exported(self, export: Callable[[], T]) -> T:

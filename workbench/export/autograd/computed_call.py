@@ -14,9 +14,9 @@ from workbench.export.autograd.function_call import function_name
 from workbench.export.autograd.function_context import IN_PLACE, TracedContext
 from workbench.export.autograd.traced_backward import (
     ignore_unbacked_symbols,
-    joined,
     traced_backward,
     versions,
+    with_backward,
 )
 from workbench.onnx_io.graph_metadata import ARGUMENT, FUNCTION, FUNCTION_CALL
 
@@ -99,7 +99,7 @@ def _with_backward(
     if not places or all(gradient is None for gradient in gradients):
         return None
     name = function_name(function)
-    return joined(context, name, apart, gradients, places)
+    return with_backward(context, name, apart, gradients, places)
 
 
 def _marked(value: Any, marks: dict[str, str]) -> Any:

@@ -2,9 +2,9 @@
 
 Where a `backward` is plain tensor code, a graph can hold it. While the call is traced, nodes of
 `DOMAIN` stand for the gradients of its results, `backward` computes with them, and one more node
-joins what it returns with the results. `write_backward` turns these into nodes of ONNX, marked as
-`node_marks` tells, of which only what trains the graph makes use: a graph that is run without its
-gradient leaves the backward out, for nothing reads it.
+joins what it returns with the results. `write_backward` turns these into ONNX nodes, marked as
+described in `workbench.onnx_io.graph_metadata`. Only training uses them: in a graph that runs
+without its gradient nothing reads the backward nodes, and they are removed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import onnx_ir as ir
 
 DOMAIN = "workbench"
-BEGIN, END = "ResultGradient", "TracedFunction"
+RESULT_GRADIENT_OP, FUNCTION_OP = "ResultGradient", "TracedFunction"
 """Operators of the nodes."""
 
 _NUMBER, _NAME, _RESULT, _ARGUMENTS = "number", "function", "result", "arguments"
@@ -71,7 +71,7 @@ def traced_backward(
         if place in places:
             given.append(
                 torch.onnx.ops.symbolic(
-                    f"{DOMAIN}::{BEGIN}",
+                    f"{DOMAIN}::{RESULT_GRADIENT_OP}",
                     (value,),
                     {_NUMBER: context.number, _RESULT: place},
                     dtype=value.dtype,
@@ -128,7 +128,7 @@ def _fitted(gradient: Any, argument: Any) -> Tensor | None:
     return made
 
 
-def joined(
+def with_backward(
     context: TracedContext,
     name: str,
     results: Sequence[Any],
@@ -138,7 +138,7 @@ def joined(
     """`results` with those at `places` given by one node that reads the gradients too."""
     wanted = [place for place, value in enumerate(gradients) if value is not None]
     made = torch.onnx.ops.symbolic_multi_out(
-        f"{DOMAIN}::{END}",
+        f"{DOMAIN}::{FUNCTION_OP}",
         [results[place] for place in places] + [gradients[place] for place in wanted],
         {
             _NUMBER: context.number,
@@ -172,11 +172,11 @@ def write_backward(model: ir.Model) -> None:
 
     graph = model.graph
     for node in list(graph):
-        if node.domain != DOMAIN or node.op_type not in {BEGIN, END}:
+        if node.domain != DOMAIN or node.op_type not in {RESULT_GRADIENT_OP, FUNCTION_OP}:
             continue
         number = str(node.attributes[_NUMBER].as_int())
         before: list[ir.Node] = []
-        if node.op_type == BEGIN:
+        if node.op_type == RESULT_GRADIENT_OP:
             mark = f"{number}.{node.attributes[_RESULT].as_int()}"
             made = [_clip(node, node.inputs[0], node.outputs[0], {RESULT_GRADIENT: mark})]
         else:

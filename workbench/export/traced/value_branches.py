@@ -23,13 +23,13 @@ from workbench.export.traced.stop_gradient import stop_gradient
 
 
 @contextmanager
-def values_unseen() -> Iterator[None]:
+def without_value_branches() -> Iterator[None]:
     """Have the layers of torch decide nothing by values while it lasts."""
     validated = Distribution._validate_args
-    kept = [(owner, name, getattr(owner, name)) for owner, name in _IN_PLACE_OF]
+    kept = [(owner, name, getattr(owner, name)) for owner, name in _REPLACEMENTS]
     # Distributions look whether their parameters are allowed.
     Distribution.set_default_validate_args(False)
-    for (owner, name), made in _IN_PLACE_OF.items():
+    for (owner, name), made in _REPLACEMENTS.items():
         setattr(owner, name, made)
     try:
         yield
@@ -76,7 +76,7 @@ def _adaptive_prediction(self: nn.AdaptiveLogSoftmaxWithLoss, input: Tensor) -> 
     return self.log_prob(input).argmax(dim=1)
 
 
-_IN_PLACE_OF: dict[tuple[Any, str], Callable[..., Any]] = {
+_REPLACEMENTS: dict[tuple[Any, str], Callable[..., Any]] = {
     (transformer, "_detect_is_causal_mask"): _causal_as_told,
     (nn.AdaptiveLogSoftmaxWithLoss, "forward"): _adaptive_log_softmax,
     (nn.AdaptiveLogSoftmaxWithLoss, "predict"): _adaptive_prediction,

@@ -1,1 +1,1 @@
-"""Where a model comes from: one file a kind of source."""
+"""Sources of models: one module per kind of source."""

@@ -1,4 +1,4 @@
-"""A model that a function of the caller's own builds."""
+"""A model built by a factory function."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from workbench.modules.dynamic_axes import DynamicAxes
 from workbench.modules.example_inputs import as_examples, read_arrays, write_arrays
 from workbench.modules.seeding import seeded
 from workbench.modules.specs import ModuleSpecs
-from workbench.specs import TensorSpec
 from workbench.user_code.search_path import search_entry
 from workbench.user_code.user_code import (
     UserCode,
@@ -35,7 +34,7 @@ FACTORY = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*
 
 
 class FactorySource(ModuleSource):
-    """A factory's module; it crosses to a worker as the factory's name and a seed."""
+    """A module built by a factory; saved as the factory's name and a seed."""
 
     kind: ClassVar[str] = "factory"
 
@@ -46,18 +45,22 @@ class FactorySource(ModuleSource):
         specs: ModuleSpecs,
         examples: tuple[np.ndarray, ...],
         *,
-        given: bool,
+        trusted: bool,
     ) -> None:
-        """A source.
+        """Create a source.
 
         Args:
-            given: whether the caller named the factory, and not a record.
+            factory: "package.module:factory".
+            seed: of torch's CPU generator when the factory is called.
+            specs: of the module that it builds.
+            examples: inputs of that module, a batch of at least 2.
+            trusted: whether this process may call it: a caller named it, or it is a sample's.
+                Otherwise only if the parent process allowed it.
         """
+        super().__init__(specs, examples)
         self._factory = factory
         self._seed = seed
-        self._specs = specs
-        self._examples = examples
-        self._given = given
+        self._trusted = trusted
 
     @classmethod
     def of(
@@ -67,13 +70,13 @@ class FactorySource(ModuleSource):
         example_inputs: Any,
         dynamic_axes: DynamicAxes | None = None,
     ) -> FactorySource:
-        """A source that calls `factory`, as found from the working directory or `sys.path`.
+        """A source that calls `factory`, imported from the working directory or `sys.path`.
 
         Args:
             factory: "package.module:factory"; returns a module, or (module, example inputs).
-            seed: at which torch's CPU generator stands when it is called.
-            example_inputs: in place of the factory's own.
-            dynamic_axes: by the name of an input: names of axes of any size beside the batch.
+            seed: seed of torch's CPU generator for the call.
+            example_inputs: used instead of those that the factory returns.
+            dynamic_axes: by input name: names of the dynamic axes other than the batch.
 
         Raises:
             ModelError: it cannot be imported or called, or returns something else.
@@ -82,37 +85,17 @@ class FactorySource(ModuleSource):
         module, own_examples = _call(factory, seed)
         examples = as_examples(own_examples if example_inputs is None else example_inputs)
         specs = ModuleSpecs.of(module, examples, dynamic_axes)
-        return cls(factory, seed, specs, examples.arrays, given=True)
-
-    @property
-    @override
-    def inputs(self) -> tuple[TensorSpec, ...]:
-        return self._specs.inputs
-
-    @property
-    @override
-    def outputs(self) -> tuple[TensorSpec, ...]:
-        return self._specs.outputs
-
-    @property
-    @override
-    def keywords(self) -> tuple[str, ...]:
-        return self._specs.keywords
-
-    @property
-    @override
-    def notices(self) -> tuple[str, ...]:
-        return self._specs.notices
+        return FactorySource(factory, seed, specs, examples.arrays, trusted=True)
 
     @override
     def build(self, *, shared: bool) -> torch.nn.Module:
         if not self.buildable:
             raise ModelError(
-                f"This model is built by the factory {self._factory!r}, which a record names. A "
-                "record's code is run only by the worker that its writer starts. Give the model: "
-                f"load_model({self._factory!r})."
+                f"This model is built by the factory {self._factory!r}. A saved model is "
+                "untrusted, so its factory is only called by the worker of its own run. Load the "
+                f"model yourself: load_model({self._factory!r})."
             )
-        if not self._given:
+        if not self._trusted:
             use_search_path()
         module, _ = _call(self._factory, self._seed)
         return module.cpu()
@@ -120,11 +103,7 @@ class FactorySource(ModuleSource):
     @property
     @override
     def buildable(self) -> bool:
-        return self._given or may_run(self._factory.encode())
-
-    @override
-    def example_inputs(self) -> tuple[np.ndarray, ...]:
-        return tuple(array.copy() for array in self._examples)
+        return self._trusted or may_run(self._factory.encode())
 
     @override
     def write(self, folder: Path) -> dict[str, Any]:
@@ -145,42 +124,49 @@ class FactorySource(ModuleSource):
         factory = record["factory"]
         if not isinstance(factory, str):
             raise TypeError(f"factory={factory!r}")
-        return cls(factory, record["seed"], specs, examples, given=False)
+        return cls(factory, record["seed"], specs, examples, trusted=False)
 
 
 def _call(factory: str, seed: int) -> tuple[torch.nn.Module, Any]:
     """The module that `factory` builds, and its example inputs or None."""
     import torch
 
-    function = _find(factory)
+    function = find_object(factory)
+    if not callable(function):
+        raise ModelError(f"{factory} is {type(function).__name__}, not a function that builds.")
     try:
         with seeded(seed):
             result = function()
+    except ModelError:
+        raise
     except Exception as error:
         raise ModelError(f"{factory} raised {type(error).__name__}: {error}") from error
     module, examples = result if isinstance(result, tuple) and len(result) == 2 else (result, None)
     if not isinstance(module, torch.nn.Module):
         raise ModelError(
-            f"{factory} returned {type(result).__name__}; it must return an nn.Module, or a pair "
-            "of an nn.Module and its example inputs."
+            f"{factory} returned {type(result).__name__}; it must return an nn.Module or "
+            "(nn.Module, example inputs)."
         )
     return module, examples
 
 
-def _find(factory: str) -> Any:
-    module_name, _, function_name = factory.partition(":")
+def find_object(path: str) -> Any:
+    """What "package.module:name" names; its module is imported.
+
+    Raises:
+        ModelError: there is no such module or nothing of that name in it.
+    """
+    module_name, _, object_name = path.partition(":")
     try:
         found: Any = importlib.import_module(module_name)
     except Exception as error:
         raise ModelError(
-            f"Cannot import {module_name!r} for {factory!r}: {type(error).__name__}: {error}. It "
-            "is looked for in the working directory and where Python finds packages."
+            f"Cannot import {module_name!r} for {path!r}: {type(error).__name__}: {error}. The "
+            "working directory and sys.path are searched."
         ) from error
-    for part in function_name.split("."):
+    for part in object_name.split("."):
         if not hasattr(found, part):
             public = [name for name in vars(found) if not name.startswith("_")]
-            raise ModelError(f"{module_name!r} has no {function_name!r}. {nearest(part, public)}")
+            raise ModelError(f"{module_name!r} has no {object_name!r}. {nearest(part, public)}")
         found = getattr(found, part)
-    if not callable(found):
-        raise ModelError(f"{factory} is {type(found).__name__}, not a function that builds.")
     return found

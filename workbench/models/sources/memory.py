@@ -1,4 +1,4 @@
-"""A model that is an `nn.Module` in the caller's memory."""
+"""A model that is an `nn.Module` of the caller."""
 
 from __future__ import annotations
 
@@ -16,7 +16,6 @@ from workbench.models.sources.module import ModuleSource
 from workbench.modules.dynamic_axes import DynamicAxes
 from workbench.modules.example_inputs import Examples, read_arrays, write_arrays
 from workbench.modules.specs import ModuleSpecs
-from workbench.specs import TensorSpec
 from workbench.user_code.module_pickle import dump_module
 from workbench.user_code.search_path import search_entry
 from workbench.user_code.user_code import UserCode, may_run, unpickle
@@ -28,9 +27,9 @@ PICKLE_FILE = "module.pkl"
 
 
 class MemorySource(ModuleSource):
-    """A snapshot of a module; it crosses to a worker by cloudpickle.
+    """A copy of a module; saved by cloudpickle.
 
-    Unpickling runs code, so only a worker that the writer of the pickle starts reads it.
+    Unpickling executes code, so only the worker of its own run reads the pickle.
     """
 
     kind: ClassVar[str] = "module"
@@ -43,8 +42,7 @@ class MemorySource(ModuleSource):
         snapshot: torch.nn.Module | None = None,
         pickle_path: Path | None = None,
     ) -> None:
-        self._specs = specs
-        self._examples = examples
+        super().__init__(specs, examples)
         self._snapshot = snapshot
         self._pickle_path = pickle_path
 
@@ -52,36 +50,16 @@ class MemorySource(ModuleSource):
     def of(
         cls, module: torch.nn.Module, examples: Examples, dynamic_axes: DynamicAxes | None = None
     ) -> MemorySource:
-        """A source that keeps a copy of `module` as it is now, on the CPU."""
+        """A source with a copy of `module`, on the CPU."""
         try:
             snapshot = copy.deepcopy(module, _computed_tensors(module)).cpu()
         except Exception as error:
             raise ModelError(
-                f"{type(module).__name__} cannot be copied: {error}. Give a factory instead, as "
+                f"{type(module).__name__} cannot be copied: {error}. Use a factory instead, as "
                 '"package.module:factory".'
             ) from error
         specs = ModuleSpecs.of(snapshot, examples, dynamic_axes)
         return cls(specs, examples.arrays, snapshot=snapshot)
-
-    @property
-    @override
-    def inputs(self) -> tuple[TensorSpec, ...]:
-        return self._specs.inputs
-
-    @property
-    @override
-    def outputs(self) -> tuple[TensorSpec, ...]:
-        return self._specs.outputs
-
-    @property
-    @override
-    def keywords(self) -> tuple[str, ...]:
-        return self._specs.keywords
-
-    @property
-    @override
-    def notices(self) -> tuple[str, ...]:
-        return self._specs.notices
 
     @override
     def build(self, *, shared: bool) -> torch.nn.Module:
@@ -91,14 +69,10 @@ class MemorySource(ModuleSource):
             return copy.deepcopy(self._snapshot)
         import torch
 
-        # What is in half precision will be widened, so that is copied.
+        # Half-precision parameters are copied, as they will be converted to float32.
         parameters = self._snapshot.parameters()
         lent = {id(each): each for each in parameters if each.dtype == torch.float32}
         return copy.deepcopy(self._snapshot, lent)
-
-    @override
-    def example_inputs(self) -> tuple[np.ndarray, ...]:
-        return tuple(array.copy() for array in self._examples)
 
     @override
     def write(self, folder: Path) -> dict[str, Any]:
@@ -109,11 +83,11 @@ class MemorySource(ModuleSource):
                 sha256 = dump_module(module, file)
         except Exception as error:
             raise ModelError(
-                f"{type(module).__name__} cannot cross to a worker process: {error}. Give a "
-                'factory instead, as "package.module:factory".'
+                f"{type(module).__name__} cannot be pickled for the worker process: {error}. "
+                'Use a factory instead, as "package.module:factory".'
             ) from error
         write_arrays(folder, self._examples)
-        # Classes of an importable file are pickled by name, so a worker must find that file too.
+        # Classes of importable modules are pickled by name, so a worker must find the module.
         names = {type(child).__module__ for child in module.modules()}
         entries = {search_entry(name) for name in names}
         self.code = UserCode((sha256,), tuple(sorted(entry for entry in entries if entry)))
@@ -138,9 +112,9 @@ class MemorySource(ModuleSource):
             module: torch.nn.Module = unpickle(_content(path))
         except PermissionError:
             raise ModelError(
-                f"{path} is a pickle, which may run any code: it is read only by the worker that "
-                "its writer starts. Load the module itself again, with load_model(module, "
-                "example_inputs=...), and give that."
+                f"{path} is a pickle, which can execute arbitrary code. Only the worker of its own "
+                "run reads it. Load the module again, with load_model(module, "
+                "example_inputs=...)."
             ) from None
         return module
 
@@ -150,10 +124,10 @@ def _content(path: Path) -> bytes:
 
 
 def _computed_tensors(module: torch.nn.Module) -> dict[int, Any]:
-    """Copies of the tensors that layers have computed and kept, by the `id` of each.
+    """Copies of the non-leaf tensors that are attributes of layers, by `id`.
 
-    Such are the weights of `torch.nn.utils.weight_norm`, computed anew before each forward pass.
-    torch refuses to copy them.
+    For example, the weights of `torch.nn.utils.weight_norm`, computed before each forward pass.
+    `copy.deepcopy` does not support them.
     """
     import torch
 

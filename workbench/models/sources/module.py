@@ -1,4 +1,4 @@
-"""What every source that can build an `nn.Module` shares."""
+"""Base class of the sources with an `nn.Module`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from workbench.modules.dynamic_axes import dynamic_axes_of
 from workbench.modules.keyword_arguments import take_inputs_in_order
 from workbench.modules.modes import put_in_training
 from workbench.modules.parameter_dtypes import refuse_untrainable_state, train_in_float32
-from workbench.specs import Layer, ParameterSpec
+from workbench.modules.specs import ModuleSpecs
+from workbench.specs import Layer, ParameterSpec, TensorSpec
 
 if TYPE_CHECKING:
     import onnx
@@ -25,30 +26,54 @@ if TYPE_CHECKING:
 
 
 class ModuleSource(Source):
-    """A source behind which there is an `nn.Module`."""
+    """A source with an `nn.Module`."""
 
     has_module: ClassVar[bool] = True
 
+    def __init__(self, specs: ModuleSpecs, examples: tuple[np.ndarray, ...]) -> None:
+        """A source.
+
+        Args:
+            specs: what is known of the module before it is built.
+            examples: inputs that it accepts, one array an input, a batch of at least 2.
+        """
+        self._specs = specs
+        self._examples = examples
+
     @property
-    def keywords(self) -> tuple[str, ...]:
-        """The argument of `forward` that each input is for; empty where they go by position."""
-        return ()
+    @override
+    def inputs(self) -> tuple[TensorSpec, ...]:
+        return self._specs.inputs
+
+    @property
+    @override
+    def outputs(self) -> tuple[TensorSpec, ...]:
+        return self._specs.outputs
+
+    @property
+    @override
+    def notices(self) -> tuple[str, ...]:
+        return self._specs.notices
+
+    @override
+    def example_inputs(self) -> tuple[np.ndarray, ...]:
+        return tuple(array.copy() for array in self._examples)
 
     @abstractmethod
     def build(self, *, shared: bool) -> torch.nn.Module:
-        """A fresh module with the initial weights, in whatever mode; `shared` as in `module`."""
+        """A new module with the initial weights, in any mode; `shared` as in `module`."""
 
     @override
     def module(self, *, shared: bool = False) -> torch.nn.Module:
         module = self.build(shared=shared)
         train_in_float32(module)
         refuse_untrainable_state(module)
-        take_inputs_in_order(module, self.keywords)
+        take_inputs_in_order(module, self._specs.keywords)
         return put_in_training(module)
 
     @override
     def graph(self) -> onnx.ModelProto:
-        raise ModelError("There is an nn.Module behind this model and no graph yet; export it.")
+        raise ModelError("This model has an nn.Module and no graph; export it.")
 
     @cached_property
     def _parameters(self) -> dict[str, ParameterSpec]:

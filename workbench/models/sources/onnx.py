@@ -1,4 +1,4 @@
-"""A model that came as an ONNX file alone."""
+"""A model loaded from an ONNX file."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ONNX_FILE = "model.onnx"
 
 
 class OnnxSource(Source):
-    """A checked ONNX graph; it crosses to a worker as a copy in one file."""
+    """A checked ONNX graph; saved as an ONNX file."""
 
     kind: ClassVar[str] = "onnx"
     has_module: ClassVar[bool] = False
@@ -46,10 +46,10 @@ class OnnxSource(Source):
 
     @classmethod
     def of(cls, path: Path) -> OnnxSource:
-        """A source that keeps the model in `path` as it is now.
+        """A source with the model in `path`, read now.
 
         Raises:
-            ModelError: it cannot be read, or has no inputs or outputs that are tensors.
+            ModelError: it cannot be read, or has no tensor inputs or outputs.
         """
         from workbench.onnx_io import graph as onnx_graph
 
@@ -59,7 +59,7 @@ class OnnxSource(Source):
         outputs = onnx_graph.tensor_specs(model.graph.output, batch)
         if not inputs or not outputs:
             missing = "outputs" if inputs else "inputs"
-            raise ModelError(f"The graph in {path} has no {missing}; there is nothing to train.")
+            raise ModelError(f"The graph in {path} has no {missing}, so it cannot be trained.")
         parameters = onnx_graph.parameter_specs(model)
         unfit = onnx_graph.unfit_weights(model)
         if unfit:
@@ -88,8 +88,8 @@ class OnnxSource(Source):
     @override
     def module(self, *, shared: bool = False) -> torch.nn.Module:
         raise ModelError(
-            f"{self._path.name} came as ONNX alone: there is no nn.Module behind it, and PyTorch "
-            'engines need one. Train it with engine "ondevice", or load the module itself.'
+            f"{self._path.name} was loaded from an ONNX file and has no nn.Module, which this "
+            'engine needs. Train it with engine "ondevice", or load the nn.Module.'
         )
 
     @override

@@ -1,4 +1,4 @@
-"""Where a model comes from: the one thing in which models differ."""
+"""Base class of the sources of a model."""
 
 from __future__ import annotations
 
@@ -18,58 +18,59 @@ if TYPE_CHECKING:
 
 
 class Source(ABC):
-    """What a `Model` asks for all that depends on where it came from.
+    """The part of a `Model` that depends on its source.
 
-    A source that was read back from a folder knows inputs, outputs and parameters from JSON, so
-    that a worker without torch and onnx can ask for them.
+    A saved source reads inputs, outputs and parameters from JSON, so that a worker needs neither
+    torch nor onnx for them.
     """
 
     kind: ClassVar[str]
-    """Names the subclass in model.json."""
+    """Name of the subclass in model.json."""
     has_module: ClassVar[bool]
 
     code: UserCode = UserCode()
-    """What a process must be let run to build what `write` wrote."""
+    """The user code that a process must be allowed to execute to build the saved model."""
 
     @property
     @abstractmethod
     def inputs(self) -> tuple[TensorSpec, ...]:
-        """Inputs in the order in which they are fed."""
+        """Specs of the inputs, in order."""
 
     @property
     @abstractmethod
     def outputs(self) -> tuple[TensorSpec, ...]:
-        """Outputs; the loss reads the first."""
+        """Specs of the outputs; a single loss uses the first."""
 
     @property
     def buildable(self) -> bool:
-        """False where code of the user's that a record names builds it, and may not run here."""
+        """False for a saved model that needs user code that this process may not execute."""
         return True
 
     @property
     def notices(self) -> tuple[str, ...]:
-        """What was changed of the model to make it trainable, a sentence each."""
+        """Messages about changes that were needed to make the model trainable."""
         return ()
 
     @abstractmethod
     def parameters(self) -> dict[str, ParameterSpec]:
-        """Every parameter by name, frozen ones included."""
+        """All parameters by name, frozen ones included."""
 
     @abstractmethod
     def module(self, *, shared: bool = False) -> torch.nn.Module:
-        """A fresh module in training mode with the initial weights.
+        """A new module in training mode with the initial weights.
 
         Args:
-            shared: its parameters may be the source's own, for a caller that only reads them.
+            shared: its parameters may share memory with the source's; the caller must not change
+                them.
         """
 
     @abstractmethod
     def graph(self) -> onnx.ModelProto:
-        """The graph of a model that came as ONNX."""
+        """The graph of a model loaded from an ONNX file."""
 
     @abstractmethod
     def example_inputs(self) -> tuple[np.ndarray, ...]:
-        """Inputs that the model accepts, a batch of at least 2."""
+        """Valid inputs, with a batch size of at least 2."""
 
     @abstractmethod
     def weights(self) -> dict[str, np.ndarray]:
@@ -81,13 +82,13 @@ class Source(ABC):
 
     @abstractmethod
     def export(self, path: Path, weights: Mapping[str, np.ndarray]) -> Path:
-        """Write an inference model with `weights` in place of the initial ones."""
+        """Write an inference model with `weights` instead of the initial ones."""
 
     @abstractmethod
     def write(self, folder: Path) -> dict[str, Any]:
-        """Write the files of this source into `folder`; the result goes into model.json."""
+        """Write the files of this source into `folder`; returns its record for model.json."""
 
     @classmethod
     @abstractmethod
     def read(cls, folder: Path, record: Mapping[str, Any]) -> Source:
-        """The source that `write` wrote, without loading torch or onnx or running anything."""
+        """Read what `write` wrote, without importing torch or onnx or executing user code."""

@@ -1,1 +1,2 @@
-"""The names of onnxruntime-training for scripts that were written for its own front end."""
+"""`workbench.ort.install()`: onnxruntime.training's names for the workbench's ORTModule and
+optimizers, so that scripts written for that package run unchanged."""

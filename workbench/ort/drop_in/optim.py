@@ -1,4 +1,4 @@
-"""The optimizers of onnxruntime-training for PyTorch, which run on CUDA alone.
+"""The optimizers of onnxruntime-training for PyTorch, which need CUDA.
 
 Their Python is reached without the package's front end, which does not import on current torch.
 """
@@ -81,7 +81,7 @@ def _require_cuda(name: str) -> None:
     use = "Use torch.optim.AdamW(parameters, fused=True), whose step is one kernel on the CPU too"
     if not torch.cuda.is_available():
         raise EngineError(
-            f"{name} of onnxruntime-training runs on CUDA alone, and PyTorch finds none. {use}."
+            f"{name} of onnxruntime-training needs CUDA, and PyTorch finds none. {use}."
         )
     try:
         with _bare(*_KERNEL_PACKAGES):

@@ -100,7 +100,7 @@ class ORTModule(ortmodule.ORTModule):
         module: what to wrap.
         debug_options: a `DebugOptions`, or any options of the workbench's ORTModule.
         options: the same under the workbench's name.
-        fixed_draws: as there.
+        disable_randomness: as there.
     """
 
     def __init__(
@@ -109,12 +109,12 @@ class ORTModule(ortmodule.ORTModule):
         debug_options: DebugOptions | ORTModuleOptions | Mapping[str, Any] | None = None,
         *,
         options: DebugOptions | ORTModuleOptions | Mapping[str, Any] | None = None,
-        fixed_draws: bool = False,
+        disable_randomness: bool = False,
     ) -> None:
         given = options if debug_options is None else debug_options
         chosen = make_options(given.options if isinstance(given, DebugOptions) else given)
         chosen = make_options({**chosen.changed, **options_of_variables()})
-        super().__init__(module, chosen, fixed_draws=fixed_draws)
+        super().__init__(module, chosen, disable_randomness=disable_randomness)
 
 
 def _check_files(folder: str, prefix: str) -> None:

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.errors import ArtifactsError
+from workbench.ort.graph.node_origins import NodeOrigin, NodeOrigins
 from workbench.ort.graph.own_gradients import HiddenNodes
 from workbench.ort.native import native
 
@@ -54,6 +55,14 @@ def parameters_as_inputs(model: onnx.ModelProto, names: Sequence[str]) -> onnx.M
     return made
 
 
+class TrainingGraph(NamedTuple):
+    """A training model, and where each of its nodes is from."""
+
+    model: onnx.ModelProto
+    origins: tuple[NodeOrigin, ...]
+    """One for each node, in the order of the graph."""
+
+
 def build_training_model(
     model: onnx.ModelProto,
     *,
@@ -63,6 +72,26 @@ def build_training_model(
     gradients: Sequence[NodeGradient] = (),
     weight_decay: float = 0.0,
 ) -> onnx.ModelProto:
+    """The model of `build_training_graph`, which says more."""
+    return build_training_graph(
+        model,
+        trainable=trainable,
+        frozen=frozen,
+        state_updates=state_updates,
+        gradients=gradients,
+        weight_decay=weight_decay,
+    ).model
+
+
+def build_training_graph(
+    model: onnx.ModelProto,
+    *,
+    trainable: Sequence[str],
+    frozen: Sequence[str],
+    state_updates: Sequence[StateUpdate] = (),
+    gradients: Sequence[NodeGradient] = (),
+    weight_decay: float = 0.0,
+) -> TrainingGraph:
     """Append the gradient of the first output of `model`, its loss, to each trainable parameter.
 
     Args:
@@ -88,8 +117,10 @@ def build_training_model(
     forward.graph.output.extend(outputs)
 
     hidden = HiddenNodes(gradients)
-    built = _native_gradient(hidden.hide(forward), set(trainable), loss.name)
+    given = hidden.hide(forward)
+    optimized, built = _native_gradient(given, set(trainable), loss.name)
     made = onnx.load_from_string(built)
+    origins = NodeOrigins(given.graph, onnx.load_from_string(optimized).graph, made.graph)
     hidden.reveal(made)
     graph = made.graph
     if not any(entry.domain == MICROSOFT for entry in made.opset_import):
@@ -97,21 +128,25 @@ def build_training_model(
     found = {value.name: value for value in graph.output}
     del graph.output[:]
     graph.output.append(loss)
-    _write_state(graph, state_updates)
+    updates = _write_state(graph, state_updates)
     # ONNX Runtime matches gradients with parameters by the order of the graph's inputs.
     for name in [value.name for value in graph.input if value.name in set(trainable)]:
-        _accumulate(graph, name, found[f"{name}_grad"], weight_decay)
+        written = _accumulate(graph, name, found[f"{name}_grad"], weight_decay)
+        updates.update(dict.fromkeys(written, name))
     graph.input.append(_flag(_RESET))
-    return made
+    return TrainingGraph(made, origins.of(graph, hidden.expanded, updates))
 
 
-def _native_gradient(model: onnx.ModelProto, trainable: set[str], loss: str) -> bytes:
+def _native_gradient(model: onnx.ModelProto, trainable: set[str], loss: str) -> tuple[bytes, bytes]:
+    """The graph after ONNX Runtime's optimizations, and that with its gradient."""
     ort = native()
     options = ort.SessionOptions()
     options.log_severity_level = _ERROR
     with _quiet(ort):
         try:
-            optimized = ort.get_optimized_model(model.SerializeToString(), trainable, options)
+            optimized: bytes = ort.get_optimized_model(
+                model.SerializeToString(), trainable, options
+            )
             builder = ort.GradientGraphBuilder(optimized, {loss}, trainable, loss, options)
             builder.build()
             built: bytes = builder.get_model()
@@ -122,7 +157,7 @@ def _native_gradient(model: onnx.ModelProto, trainable: set[str], loss: str) -> 
                 f"wb.check(model) shows what stands in the way; an engine that trains with PyTorch "
                 f"needs no such gradient."
             ) from error
-    return built
+    return optimized, built
 
 
 @contextmanager
@@ -135,12 +170,16 @@ def _quiet(ort: Any) -> Iterator[None]:
         ort.set_default_logger_severity(_WARNING)
 
 
-def _write_state(graph: onnx.GraphProto, updates: Sequence[StateUpdate]) -> None:
-    """Overwrite each buffer in place: an accumulator told each time to begin anew just copies."""
+def _write_state(graph: onnx.GraphProto, updates: Sequence[StateUpdate]) -> dict[str, str]:
+    """Overwrite each buffer in place: an accumulator told each time to begin anew just copies.
+
+    Returns:
+        The output of each new node, and its buffer.
+    """
     from onnx import helper, numpy_helper
 
     if not updates:
-        return
+        return {}
     import numpy as np
 
     graph.initializer.append(numpy_helper.from_array(np.array([True]), _ALWAYS))
@@ -152,12 +191,17 @@ def _write_state(graph: onnx.GraphProto, updates: Sequence[StateUpdate]) -> None
             )
         )
         graph.output.append(_flag(flag))
+    return {f"{output}.written": buffer for buffer, output in updates}
 
 
 def _accumulate(
     graph: onnx.GraphProto, parameter: str, gradient: onnx.ValueInfoProto, weight_decay: float
-) -> None:
-    """Add the gradient of `parameter` to its buffer, or overwrite it after a reset."""
+) -> tuple[str, ...]:
+    """Add the gradient of `parameter` to its buffer, or overwrite it after a reset.
+
+    Returns:
+        The outputs of the new nodes.
+    """
     import onnx
     from onnx import helper
 
@@ -184,6 +228,7 @@ def _accumulate(
     value.name = buffer
     graph.input.append(value)
     graph.output.append(_flag(flag))
+    return (decay, added, flag) if weight_decay else (flag,)
 
 
 def _flag(name: str) -> onnx.ValueInfoProto:

@@ -38,3 +38,7 @@ class InferenceSession:
         """Every output, for inputs by name."""
         outputs: list[np.ndarray] = self._session.run(self._outputs, dict(feeds), None)
         return outputs
+
+    def outputs(self, feeds: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The outputs by name."""
+        return dict(zip(self._outputs, self.run(feeds), strict=True))

@@ -2,64 +2,29 @@
 
 `torch.export` writes a cross entropy over rows of logits as: log softmax, pick the label's, put 0
 where the label is ignored, add up, divide by the number of the others. Here the other rows are
-picked first, and so are the rows of what the logits are computed from, as far back as each row is
+selected first, and so are the rows of what the logits are computed from, as far back as each row is
 computed alone. Most labels of masked-token training are ignored: its last layers, which are as wide
 as the vocabulary, then compute a fraction of what they did.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING, Any
 
 from workbench.onnx_io.nodes import sort_nodes
+from workbench.ort.graph.graph_editor import GraphEditor, attribute
 
 if TYPE_CHECKING:
     import onnx
 
-_PASSING = {"Where", "Unsqueeze", "Squeeze", "GatherElements", "Neg", "Not", "Cast"}
-"""What lies between the log softmax or the comparison of labels, and the sums over all rows."""
+_BETWEEN = {"Where", "Unsqueeze", "Squeeze", "GatherElements", "Neg", "Not", "Cast"}
+"""Operators between the log softmax, or the comparison of labels, and the sums over all rows."""
 
-_ALONE = {"Tanh", "Gelu", "Relu", "Sigmoid", "Erf", "Identity"}
-"""Compute each number of their input alone."""
-
+_ELEMENTWISE = {"Tanh", "Gelu", "Relu", "Sigmoid", "Erf", "Identity"}
+"""Operators that compute each number of their input alone."""
 
 _END = 2**63 - 1
 """Where a slice ends that takes all the rest."""
-
-
-class _Graph:
-    """A graph with who makes and who reads each value."""
-
-    def __init__(self, model: onnx.ModelProto) -> None:
-        import onnx
-
-        self.graph = graph = model.graph
-        self.made: dict[str, onnx.NodeProto] = {}
-        self.readers: dict[str, list[onnx.NodeProto]] = defaultdict(list)
-        for node in graph.node:
-            self.made.update((name, node) for name in node.output)
-            for name in node.input:
-                self.readers[name].append(node)
-        self.results = {value.name for value in graph.output}
-        self.initializers = {tensor.name: tensor for tensor in graph.initializer}
-        self._types = {
-            value.name: value.type.tensor_type
-            for value in (*onnx.shape_inference.infer_shapes(model).graph.value_info, *graph.input)
-        }
-
-    def shape(self, name: str) -> list[int | str] | None:
-        """Sizes, or names of sizes; None where the rank is not known."""
-        if name in self.initializers:
-            return list(self.initializers[name].dims)
-        tensor = self._types.get(name)
-        if tensor is None or not tensor.HasField("shape"):
-            return None
-        return [d.dim_value if d.HasField("dim_value") else d.dim_param for d in tensor.shape.dim]
-
-    def rank(self, name: str) -> int | None:
-        shape = self.shape(name)
-        return None if shape is None else len(shape)
 
 
 def leave_out_ignored_labels(model: onnx.ModelProto) -> int:
@@ -74,11 +39,14 @@ def leave_out_ignored_labels(model: onnx.ModelProto) -> int:
     Returns:
         How many losses were rewritten.
     """
+    import onnx
+
     rewritten = 0
     for softmax in [node for node in model.graph.node if node.op_type == "LogSoftmax"]:
-        found = _Graph(model)
-        labels = _ignored_labels(found, softmax)
-        if labels is not None and _pick_rows(found, softmax, *labels):
+        inferred = onnx.shape_inference.infer_shapes(model).graph.value_info
+        graph = GraphEditor(model.graph, inferred)
+        labels = _ignored_labels(graph, softmax)
+        if labels is not None and _select_rows(graph, softmax, *labels):
             rewritten += 1
     if rewritten:
         sort_nodes(model.graph, "The graph with its loss")
@@ -86,195 +54,209 @@ def leave_out_ignored_labels(model: onnx.ModelProto) -> int:
 
 
 def _ignored_labels(
-    found: _Graph, softmax: onnx.NodeProto
+    graph: GraphEditor, softmax: onnx.NodeProto
 ) -> tuple[str, str, list[onnx.NodeProto]] | None:
     """The labels of a loss, the value that it ignores, and the nodes that read the labels.
 
     None where this is no such loss.
     """
-    if found.rank(softmax.input[0]) != 2 or _integer(softmax, "axis", -1) not in (1, -1):
+    if graph.rank(softmax.input[0]) != 2 or attribute(softmax, "axis", -1) not in (1, -1):
         return None
-    node: onnx.NodeProto | None = _only_reader(found, softmax.output[0])
+    node: onnx.NodeProto | None = graph.only_reader(softmax.output[0])
     masked = None
     # From the choice of each row's number back to the labels: GatherElements, Unsqueeze, Where.
     for op_type, place in (("GatherElements", 1), ("Unsqueeze", 0), ("Where", 0)):
         if node is None or node.op_type != op_type:
             return None
-        masked, node = node, found.made.get(node.input[place])
+        masked, node = node, graph.producers.get(node.input[place])
     if masked is None or node is None or node.op_type != "Equal":
         return None
     labels, ignored = node.input
     same = [
         reader
-        for reader in found.readers[labels]
+        for reader in graph.readers(labels)
         if reader.op_type == "Equal" and list(reader.input) == [labels, ignored]
     ]
-    fitting = masked.input[2] == labels and found.rank(labels) == 1 and found.rank(ignored) == 0
-    if not fitting or not _ends_in_sums(found, [softmax, *same], {e.output[0] for e in same}):
+    fitting = masked.input[2] == labels and graph.rank(labels) == 1 and graph.rank(ignored) == 0
+    if not fitting or not _ends_in_sums(graph, [softmax, *same], {e.output[0] for e in same}):
         return None
     return labels, ignored, [*same, masked]
 
 
-def _ends_in_sums(found: _Graph, nodes: list[onnx.NodeProto], equal: set[str]) -> bool:
+def _ends_in_sums(graph: GraphEditor, nodes: list[onnx.NodeProto], equal: set[str]) -> bool:
     """Whether all that is computed of `nodes` ends in sums over rows that are 0 where ignored."""
-    pending, seen = list(nodes), set[str]()
+    pending, visited = list(nodes), set[str]()
     while pending:
         node = pending.pop()
         for name in node.output:
-            if name in seen:
+            if name in visited:
                 continue
-            seen.add(name)
-            if name in found.results:
+            visited.add(name)
+            if name in graph.outputs:
                 return False
-            for reader in found.readers[name]:
+            for reader in graph.readers(name):
                 if reader.op_type == "ReduceSum":
-                    if len(reader.input) > 1 or not _zero_where_ignored(found, name, equal):
+                    if len(reader.input) > 1 or not _zero_where_ignored(graph, name, equal):
                         return False
-                elif reader.op_type in _PASSING:
+                elif reader.op_type in _BETWEEN:
                     pending.append(reader)
                 else:
                     return False
     return True
 
 
-def _zero_where_ignored(found: _Graph, name: str, equal: set[str]) -> bool:
-    node = found.made[name]
+def _zero_where_ignored(graph: GraphEditor, name: str, equal: set[str]) -> bool:
+    node = graph.producers[name]
     if node.op_type == "Cast":
-        inverted = found.made.get(node.input[0])
+        inverted = graph.producers.get(node.input[0])
         return inverted is not None and inverted.op_type == "Not" and inverted.input[0] in equal
     if node.op_type != "Where" or node.input[0] not in equal:
         return False
-    from onnx import numpy_helper
-
-    zero = found.initializers.get(node.input[1])
-    return zero is not None and not numpy_helper.to_array(zero).any()
+    zero = graph.constant(node.input[1])
+    return zero is not None and not zero.any()
 
 
-def _pick_rows(
-    found: _Graph, softmax: onnx.NodeProto, labels: str, ignored: str, readers: list[onnx.NodeProto]
+def _select_rows(
+    graph: GraphEditor,
+    softmax: onnx.NodeProto,
+    labels: str,
+    ignored: str,
+    readers: list[onnx.NodeProto],
 ) -> bool:
     """Let the loss read the labels that count, and the rows that belong to them."""
-    import numpy as np
-    from onnx import helper, numpy_helper
-
-    chain = _computed_by_row(found, softmax.input[0])
+    chain = _computed_by_row(graph, softmax.input[0])
     if not any(node.op_type in ("MatMul", "Gemm") for node, _ in chain):
         return False
-    first, place = chain[-1]
-    base = first.input[place]
-    shape = found.shape(base)
-    assert shape is not None
     name = f"{softmax.output[0]}.labelled"
+    first, place = chain[-1]
+    rows = _rows_that_count(graph, name, labels, ignored)
+    selected_labels = _add(graph, "Gather", [labels, rows], f"{name}.labels", axis=0)
+    selected = _gathered_rows(graph, name, first.input[place], rows)
 
-    def value(suffix: str, array: object) -> str:
-        found.graph.initializer.append(numpy_helper.from_array(np.array(array), f"{name}.{suffix}"))
-        return f"{name}.{suffix}"
-
-    def node(op_type: str, inputs: list[str], suffix: str, **attributes: Any) -> str:
-        output = f"{name}.{suffix}"
-        found.graph.node.append(helper.make_node(op_type, inputs, [output], output, **attributes))
-        return output
-
-    left_out = node("Equal", [labels, ignored], "ignored")
-    counts = node("Not", [left_out], "counts")
-    # The first row stays in any case, counted or not: kernels cannot sum over no rows at all.
-    others = node("Slice", [counts, value("second", [1]), value("end", [_END])], "others")
-    kept = node("Concat", [value("first", [True]), others], "kept", axis=0)
-    places = node("NonZero", [kept], "places")
-    rows = node("Squeeze", [places, value("axis", [0])], "rows")
-    picked_labels = node("Gather", [labels, rows], "labels", axis=0)
-    if len(shape) > 2:
-        base = node("Reshape", [base, value("shape", [-1, shape[-1]])], "all")
-    now = node("Gather", [base, rows], "picked", axis=0)
-    for each, place in reversed(chain):
-        if each.op_type == "Reshape":
-            continue
-        each.input[place] = now
-        now = each.output[0]
-        for attribute in each.attribute:
-            if attribute.name == "axis":
-                attribute.i = -1
-    softmax.input[0] = now
+    for node, place in reversed(chain):
+        if node.op_type != "Reshape":
+            node.input[place] = selected
+            selected = node.output[0]
+            _count_axis_from_the_end(node)
+    softmax.input[0] = selected
     for reader in readers:
-        reader.input[list(reader.input).index(labels)] = picked_labels
-    _forget_shapes(found, [each for each, _ in chain] + readers)
-    for each, _ in chain:
-        if each.op_type == "Reshape":
-            found.graph.node.remove(each)
-            if len(found.readers[each.input[1]]) == 1 and each.input[1] in found.initializers:
-                found.graph.initializer.remove(found.initializers[each.input[1]])
+        reader.input[list(reader.input).index(labels)] = selected_labels
+    _forget_shapes(graph, [node for node, _ in chain] + readers)
+    _remove(graph, [node for node, _ in chain if node.op_type == "Reshape"])
     return True
 
 
-def _computed_by_row(found: _Graph, value: str) -> list[tuple[onnx.NodeProto, int]]:
+def _rows_that_count(graph: GraphEditor, name: str, labels: str, ignored: str) -> str:
+    """The indices of the rows whose label is not ignored, and of the first row.
+
+    The first row stays in any case: kernels cannot sum over no rows at all.
+    """
+    is_ignored = _add(graph, "Equal", [labels, ignored], f"{name}.ignored")
+    counts = _add(graph, "Not", [is_ignored], f"{name}.counts")
+    after_first = [counts, graph.integers([1]), graph.integers([_END])]
+    others = _add(graph, "Slice", after_first, f"{name}.others")
+    kept = _add(graph, "Concat", [graph.truths([True]), others], f"{name}.kept", axis=0)
+    indices = _add(graph, "NonZero", [kept], f"{name}.indices")
+    return _add(graph, "Squeeze", [indices, graph.integers([0])], f"{name}.rows")
+
+
+def _gathered_rows(graph: GraphEditor, name: str, base: str, rows: str) -> str:
+    """Those `rows` of `base`, whose axes before the last count as one."""
+    shape = graph.shape(base)
+    assert shape is not None
+    assert shape[-1] is not None
+    if len(shape) > 2:
+        flat = [base, graph.integers([-1, shape[-1]])]
+        base = _add(graph, "Reshape", flat, f"{name}.all")
+    return _add(graph, "Gather", [base, rows], f"{name}.picked", axis=0)
+
+
+def _add(
+    graph: GraphEditor, op_type: str, inputs: list[str], output: str, **attributes: Any
+) -> str:
+    """Append a node with one output, whose name is returned."""
+    from onnx import helper
+
+    node = helper.make_node(op_type, inputs, [output], output, **attributes)
+    graph.proto.node.append(node)
+    return output
+
+
+def _count_axis_from_the_end(node: onnx.NodeProto) -> None:
+    """The rows may have had more axes before; the last one is the last still."""
+    for each in node.attribute:
+        if each.name == "axis":
+            each.i = -1
+
+
+def _remove(graph: GraphEditor, reshapes: list[onnx.NodeProto]) -> None:
+    """Remove `reshapes`, and their shapes where nothing else reads them."""
+    unread = {node.input[1] for node in reshapes if graph.uses[node.input[1]] == 1}
+    for node in reshapes:
+        graph.proto.node.remove(node)
+    for tensor in list(graph.proto.initializer):
+        if tensor.name in unread:
+            graph.proto.initializer.remove(tensor)
+
+
+def _computed_by_row(graph: GraphEditor, value: str) -> list[tuple[onnx.NodeProto, int]]:
     """The nodes, from the last to the first, that lead to `value` and compute each row alone.
 
     Each with the place of the input that has the rows. Nothing else reads what they compute.
     """
     chain: list[tuple[onnx.NodeProto, int]] = []
-    while _only_reader(found, value) is not None and value in found.made:
-        node = found.made[value]
-        place = _row_input(found, node)
+    while graph.only_reader(value) is not None and value in graph.producers:
+        node = graph.producers[value]
+        place = _row_input(graph, node)
         if place is None:
             break
         chain.append((node, place))
         value = node.input[place]
     # Rows are found again by their width.
-    while chain and not isinstance(
-        (found.shape(chain[-1][0].input[chain[-1][1]]) or [""])[-1], int
-    ):
+    while chain and (graph.shape(chain[-1][0].input[chain[-1][1]]) or (None,))[-1] is None:
         chain.pop()
     return chain
 
 
-def _row_input(found: _Graph, node: onnx.NodeProto) -> int | None:
+def _row_input(graph: GraphEditor, node: onnx.NodeProto) -> int | None:
     """The place of the input that has rows, if `node` computes each of them alone."""
-    first = found.shape(node.input[0])
-    if first is None or any(name for name in node.output[1:] if found.readers[name]):
+    first = graph.shape(node.input[0])
+    if first is None or any(name for name in node.output[1:] if graph.readers(name)):
         return None
     rank = len(first)
     if node.op_type in ("Add", "Mul", "Sub", "Div"):
-        ranks = [found.rank(name) for name in node.input]
+        ranks = [graph.rank(name) for name in node.input]
         for place in (0, 1):
             rows, other = ranks[place], ranks[1 - place]
             if rows is not None and rows > 1 and other is not None and other < 2:
                 return place
         return None
     if node.op_type == "Reshape":
-        made = found.shape(node.output[0])
-        kept = made is not None and len(made) == 2 and isinstance(made[1], int)
-        return 0 if kept and made is not None and rank > 1 and made[1] == first[-1] else None
+        made = graph.shape(node.output[0])
+        if made is None or len(made) != 2 or made[1] is None:
+            return None
+        return 0 if rank > 1 and made[1] == first[-1] else None
     if node.op_type == "MatMul":
-        alone = found.rank(node.input[1]) == 2
+        alone = graph.rank(node.input[1]) == 2
     elif node.op_type == "Gemm":
-        alone = _integer(node, "transA") == 0 and all(
-            found.rank(name) == 1 for name in node.input[2:]
+        alone = attribute(node, "transA", 0) == 0 and all(
+            graph.rank(name) == 1 for name in node.input[2:]
         )
     elif node.op_type == "LayerNormalization":
-        alone = _integer(node, "axis", -1) in (-1, rank - 1)
+        alone = attribute(node, "axis", -1) in (-1, rank - 1)
     else:
-        alone = node.op_type in _ALONE
+        alone = node.op_type in _ELEMENTWISE
     return 0 if alone and rank > 1 else None
 
 
-def _forget_shapes(found: _Graph, nodes: list[onnx.NodeProto]) -> None:
+def _forget_shapes(graph: GraphEditor, nodes: list[onnx.NodeProto]) -> None:
     """Drop the shapes of what is computed of `nodes`: it has fewer rows now."""
     pending, fewer = list(nodes), set[str]()
     while pending:
         for name in pending.pop().output:
             if name not in fewer:
                 fewer.add(name)
-                pending += found.readers[name]
-    kept = [value for value in found.graph.value_info if value.name not in fewer]
-    del found.graph.value_info[:]
-    found.graph.value_info.extend(kept)
-
-
-def _only_reader(found: _Graph, name: str) -> onnx.NodeProto | None:
-    """What reads a value, if nothing else does and it is no result."""
-    readers = found.readers[name]
-    return readers[0] if len(readers) == 1 and name not in found.results else None
-
-
-def _integer(node: onnx.NodeProto, name: str, default: int = 0) -> int:
-    return next((int(a.i) for a in node.attribute if a.name == name), default)
+                pending += graph.readers(name)
+    kept = [value for value in graph.proto.value_info if value.name not in fewer]
+    del graph.proto.value_info[:]
+    graph.proto.value_info.extend(kept)

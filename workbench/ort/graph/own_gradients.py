@@ -31,9 +31,12 @@ class HiddenNodes:
         self._gradients = {gradient.node: gradient for gradient in gradients}
         self._nodes: dict[str, list[onnx.NodeProto]] = {}
         self._backward: dict[str, NodeGradient] = {}
+        self.expanded: dict[str, str] = {}
+        """Outputs of the nodes that `reveal` put in for a gradient -> name of the node that they
+        differentiate."""
 
     def hide(self, model: onnx.ModelProto) -> onnx.ModelProto:
-        """A copy of `model` that ONNX Runtime can differentiate; `model` itself if none hides."""
+        """A copy that ONNX Runtime can differentiate; `model` itself if nothing is hidden."""
         import onnx
 
         if not self._gradients:
@@ -61,7 +64,10 @@ class HiddenNodes:
             if kernel in self._nodes:
                 nodes += _restored(self._nodes[kernel], node)
             elif kernel in self._backward:
-                nodes += _expanded(self._backward[kernel], node)
+                gradient = self._backward[kernel]
+                made = _expanded(gradient, node)
+                self.expanded.update((name, gradient.node) for part in made for name in part.output)
+                nodes += made
             else:
                 nodes.append(node)
         del graph.node[:]
@@ -161,7 +167,11 @@ def _expanded(gradient: NodeGradient, node: onnx.NodeProto) -> list[onnx.NodePro
         new.input.extend(_named(node, names, value) for value in part.input)
         new.output.extend(_named(node, names, value) for value in part.output)
         made.append(new)
-    return made + [onnx.helper.make_node("Identity", [source], [to]) for source, to in copies if to]
+    return made + [
+        onnx.helper.make_node("Identity", [source], [to], f"{node.name}/{to}")
+        for source, to in copies
+        if to
+    ]
 
 
 def _named(node: onnx.NodeProto, names: dict[str, str], value: str) -> str:

@@ -21,9 +21,26 @@ def write_checkpoint(
     It takes several times their memory.
     """
 
+    _write(model, trainable, frozen, path, nominal=False)
+
+
+def write_nominal_checkpoint(
+    model: onnx.ModelProto, trainable: Sequence[str], frozen: Sequence[str], path: Path
+) -> None:
+    """As `write_checkpoint`, but without the values: a session loads them from a buffer."""
+    _write(model, trainable, frozen, path, nominal=True)
+
+
+def _write(
+    model: onnx.ModelProto,
+    trainable: Sequence[str],
+    frozen: Sequence[str],
+    path: Path,
+    *,
+    nominal: bool,
+) -> None:
     def chosen(names: set[str]) -> list[bytes]:
         values = model.graph.initializer
         return [held_inside(value).SerializeToString() for value in values if value.name in names]
 
-    nominal = False
     native().save_checkpoint(chosen(set(trainable)), chosen(set(frozen)), str(path), nominal)

@@ -12,24 +12,31 @@ from workbench.ort.ondevice.ondevice import OPTIMIZER_PROFILE, TRAINING_PROFILE
 from workbench.run_folder.operator_timing import Timing
 
 
-def step_timings(folder: Path, training_model: Path, steps: int) -> list[list[Timing]]:
+def step_timings(
+    folder: Path, training_model: Path, steps: int, batches: int
+) -> list[list[Timing]]:
     """What each node took in each of the last `steps` steps.
 
     Args:
         folder: the profiles of a session that was loaded within `profiled` and is closed.
         training_model: that it ran; its first output is the loss.
         steps: how many.
+        batches: of each step, whose gradients it averages.
     """
     import onnx
 
     graph = onnx.load(training_model, load_external_data=False).graph
     forward = forward_nodes(graph, [graph.output[0].name])
     backward = {node.name for index, node in enumerate(graph.node) if index not in forward}
-    training = _runs(folder, TRAINING_PROFILE)[-steps:]
+    training = _runs(folder, TRAINING_PROFILE)[-steps * batches :]
     optimizer = _runs(folder, OPTIMIZER_PROFILE)[-steps:]
+    passes = [training[index : index + batches] for index in range(0, len(training), batches)]
     return [
-        [*_of_training(run, backward), *step.timings("optimizer")]
-        for run, step in zip(training, optimizer, strict=True)
+        [
+            *(timing for run in runs for timing in _of_training(run, backward)),
+            *step.timings("optimizer"),
+        ]
+        for runs, step in zip(passes, optimizer, strict=True)
     ]
 
 

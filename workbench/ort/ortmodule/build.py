@@ -16,7 +16,7 @@ from workbench.ort.ortmodule.capture.kept_values import kept_values
 from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.capture.narrow_types import widen
 from workbench.ort.ortmodule.capture.sizes import Axes
-from workbench.ort.ortmodule.capture.structure import Structure
+from workbench.ort.ortmodule.capture.structure import LEAF, Structure
 from workbench.ort.ortmodule.capture.tensor_check import check_tensors
 from workbench.ort.ortmodule.pieces import Pieces, PiecesState
 from workbench.ort.ortmodule.session.bound_state import BoundState
@@ -24,7 +24,7 @@ from workbench.ort.ortmodule.session.function import Program
 from workbench.ort.ortmodule.session.load import Loaded, load
 from workbench.ort.ortmodule.session.session import TrainingSession
 from workbench.settings.ortmodule_options import DEFAULTS, ORTModuleOptions
-from workbench.trainable import fix_draws
+from workbench.trainable import seeded_draws, without_randomness
 
 
 class Origin(NamedTuple):
@@ -62,6 +62,12 @@ class Built(NamedTuple):
     """The custom autograd function of each call, which PyTorch runs."""
 
     @property
+    def repeatable(self) -> bool:
+        """Whether a call like the one before needs no look at the parameters' values."""
+        copies = any(each.session.state.copies for each in self.graphs)
+        return self.structure is LEAF and not copies
+
+    @property
     def session(self) -> TrainingSession:
         """What runs its graph; of pieces, each has one of its own."""
         assert isinstance(self.program, Program)
@@ -81,7 +87,7 @@ def build(
     axes: Axes,
     *,
     options: ORTModuleOptions = DEFAULTS,
-    fixed_draws: bool = False,
+    disable_randomness: bool = False,
 ) -> Built:
     """Export `module`, build its gradient graph and load it; takes seconds.
 
@@ -92,7 +98,7 @@ def build(
         tensors: those among the arguments.
         axes: which of their axes have any size.
         options: how to build and run the graph.
-        fixed_draws: leave nothing to chance, see `fix_draws`.
+        disable_randomness: leave nothing to chance, see `without_randomness`.
 
     Raises:
         UntrainableError: the module cannot be exported or differentiated, or the arguments are
@@ -100,13 +106,21 @@ def build(
     """
     check_tensors(tensors, layout)
     started = time.perf_counter()
-    exported = export_forward(module, arguments, tensors, axes, layout.attributes.leave_out_changed)
+    exported = export_forward(
+        module,
+        arguments,
+        tensors,
+        axes,
+        layout.attributes.leave_out_changed,
+        options.training_outputs,
+    )
     export_s = time.perf_counter() - started
     if widen(exported.model) and options.cast_propagation_level == DEFAULTS.cast_propagation_level:
         options = options.model_copy(update={"cast_propagation_level": -1})
-    if fixed_draws:
-        exported = exported._replace(model=fix_draws(exported.model))
-    # What a Dropout draws follows the seed that PyTorch was given. Each of each step takes the next
+    if disable_randomness:
+        exported = exported._replace(model=without_randomness(exported.model))
+    exported = exported._replace(model=seeded_draws(exported.model))
+    # What a node draws follows the seed that PyTorch was given. Each of each step takes the next
     # number, so those of neighbouring seeds must lie far apart.
     random = np.random.default_rng(torch.initial_seed() % 2**64)
     native().set_seed(int(random.integers(2, 2**31)))

@@ -20,6 +20,7 @@ from workbench.ort.ortmodule.capture.export import NoTensorsError
 from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.capture.sizes import Axes, Shapes
 from workbench.ort.ortmodule.capture.structure import LEAF, flatten, rebuild
+from workbench.ort.ortmodule.data_parallel import refuse_parallel_wrappers, releases_memory
 from workbench.ort.ortmodule.graphs import Graphs
 from workbench.ort.ortmodule.own_calls import with_own_calls
 from workbench.ort.ortmodule.reasons import (
@@ -34,7 +35,6 @@ from workbench.ort.ortmodule.reasons import (
 from workbench.ort.ortmodule.repetition import Repetition
 from workbench.ort.ortmodule.session.bound_state import OtherStateError
 from workbench.ort.ortmodule.session.function import run_graph
-from workbench.ort.ortmodule.session.session_options import require_provider
 from workbench.ort.ortmodule.signature import SignedForward, signed
 from workbench.ort.ortmodule.wrapper import Wrapper
 from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions, make_options
@@ -82,12 +82,11 @@ class ORTModule(Wrapper):
             registered with PyTorch's pytree, and objects of any class that hold no tensor of the
             graph.
         options: how to build and run the graphs: an `ORTModuleOptions`, or a dict of its fields.
-        fixed_draws: in training too, Dropout passes its input on and other random draws are
+        disable_randomness: in training too, Dropout passes its input on and other random draws are
             constants, so that the results can be compared with those of another engine.
 
     Raises:
         ConfigError: an option is unknown or wrong.
-        EngineError: the execution provider is not there.
         UntrainableError: in the first call, where torch cannot export the module or ONNX Runtime
             cannot differentiate it; names the operator and the way out. The module is unchanged.
     """
@@ -100,7 +99,7 @@ class ORTModule(Wrapper):
         module: nn.Module,
         options: ORTModuleOptions | Mapping[str, Any] | None = None,
         *,
-        fixed_draws: bool = False,
+        disable_randomness: bool = False,
     ) -> None:
         if not isinstance(module, nn.Module):
             raise UntrainableError(
@@ -108,9 +107,12 @@ class ORTModule(Wrapper):
                 "Make the module first, then wrap it: ORTModule(MyModule())."
             )
         module = module.wrapped if isinstance(module, ORTModule) else module
+        refuse_parallel_wrappers(module)
         chosen = make_options(options)
-        require_provider(chosen)
-        self._settings: dict[str, Any] = {"options": chosen, "fixed_draws": fixed_draws}
+        self._settings: dict[str, Any] = {
+            "options": chosen,
+            "disable_randomness": disable_randomness,
+        }
         self._layout = Layout(module)
         self._graphs: defaultdict[Any, Graphs] = defaultdict(Graphs)
         self._before: Repetition | None = None
@@ -142,7 +144,7 @@ class ORTModule(Wrapper):
         dtypes = [result.dtype for result in results]
         if dtypes != list(built.dtypes):
             results = tuple(map(_as_dtype, results, built.dtypes))
-        elif built.structure is LEAF and not kwargs and len(tensors) == len(args):
+        elif built.repeatable and not kwargs and len(tensors) == len(args):
             kinds = [(each.shape, each.dtype, each.requires_grad) for each in tensors]
             self._before = Repetition(built, self._layout, kinds)
         return results[0] if built.structure is LEAF else rebuild(built.structure, iter(results))
@@ -151,7 +153,7 @@ class ORTModule(Wrapper):
         """What the wrapped module returns, run by PyTorch; counted, so that it can be told."""
         if self.pytorch_calls[why] == 0 and why not in EXPECTED:
             warnings.warn(
-                f"PyTorch runs {type(self.wrapped).__name__} in ORTModule's stead: {why}.",
+                f"PyTorch runs {type(self.wrapped).__name__} in place of ORTModule: {why}.",
                 stacklevel=5,
             )
         self.pytorch_calls[why] += 1
@@ -237,6 +239,7 @@ class ORTModule(Wrapper):
         graphs = self._graphs[arguments, kinds, trained, layout.modes(), autocast]
         built = graphs.find(shapes)
         if built is None:
+            layout.releases_memory = releases_memory((self, *layout.modules))
 
             def make(axes: Axes) -> Built:
                 made = build(self.wrapped, layout, arguments, tensors, axes, **self._settings)

@@ -34,7 +34,7 @@ def with_own_calls(wrapper: Wrapper, method: MethodType) -> MethodType:
 
     @functools.wraps(function)
     def run(module: Any, *args: Any, **kwargs: Any) -> Any:
-        with _passed_on(wrapper):
+        with _redirected_calls(wrapper):
             result = function(module, *args, **kwargs)
         return _steps(wrapper, result) if inspect.isgenerator(result) else result
 
@@ -42,7 +42,7 @@ def with_own_calls(wrapper: Wrapper, method: MethodType) -> MethodType:
 
 
 @contextmanager
-def _passed_on(wrapper: Wrapper) -> Iterator[None]:
+def _redirected_calls(wrapper: Wrapper) -> Iterator[None]:
     own = vars(wrapper.wrapped)
     if own.get(_CALL) is not None:
         # Compiled, or within another such method.
@@ -50,15 +50,15 @@ def _passed_on(wrapper: Wrapper) -> Iterator[None]:
         return
     before = {name: own[name] for name in (_CALL, _FORWARD) if name in own}
     module = wrapper.wrapped
-    own[_FORWARD] = _PassedOn(wrapper, module.forward, before, lambda: wrapper.forward)
-    own[_CALL] = _PassedOn(wrapper, module._call_impl, before, lambda: wrapper)
+    own[_FORWARD] = _RedirectedCall(wrapper, module.forward, before, lambda: wrapper.forward)
+    own[_CALL] = _RedirectedCall(wrapper, module._call_impl, before, lambda: wrapper)
     try:
         yield
     finally:
         _put_back(own, before)
 
 
-class _PassedOn:
+class _RedirectedCall:
     """Stands in a module for its forward, or for what its call does."""
 
     def __init__(
@@ -80,8 +80,8 @@ class _PassedOn:
         own = vars(self._wrapper.wrapped)
         trains = self._wrapper.wrapped.training and torch.is_grad_enabled()
         # Whoever kept it beyond the method, or calls it from another thread, has the plain module.
-        passes_on = any(own.get(name) is self for name in (_CALL, _FORWARD))
-        if not (trains and passes_on) or threading.get_ident() != self._thread:
+        redirects = any(own.get(name) is self for name in (_CALL, _FORWARD))
+        if not (trains and redirects) or threading.get_ident() != self._thread:
             return self._plain(*args, **kwargs)
         held = {name: own[name] for name in (_CALL, _FORWARD) if name in own}
         _put_back(own, self._before)
@@ -96,9 +96,9 @@ class _PassedOn:
 
 
 def _put_back(own: dict[str, Any], before: dict[str, Any]) -> None:
-    """Undo what `_passed_on` set, but for what the method itself has set since."""
+    """Undo what `_redirected_calls` set, but for what the method itself has set since."""
     for name in (_CALL, _FORWARD):
-        if isinstance(own.get(name), _PassedOn):
+        if isinstance(own.get(name), _RedirectedCall):
             del own[name]
             if name in before:
                 own[name] = before[name]
@@ -109,7 +109,7 @@ def _steps(wrapper: Wrapper, steps: Generator[Any, Any, Any]) -> Generator[Any, 
     resume = functools.partial(steps.send, None)
     while True:
         try:
-            with _passed_on(wrapper):
+            with _redirected_calls(wrapper):
                 item = resume()
         except StopIteration as stop:
             return stop.value

@@ -1,4 +1,4 @@
-"""Why PyTorch runs a call in ORTModule's stead."""
+"""Why PyTorch runs a call in place of ORTModule."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ NOTHING_TRAINS = "nothing in the call requires a gradient"
 EMPTY = "an argument has no elements"
 NO_TENSORS = "the module returns no tensor"
 TOO_MANY = (
-    "graphs were built for 32 other kinds of calls. Give numbers that change from call to call as "
-    "tensors"
+    "32 graphs were built already, for other dtypes, shapes or constant arguments. Pass numbers "
+    "that change from call to call as tensors"
 )
 NORMAL_CALLS = frozenset({EVALUATION, NO_GRADIENTS})
 """Reasons to run in PyTorch that are no part of a training step."""
@@ -30,6 +30,6 @@ def why_pytorch(training: bool) -> str:
 
 def lost(hook: str) -> str:
     return (
-        f"a graph would lose the hook that is registered {hook}. Remove it, or register it on the "
-        "ORTModule itself"
+        f"the hook that is registered {hook} would not run in an exported graph. Remove it, or "
+        "register it on the ORTModule itself"
     )

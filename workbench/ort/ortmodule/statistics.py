@@ -47,14 +47,14 @@ def graph_statistics(module: ORTModule) -> tuple[GraphStatistics, ...]:
 def run_by_pytorch(module: ORTModule) -> tuple[ByPyTorch, ...]:
     """The calls that the wrapped module ran itself, by reason, and custom autograd functions."""
     calls = [
-        ByPyTorch(what="the module", why=why, calls=count, in_stead=why not in NORMAL_CALLS)
+        ByPyTorch(what="the module", why=why, calls=count, fallback=why not in NORMAL_CALLS)
         for why, count in module.pytorch_calls.items()
     ]
     functions = [
         ByPyTorch(
             what=f"the autograd function {name}{f' ({count} calls)' * (count > 1)}",
             why="its backward is Python, so the graph is run in pieces around it",
-            in_stead=True,
+            fallback=True,
         )
         for name, count in Counter(module.functions).items()
     ]
@@ -81,14 +81,14 @@ def _of_built(built: Built) -> GraphStatistics:
         export_s=origin.export_s,
         gradient_s=origin.gradient_s,
         load_s=origin.load_s,
-        exported_nodes=graph.given_nodes,
-        trainable_nodes=graph.trainable_ops.total(),
+        exported_nodes=graph.report.exported_nodes,
+        trainable_nodes=graph.report.trainable_ops.total(),
         built=both_passes(given),
         run=both_passes(run),
-        rewritten=rewrites_of(graph.report),
-        fusions=fusions(run, graph.trainable_ops),
+        rewritten=rewrites_of(graph.report.rewrites),
+        fusions=fusions(run, graph.report.trainable_ops),
         operators=operator_counts(run),
-        kernels=graph.kernels.chosen,
+        kernels=graph.report.kernels.chosen,
         threads=session.threads,
         memory=_memory(built, run, axes),
     )

@@ -72,8 +72,9 @@ class Wrapper(nn.Module):
 
     @override
     def named_modules(self, *args: Any, **kwargs: Any) -> Any:
-        """Those of the wrapped module, which is the first."""
-        return self.wrapped.named_modules(*args, **kwargs)
+        """Those of the wrapped module, with this one in its place."""
+        for name, each in self.wrapped.named_modules(*args, **kwargs):
+            yield name, self if each is self.wrapped else each
 
     # What a module around this one calls, or `to` and its kin; a wrapped LSTM has its own.
 
@@ -103,6 +104,9 @@ class Wrapper(nn.Module):
 
     def __setattr__(self, name: str, value: Any) -> None:
         own = vars(self)
+        if name == "__class__":  # as fully_shard does
+            object.__setattr__(self, name, value)
+            return
         # A forward that is put around this one, as Accelerate does, is not the module's.
         is_own = name == "forward" or (name in own and name not in _REGISTRIES)
         if "wrapped" not in own or is_own:

@@ -30,7 +30,7 @@ class AveragePoolGradient(OwnGradient):
     )
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
         slid = window(node, node.inputs[0])
         shape = None if node.inputs[0] is None else node.inputs[0].shape
         if slid is None or shape is None or not isinstance(shape[1], int):
@@ -42,7 +42,7 @@ class AveragePoolGradient(OwnGradient):
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         slid = window(node, node.inputs[0])
         source = node.inputs[0]

@@ -26,19 +26,19 @@ class FrozenBatchNormalizationGradient(OwnGradient):
     note: ClassVar[str] = "in evaluation mode: normalizes by the running statistics, and keeps them"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
         source = node.inputs[0]
         return (
             node.metadata_props.get(STATISTICS) == RUNNING
             and node.attributes.get_int("training_mode", 0) == 0
             and source is not None
             and source.shape is not None
-            and not {3, 4} & set(carried)
+            and not {3, 4} & set(inputs_requiring_grad)
         )
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         source = node.inputs[0]
         assert source is not None
@@ -50,15 +50,15 @@ class FrozenBatchNormalizationGradient(OwnGradient):
         deviation = graph.node("Sqrt", graph.node("Add", graph.input(4), epsilon))
         gradient = graph.gradient()
         results = {}
-        if 0 in carried:
+        if 0 in inputs_requiring_grad:
             factor = graph.node("Div", graph.input(1), deviation)
             aligned = graph.node("Reshape", factor, along_channels)
             results[0] = graph.node("Mul", gradient, aligned)
-        if 1 in carried:
+        if 1 in inputs_requiring_grad:
             mean = graph.node("Reshape", graph.input(3), along_channels)
             product = graph.node("Mul", gradient, graph.node("Sub", graph.input(0), mean))
             summed = graph.node("ReduceSum", product, others, keepdims=0)
             results[1] = graph.node("Div", summed, deviation)
-        if 2 in carried:
+        if 2 in inputs_requiring_grad:
             results[2] = graph.node("ReduceSum", gradient, others, keepdims=0)
         return results

@@ -24,27 +24,27 @@ class ClipGradient(OwnGradient):
     note: ClassVar[str] = "given a gradient of our own, which is PyTorch's at and to the bounds"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
-        return OPEN_BOUNDS in node.metadata_props or bool(set(carried) - {0})
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
+        return OPEN_BOUNDS in node.metadata_props or bool(set(inputs_requiring_grad) - {0})
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         results = {}
-        if 0 in carried:
+        if 0 in inputs_requiring_grad:
             between = self._inside(node, graph)
             mask = graph.node("Cast", between, to=int(ir.DataType.FLOAT))
             results[0] = graph.node("Mul", graph.gradient(), mask)
         upper = len(node.inputs) > 2 and node.inputs[2] is not None
-        if 1 in carried:
+        if 1 in inputs_requiring_grad:
             held = graph.node("Less", graph.input(0), graph.input(1))
             if upper:
                 # Where the bounds are crossed the upper one has the last word.
                 uncrossed = graph.node("Less", graph.input(1), graph.input(2))
                 held = graph.node("And", held, uncrossed)
             results[1] = self._sum(held, 1, graph)
-        if 2 in carried:
+        if 2 in inputs_requiring_grad:
             held = graph.node("Greater", graph.input(0), graph.input(2))
             if node.inputs[1] is not None:
                 crossed = graph.node("Greater", graph.input(1), graph.input(2))

@@ -21,12 +21,12 @@ class Col2ImGradient(OwnGradient):
     op: ClassVar[str] = "Col2Im"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
         return _constant(node, 1) is not None and _constant(node, 2) is not None
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         image, block = _constant(node, 1), _constant(node, 2)
         assert image is not None

@@ -22,19 +22,19 @@ class ConcatGradient(OwnGradient):
     note: ClassVar[str] = "given a gradient of our own, which leaves out parts that need none"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
         known = all(value is not None and value.shape is not None for value in node.inputs)
-        return known and len(carried) < len(node.inputs)
+        return known and len(inputs_requiring_grad) < len(node.inputs)
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         axis = node.attributes["axis"].as_int()
         sizes = [_size(node, index, axis, graph) for index in range(len(node.inputs))]
         lengths = graph.node("Concat", *sizes, axis=0)
         parts = graph.nodes("Split", graph.gradient(), lengths, outputs=len(sizes), axis=axis)
-        return {index: parts[index] for index in carried}
+        return {index: parts[index] for index in inputs_requiring_grad}
 
 
 def _size(node: ir.Node, index: int, axis: int, graph: BackwardGraph) -> str:

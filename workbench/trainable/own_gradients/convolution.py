@@ -21,27 +21,27 @@ class GroupedVolumeConvGradient(OwnGradient):
 
     op: ClassVar[str] = "Conv"
     note: ClassVar[str] = (
-        "given a gradient of our own: ONNX Runtime's is wrong for volumes in groups"
+        "given a gradient of our own: ONNX Runtime's is wrong for grouped 3-D convolution"
     )
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
         convolution = _convolution(node, node.inputs[0], node.outputs[0])
         return convolution is not None and convolution.of_volumes_in_groups
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         convolution = _convolution(node, node.inputs[0], node.outputs[0])
         assert convolution is not None
         gradient = graph.gradient()
         results = {}
-        if 0 in carried:
+        if 0 in inputs_requiring_grad:
             results[0] = convolution.to_input(graph, gradient, graph.input(1))
-        if 1 in carried:
+        if 1 in inputs_requiring_grad:
             results[1] = convolution.to_weight(graph, gradient, graph.input(0), graph.input(1))
-        if 2 in carried:
+        if 2 in inputs_requiring_grad:
             results[2] = _to_bias(graph, node)
         return results
 
@@ -59,7 +59,7 @@ class ConvTransposeGradient(OwnGradient):
     op: ClassVar[str] = "ConvTranspose"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
         convolution = _convolution(node, node.outputs[0], node.inputs[0])
         if convolution is None or text(node, "auto_pad", "NOTSET") not in {"NOTSET", "VALID"}:
             return False
@@ -71,17 +71,17 @@ class ConvTransposeGradient(OwnGradient):
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         convolution = _convolution(node, node.outputs[0], node.inputs[0])
         assert convolution is not None
         gradient = graph.gradient()
         results = {}
-        if 0 in carried:
+        if 0 in inputs_requiring_grad:
             results[0] = graph.node("Conv", gradient, graph.input(1), **convolution.settings())
-        if 1 in carried:
+        if 1 in inputs_requiring_grad:
             results[1] = convolution.to_weight(graph, graph.input(0), gradient, graph.input(1))
-        if 2 in carried:
+        if 2 in inputs_requiring_grad:
             results[2] = _to_bias(graph, node)
         return results
 

@@ -18,7 +18,7 @@ class CumSumGradient(OwnGradient):
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         backwards, exclusive = (
             node.attributes[name].as_int() if name in node.attributes else 0

@@ -21,13 +21,13 @@ class DepthToSpaceGradient(OwnGradient):
     op: ClassVar[str] = "DepthToSpace"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
         source = node.inputs[0]
         return source is not None and source.shape is not None and isinstance(source.shape[1], int)
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         source = node.inputs[0]
         assert source is not None
@@ -53,7 +53,7 @@ class SpaceToDepthGradient(OwnGradient):
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         block = integer(node, "blocksize", 1)
         return {0: graph.node("DepthToSpace", graph.gradient(), blocksize=block, mode="DCR")}

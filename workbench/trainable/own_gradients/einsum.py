@@ -30,13 +30,13 @@ class EinsumGradient(OwnGradient):
     op: ClassVar[str] = "Einsum"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
         ranks_known = all(value is not None and value.shape is not None for value in node.inputs)
         return ranks_known and node.outputs[0].dtype is not None
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         terms = written_out(node)
         values, letters = [graph.gradient()], [terms.output]
@@ -48,7 +48,7 @@ class EinsumGradient(OwnGradient):
             values.append(value)
             letters.append("".join(x for axis, x in enumerate(term) if axis not in single))
         results = {}
-        for index in carried:
+        for index in inputs_requiring_grad:
             place = index + 1
             results[index] = _gradient(
                 index,

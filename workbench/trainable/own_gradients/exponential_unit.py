@@ -32,7 +32,7 @@ class ExponentialUnitGradient(ElementwiseGradient):
     """dX = dY * slope. Precondition: alpha is positive, so that Y has the sign of X."""
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
         return attribute(node, "alpha", 1.0) > 0 and attribute(node, "gamma", 1.0) > 0
 
     @override

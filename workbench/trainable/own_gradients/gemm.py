@@ -30,7 +30,7 @@ class FoundRowsGemmGradient(OwnGradient):
     note: ClassVar[str] = "given a gradient of our own, since ONNX Runtime's fails without any row"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
         weight = node.inputs[1]
         bias = node.inputs[2] if len(node.inputs) > 2 else None
         return (
@@ -38,14 +38,16 @@ class FoundRowsGemmGradient(OwnGradient):
             and weight is not None
             and weight.shape is not None
             and weight.shape.is_static()
-            and (2 not in carried or (bias is not None and len(bias.shape or ()) == 1))
+            and (
+                2 not in inputs_requiring_grad or (bias is not None and len(bias.shape or ()) == 1)
+            )
             and node.attributes.get_int("transA", 0) == 0
             and all(node.attributes.get_float(name, 1.0) == 1.0 for name in ("alpha", "beta"))
         )
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         weight = node.inputs[1]
         assert weight is not None
@@ -55,14 +57,14 @@ class FoundRowsGemmGradient(OwnGradient):
         outward, inward = sizes if transposed else sizes[::-1]
         gradient = graph.gradient()
         results = {}
-        if 0 in carried:
+        if 0 in inputs_requiring_grad:
             results[0] = graph.node("Gemm", gradient, graph.input(1), transB=1 - transposed)
-        if 1 in carried:
+        if 1 in inputs_requiring_grad:
             given = _one_more(graph.input(0), inward, graph)
             due = _one_more(gradient, outward, graph)
             sides = (due, given) if transposed else (given, due)
             results[1] = graph.node("Gemm", *sides, transA=1)
-        if 2 in carried:
+        if 2 in inputs_requiring_grad:
             results[2] = graph.node("ReduceSum", gradient, graph.indices([0]), keepdims=0)
         return results
 

@@ -29,7 +29,7 @@ class GroupedLineConvGradient(OwnGradient):
     )
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
         return integer(node, "group", 1) > 1 and any(
             value is not None and value.shape is not None and len(value.shape) == 3
             for value in (*node.inputs[:2], node.outputs[0])
@@ -37,7 +37,7 @@ class GroupedLineConvGradient(OwnGradient):
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         height = graph.indices([2])
         images = [
@@ -46,7 +46,7 @@ class GroupedLineConvGradient(OwnGradient):
         ]
         settings = _of_images(node)
         results = {}
-        for index in carried:
+        for index in inputs_requiring_grad:
             result = graph.node("ConvGrad", *images, domain=MICROSOFT, output=index, **settings)
             # The bias has no axis of height.
             results[index] = result if index == 2 else graph.node("Squeeze", result, height)

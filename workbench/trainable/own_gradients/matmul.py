@@ -21,13 +21,13 @@ class MatMulVectorGradient(OwnGradient):
     note: ClassVar[str] = "given a gradient of our own, since ONNX Runtime has none to a vector"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
         ranks = [None if x is None or x.shape is None else len(x.shape) for x in node.inputs]
         return None not in ranks and 1 in ranks
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         left, right = (len(x.shape) for x in node.inputs if x is not None and x.shape is not None)
         a, b, gradient = graph.input(0), graph.input(1), graph.gradient()
@@ -35,17 +35,17 @@ class MatMulVectorGradient(OwnGradient):
             return {
                 index: graph.node("Mul", gradient, other)
                 for index, other in ((0, b), (1, a))
-                if index in carried
+                if index in inputs_requiring_grad
             }
         vector, matrix = (1, 0) if right == 1 else (0, 1)
         # Of the matrix: the axis that the vector lies along is `along`, the other `across`.
         along, across = (-1, -2) if right == 1 else (-2, -1)
         results = {}
-        if matrix in carried:
+        if matrix in inputs_requiring_grad:
             spread = graph.node("Unsqueeze", gradient, graph.indices([along]))
             laid = graph.node("Unsqueeze", graph.input(vector), graph.indices([across]))
             results[matrix] = graph.node("Mul", laid, spread)
-        if vector in carried:
+        if vector in inputs_requiring_grad:
             column = graph.node("Unsqueeze", gradient, graph.indices([across]))
             sides = (column, a) if right == 1 else (b, column)
             product = graph.node("MatMul", *sides)

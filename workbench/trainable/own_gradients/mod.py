@@ -20,20 +20,20 @@ class ModGradient(OwnGradient):
     op: ClassVar[str] = "Mod"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
-        return ranks_known(node, carried)
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
+        return ranks_known(node, inputs_requiring_grad)
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         dividend, divisor = node.inputs
         assert dividend is not None
         assert divisor is not None
         results = {}
-        if 0 in carried:
+        if 0 in inputs_requiring_grad:
             results[0] = graph.sum_to(graph.gradient(), node.outputs[0], 0, dividend)
-        if 1 in carried:
+        if 1 in inputs_requiring_grad:
             # Read off the result, so that both round the quotient alike.
             taken = graph.node("Sub", graph.output(), graph.input(0))
             times = graph.node("Round", graph.node("Div", taken, graph.input(1)))

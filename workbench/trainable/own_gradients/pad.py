@@ -28,27 +28,29 @@ class ConstantPadGradient(OwnGradient):
     note: ClassVar[str] = "given a gradient of our own: ONNX Runtime's ignores axes and fill value"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
         if text(node, "mode", "constant") != "constant":
             return False
-        return set(carried) != {0} or (len(node.inputs) > 3 and node.inputs[3] is not None)
+        return set(inputs_requiring_grad) != {0} or (
+            len(node.inputs) > 3 and node.inputs[3] is not None
+        )
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         unpadding = graph.node("Neg", graph.input(1))
         chosen = len(node.inputs) > 3 and node.inputs[3] is not None
         axes = (graph.input(3),) if chosen else ()
         unpadded = graph.node("Pad", graph.gradient(), unpadding, "", *axes)
         results = {0: unpadded}
-        if 2 in carried:
+        if 2 in inputs_requiring_grad:
             sums = [
                 graph.node("ReduceSum", value, keepdims=0) for value in (graph.gradient(), unpadded)
             ]
             added = graph.node("Sub", *sums)
             results[2] = graph.node("Reshape", added, graph.node("Shape", graph.input(2)))
-        return {index: results[index] for index in carried}
+        return {index: results[index] for index in inputs_requiring_grad}
 
 
 class RepeatingPadGradient(OwnGradient):
@@ -60,12 +62,12 @@ class RepeatingPadGradient(OwnGradient):
     op: ClassVar[str] = "Pad"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
         return text(node, "mode", "constant") != "constant" and _sources(node) is not None
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         sources = _sources(node)
         source = node.inputs[0]

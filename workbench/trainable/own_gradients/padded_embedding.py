@@ -23,12 +23,12 @@ class PaddedEmbeddingGradient(OwnGradient):
     note: ClassVar[str] = "passes no gradient to the row padding_idx"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
-        return PADDING_INDEX in node.metadata_props and 0 in carried
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
+        return PADDING_INDEX in node.metadata_props and 0 in inputs_requiring_grad
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         padding = int(node.metadata_props[PADDING_INDEX])
         indices = graph.input(1)

@@ -24,17 +24,19 @@ class PowGradient(OwnGradient):
     note: ClassVar[str] = "given a gradient of our own, which reaches the exponent"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
         exponent = node.inputs[1]
         assert exponent is not None
         number = None if exponent.const_value is None else exponent.const_value.numpy()
         simple = number is not None and number.size == 1 and number.item() != 0
         simple = simple and exponent.dtype == ir.DataType.FLOAT
-        return (1 in carried or not simple) and ranks_known(node, carried)
+        return (1 in inputs_requiring_grad or not simple) and ranks_known(
+            node, inputs_requiring_grad
+        )
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         base, power = node.inputs
         assert base is not None
@@ -43,13 +45,13 @@ class PowGradient(OwnGradient):
         if power.dtype not in {None, ir.DataType.FLOAT}:
             exponent = graph.node("Cast", exponent, to=int(ir.DataType.FLOAT))
         results = {}
-        if 0 in carried:
+        if 0 in inputs_requiring_grad:
             lower = graph.node("Pow", x, graph.node("Sub", exponent, graph.constant(1)))
             flat = graph.node("Equal", exponent, zero)
             slope = graph.node("Where", flat, zero, graph.node("Mul", exponent, lower))
             gradient = graph.node("Mul", graph.gradient(), slope)
             results[0] = graph.sum_to(gradient, node.outputs[0], 0, base)
-        if 1 in carried:
+        if 1 in inputs_requiring_grad:
             flat = graph.node(
                 "And",
                 graph.node("Equal", x, zero),

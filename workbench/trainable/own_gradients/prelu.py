@@ -20,20 +20,20 @@ class PReluGradient(OwnGradient):
     op: ClassVar[str] = "PRelu"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
-        return 1 not in carried or ranks_known(node, carried)
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
+        return 1 not in inputs_requiring_grad or ranks_known(node, inputs_requiring_grad)
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         results = {}
         x, zero = graph.input(0), graph.constant(0)
-        if 0 in carried:
+        if 0 in inputs_requiring_grad:
             above = graph.node("Greater", x, zero)
             slope = graph.node("Where", above, graph.constant(1), graph.input(1))
             results[0] = graph.node("Mul", graph.gradient(), slope)
-        if 1 in carried:
+        if 1 in inputs_requiring_grad:
             slope_input = node.inputs[1]
             assert slope_input is not None
             below = graph.node("Mul", graph.gradient(), graph.node("Min", x, zero))

@@ -18,12 +18,12 @@ class ReductionGradient(OwnGradient):
     """Of a reduction whose axes are constant, over an input of known rank."""
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
-        return set(carried) == {0} and reduced_axes(node) is not None
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
+        return set(inputs_requiring_grad) == {0} and reduced_axes(node) is not None
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         axes = reduced_axes(node)
         assert axes is not None
@@ -106,9 +106,9 @@ class ReduceL2Gradient(ReductionGradient):
     note: ClassVar[str] = "given a gradient of our own, where ONNX Runtime's fails"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
         without_axes = len(node.inputs) < 2 or node.inputs[1] is None
-        return without_axes and super().applies(node, carried)
+        return without_axes and super().applies(node, inputs_requiring_grad)
 
     @override
     def spread(self, node: ir.Node, axes: list[int], graph: BackwardGraph) -> str:

@@ -22,12 +22,12 @@ class RepeatingResizeGradient(OwnGradient):
     op: ClassVar[str] = "Resize"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
         return repetitions(node) is not None
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         times = repetitions(node)
         assert times is not None

@@ -27,7 +27,7 @@ class RNNGradient(OwnGradient):
     op: ClassVar[str] = "RNN"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
         last = node.outputs[1] if len(node.outputs) > 1 else None
         return (
             is_plain(node)
@@ -39,7 +39,7 @@ class RNNGradient(OwnGradient):
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         activation = (node.attributes.get_strings("activations", ()) or ("Tanh",))[0]
         first, second = graph.indices([0]), graph.indices([1])
@@ -62,19 +62,19 @@ class RNNGradient(OwnGradient):
             scan_output_directions=[1],
         )
         results = {}
-        if 0 in carried:
+        if 0 in inputs_requiring_grad:
             results[0] = graph.node("MatMul", steps, weights)
-        if 1 in carried:
+        if 1 in inputs_requiring_grad:
             results[1] = _product(steps, graph.input(0), graph)
-        if 2 in carried:
+        if 2 in inputs_requiring_grad:
             earlier = graph.node("Slice", states, first, graph.indices([-1]), first)
             previous = graph.node("Concat", initial, earlier, axis=0)
             results[2] = _product(steps, previous, graph)
-        if 3 in carried:
+        if 3 in inputs_requiring_grad:
             summed = graph.node("ReduceSum", steps, graph.indices([0, 1]), keepdims=0)
             both = graph.node("Concat", summed, summed, axis=0)
             results[3] = graph.node("Unsqueeze", both, first)
-        if 5 in carried:
+        if 5 in inputs_requiring_grad:
             results[5] = graph.node("Unsqueeze", before, first)
         return results
 

@@ -24,7 +24,7 @@ class ScalarGradient(OwnGradient):
     note: ClassVar[str] = "given a gradient of our own, where ONNX Runtime's has an axis too many"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
         shape = node.outputs[0].shape
         return shape is not None and len(shape) == 0
 

@@ -26,25 +26,25 @@ class ScatterElementsGradient(OwnGradient):
     note: ClassVar[str] = "given a gradient of our own, where ONNX Runtime's is wrong"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
         return _reduction(node) in _REDUCTIONS
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         reduction = _reduction(node)
         places = {"axis": node.attributes["axis"].as_int()} if "axis" in node.attributes else {}
         scatter = _Scatter(graph, places)
         if reduction == "add":
             results = {0: graph.gradient()}
-            if 2 in carried:
+            if 2 in inputs_requiring_grad:
                 results[2] = scatter.read(graph.gradient())
         elif reduction == "mul":
-            results = _product(scatter, carried)
+            results = _product(scatter, inputs_requiring_grad)
         else:
-            results = _extreme(scatter, carried)
-        return {index: results[index] for index in carried}
+            results = _extreme(scatter, inputs_requiring_grad)
+        return {index: results[index] for index in inputs_requiring_grad}
 
 
 class _Scatter:
@@ -62,7 +62,7 @@ class _Scatter:
         return self.graph.node("ScatterElements", *inputs, reduction=reduction, **self._attributes)
 
 
-def _product(scatter: _Scatter, carried: Collection[int]) -> dict[int, str]:
+def _product(scatter: _Scatter, inputs_requiring_grad: Collection[int]) -> dict[int, str]:
     graph = scatter.graph
     one, none = graph.constant(1), graph.constant(0)
     zero, nonzero = {}, {}
@@ -74,7 +74,7 @@ def _product(scatter: _Scatter, carried: Collection[int]) -> dict[int, str]:
     product = scatter.write(nonzero[0], nonzero[2], "mul")
     spread = graph.node("Mul", graph.gradient(), product)
     results = {}
-    for index in carried:
+    for index in inputs_requiring_grad:
         here = (lambda value: value) if index == 0 else scatter.read
         others = graph.node("Sub", here(zeros), zero[index])
         gradient = graph.node("Div", here(spread), nonzero[index])
@@ -82,7 +82,7 @@ def _product(scatter: _Scatter, carried: Collection[int]) -> dict[int, str]:
     return results
 
 
-def _extreme(scatter: _Scatter, carried: Collection[int]) -> dict[int, str]:
+def _extreme(scatter: _Scatter, inputs_requiring_grad: Collection[int]) -> dict[int, str]:
     graph = scatter.graph
     found = {}
     for index, result in ((0, graph.output()), (2, scatter.read(graph.output()))):
@@ -90,9 +90,11 @@ def _extreme(scatter: _Scatter, carried: Collection[int]) -> dict[int, str]:
         found[index] = graph.node("Cast", equal, to=onnx.TensorProto.FLOAT)
     share = graph.node("Div", graph.gradient(), scatter.write(found[0], found[2], "add"))
     shares = {0: share}
-    if 2 in carried:
+    if 2 in inputs_requiring_grad:
         shares[2] = scatter.read(share)
-    return {index: graph.node("Mul", found[index], shares[index]) for index in carried}
+    return {
+        index: graph.node("Mul", found[index], shares[index]) for index in inputs_requiring_grad
+    }
 
 
 def _reduction(node: ir.Node) -> str:

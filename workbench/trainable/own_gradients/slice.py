@@ -23,15 +23,15 @@ class SliceGradient(OwnGradient):
     note: ClassVar[str] = "given a gradient of our own, where ONNX Runtime's fails"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
-        if set(carried) != {0} or len(node.inputs) < 5 or node.inputs[4] is None:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
+        if set(inputs_requiring_grad) != {0} or len(node.inputs) < 5 or node.inputs[4] is None:
             return False
         steps = node.inputs[4].const_value
         return steps is None or bool((steps.numpy() < 0).any())
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         bounds = [
             "" if value is None else graph.input(index)

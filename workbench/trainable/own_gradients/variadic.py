@@ -20,17 +20,17 @@ class SumGradient(OwnGradient):
     op: ClassVar[str] = "Sum"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
-        values = [node.outputs[0], *(node.inputs[index] for index in carried)]
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
+        values = [node.outputs[0], *(node.inputs[index] for index in inputs_requiring_grad)]
         return all(value is not None and value.shape is not None for value in values)
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         gradient = self.share(node, graph)
         results = {}
-        for index in carried:
+        for index in inputs_requiring_grad:
             target = node.inputs[index]
             assert target is not None
             results[index] = graph.sum_to(gradient, node.outputs[0], index, target)

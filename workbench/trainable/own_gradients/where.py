@@ -22,20 +22,24 @@ class WhereGradient(OwnGradient):
     note: ClassVar[str] = "given a gradient of our own, where ONNX Runtime's is wrong"
 
     @override
-    def applies(self, node: ir.Node, carried: Collection[int]) -> bool:
+    def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:
         result = node.outputs[0]
-        shapes = [value.shape for index in carried if (value := node.inputs[index]) is not None]
+        shapes = [
+            value.shape
+            for index in inputs_requiring_grad
+            if (value := node.inputs[index]) is not None
+        ]
         if result.shape is None or any(shape is None for shape in shapes):
             return False
         return any(shape != result.shape for shape in shapes)
 
     @override
     def backward(
-        self, node: ir.Node, carried: Collection[int], graph: BackwardGraph
+        self, node: ir.Node, inputs_requiring_grad: Collection[int], graph: BackwardGraph
     ) -> Mapping[int, str]:
         results = {}
         nothing = graph.constant(0)
-        for index in carried:
+        for index in inputs_requiring_grad:
             target = node.inputs[index]
             assert target is not None
             sides = (graph.gradient(), nothing) if index == 1 else (nothing, graph.gradient())

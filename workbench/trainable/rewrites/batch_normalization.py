@@ -39,6 +39,7 @@ class TrainBatchNormalization(Rewrite):
         "normalizes by the batch while it trains and updates the running statistics"
     )
     everywhere: ClassVar[bool] = True
+    in_place: ClassVar[bool] = True
 
     def applies(self, node: ir.Node) -> bool:
         training = node.attributes.get("training_mode")

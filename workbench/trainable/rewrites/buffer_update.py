@@ -20,6 +20,7 @@ class CarryBufferUpdate(Rewrite):
     op: ClassVar[str] = "Identity"
     note: ClassVar[str] = "writes its value into a buffer, as the module's forward pass does"
     everywhere: ClassVar[bool] = True
+    in_place: ClassVar[bool] = True
 
     @override
     def applies(self, node: ir.Node) -> bool:

@@ -14,6 +14,7 @@ class CompleteDropout(Rewrite):
 
     op: ClassVar[str] = "Dropout"
     note: ClassVar[str] = "gives the mask that its gradient reads"
+    in_place: ClassVar[bool] = True
 
     def applies(self, node: ir.Node) -> bool:
         return len(node.outputs) == 1

@@ -19,6 +19,7 @@ class CompleteLayerNormalization(Rewrite):
 
     op: ClassVar[str] = "LayerNormalization"
     note: ClassVar[str] = "given the bias and the three outputs that its gradient reads"
+    in_place: ClassVar[bool] = True
 
     def applies(self, node: ir.Node) -> bool:
         if _has_bias(node):

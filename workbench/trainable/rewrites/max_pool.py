@@ -17,6 +17,7 @@ class PoolCopyOfParameter(Rewrite):
 
     op: ClassVar[str] = "MaxPool"
     note: ClassVar[str] = "given a copy of the parameter: pooling the parameter itself crashes"
+    in_place: ClassVar[bool] = True
 
     def applies(self, node: ir.Node) -> bool:
         source = node.inputs[0]

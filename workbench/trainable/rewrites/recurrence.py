@@ -39,11 +39,11 @@ class _OneDirection(Rewrite):
 
     @override
     def concerns(self, node: ir.Node, path: GradientPath) -> bool:
-        carried = path.carried(node)
-        return bool(carried) and (
+        inputs_requiring_grad = path.inputs_requiring_grad(node)
+        return bool(inputs_requiring_grad) and (
             _direction(node) != "forward"
             or any(_given(node, index) is None for index in _STATES[self.op])
-            or not {1, 2} <= set(carried)
+            or not {1, 2} <= set(inputs_requiring_grad)
         )
 
     @override
@@ -88,7 +88,7 @@ class OneDirectionRNN(_OneDirection):
     @override
     def concerns(self, node: ir.Node, path: GradientPath) -> bool:
         last = node.outputs[1] if len(node.outputs) > 1 else None
-        return bool(path.carried(node)) and (
+        return bool(path.inputs_requiring_grad(node)) and (
             _direction(node) != "forward"
             or _given(node, 5) is None
             or (last is not None and bool(last.uses() or last.is_graph_output()))
@@ -104,12 +104,17 @@ class _Direction:
         source = node.inputs[0]
         assert source is not None
         sequence = self._reversed(source) if back else source
-        carried = edit.path.carried(node)
+        inputs_requiring_grad = edit.path.inputs_requiring_grad(node)
         inputs: list[ir.Value | None] = [sequence]
         for place in (1, 2, 3):
             weight = self._part(place)
-            if weight is not None and place < 3 and place not in carried and node.op_type != "RNN":
-                weight = self._with_gradient(weight, carried[0])
+            if (
+                weight is not None
+                and place < 3
+                and place not in inputs_requiring_grad
+                and node.op_type != "RNN"
+            ):
+                weight = self._with_gradient(weight, inputs_requiring_grad[0])
             inputs.append(weight)
         inputs.append(None)
         inputs += [self._part(place) or self._zeros(source) for place in _STATES[node.op_type]]
@@ -184,9 +189,9 @@ class _Direction:
         one, hidden = self._numbers("one", [1]), self._numbers("hidden", [size])
         return self._add("ConstantOfShape", self._add("Concat", one, batch, hidden, axis=0))
 
-    def _with_gradient(self, weight: ir.Value, carried: int) -> ir.Value:
-        """`weight` plus zero times the first element of an input that needs a gradient."""
-        source = _given(self._node, carried)
+    def _with_gradient(self, weight: ir.Value, index: int) -> ir.Value:
+        """`weight` plus zero times the first element of input `index`, which needs a gradient."""
+        source = _given(self._node, index)
         assert source is not None
         flat = self._add("Reshape", source, self._numbers("flat", [-1]))
         first = self._slice(flat, "element", [0], [1], [0])

@@ -14,6 +14,7 @@ class UnsqueezeAlongList(Rewrite):
 
     op: ClassVar[str] = "Unsqueeze"
     note: ClassVar[str] = "written with a list of axes"
+    in_place: ClassVar[bool] = True
 
     def applies(self, node: ir.Node) -> bool:
         axes = node.inputs[1].const_value if len(node.inputs) > 1 and node.inputs[1] else None

@@ -51,3 +51,66 @@ def test_an_array_that_holds_a_tensor_of_the_graph_is_refused() -> None:
         array[0] = torch.zeros(2)
     with pytest.raises(UntrainableError, match=r"numpy.ndarray.* at result\[1\]"):
         flatten((1, array), [], results=True)
+
+
+def with_default() -> Any:
+    def count(each: int, seen: list[int] = []) -> int:  # noqa: B006 -- a default that a call changes
+        seen.append(each)
+        return len(seen)
+
+    return count
+
+
+def with_closure() -> Any:
+    seen: list[int] = []
+    return lambda each: seen.append(2 * each)
+
+
+class Log:
+    """Its list is found by itself, too, and may be copied there."""
+
+    def __init__(self) -> None:
+        log: list[int] = []
+        self.put, self.log = lambda each: log.append(2 * each), log
+
+
+class EarlyLog:
+    """As `Log`, whose list is found first by the other way."""
+
+    def __init__(self) -> None:
+        log: list[int] = []
+        self.log, self.put = log, lambda each: log.append(2 * each)
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("make", [with_default, with_closure, Log, EarlyLog])
+def test_a_function_that_keeps_a_list_of_its_call_is_refused(make: Any) -> None:
+    class Counts(nn.Module):
+        def forward(self, x: torch.Tensor) -> Any:
+            return x, make()
+
+    x = torch.zeros(3, 4)
+    structure = flatten((x, make()), [], results=True)
+    with pytest.raises(UntrainableError, match=r"holds a builtins.list, .* cannot be copied"):
+        settled(structure, Counts(), flatten(((x,), {}), []), [x], [{}])
+
+
+def without_a_value() -> Any:
+    def later() -> int:
+        return unset
+
+    if SHARED == "never":
+        unset = 1
+    return later
+
+
+def test_a_function_of_a_name_that_was_never_assigned_comes_back() -> None:
+    class Returned(nn.Module):
+        def forward(self, x: torch.Tensor) -> Any:
+            return x, without_a_value()
+
+    x = torch.zeros(3, 4)
+    structure = flatten((x, without_a_value()), [], results=True)
+    structure = settled(structure, Returned(), flatten(((x,), {}), []), [x], [{}])
+    with pytest.raises(NameError):
+        rebuild(structure, iter([x]))[1]()

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.ort.ortmodule.aten.graph import Graph
+from workbench.ort.graph.graph_editor import GraphEditor
+from workbench.ort.ortmodule.aten.kernel_call import kernel_call
 
 if TYPE_CHECKING:
     import onnx
@@ -13,7 +14,7 @@ LEAST_ELEMENTS = 16_384
 """Of each sample, below which PyTorch's kernel takes longer to begin than it saves."""
 
 
-def addition(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodeProto] | None:
+def addition(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | None:
     """Add or Sum: two tensors or more -> one."""
     first, *others = node.input
     if not others or not graph.is_float(*node.input):
@@ -24,7 +25,9 @@ def addition(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodeProto] | None:
     for place, other in enumerate(others, start=1):
         is_last = place == len(others)
         result = node.output[0] if is_last else f"{node.output[0]}.of_{place + 1}"
-        made.append(graph.kernel("aten::add", [first, other], node, [result], overload="Tensor"))
+        made.append(
+            kernel_call(graph, "aten::add", [first, other], node, [result], overload="Tensor")
+        )
         made[-1].name = result
         first = result
     return made

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from onnx import helper
 
-from workbench.ort.ortmodule.aten.forward_graph import ForwardGraph
-from workbench.ort.ortmodule.aten.graph import DOMAIN, attribute
+from workbench.ort.graph.graph_editor import attribute
+from workbench.ort.ortmodule.aten.fusion_graph import FusionGraph
+from workbench.ort.ortmodule.aten.kernel_call import DOMAIN
 from workbench.trainable.own_gradient import BackwardGraph
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class _Mask(NamedTuple):
     """No query looks at a key after it, which is all the mask says."""
 
 
-def fuse_attention(softmax: onnx.NodeProto, graph: ForwardGraph) -> bool:
+def fuse_attention(softmax: onnx.NodeProto, graph: FusionGraph) -> bool:
     """Make what is around a Softmax one kernel, if it is attention without dropout.
 
     That is: MatMul of queries and transposed keys, scaled before or after, a mask added to it, the
@@ -90,7 +91,7 @@ def fuse_attention(softmax: onnx.NodeProto, graph: ForwardGraph) -> bool:
     return True
 
 
-def _scores(name: str, graph: ForwardGraph) -> _Scores | None:
+def _scores(name: str, graph: FusionGraph) -> _Scores | None:
     name, scale, outer = _unscaled(name, graph)
     product = graph.alone(name, "MatMul")
     if product is None:
@@ -105,7 +106,7 @@ def _scores(name: str, graph: ForwardGraph) -> _Scores | None:
     return _Scores(operands[0], operands[1], scale, nodes)
 
 
-def _unscaled(name: str, graph: ForwardGraph) -> tuple[str, float, list[onnx.NodeProto]]:
+def _unscaled(name: str, graph: FusionGraph) -> tuple[str, float, list[onnx.NodeProto]]:
     """A value without the number that it is multiplied with, that number, and the node."""
     node = graph.alone(name, "Mul", "Div")
     if node is not None:
@@ -117,7 +118,7 @@ def _unscaled(name: str, graph: ForwardGraph) -> tuple[str, float, list[onnx.Nod
     return name, 1.0, []
 
 
-def _through_transpose(name: str, axes: Sequence[int], graph: ForwardGraph) -> _Operand:
+def _through_transpose(name: str, axes: Sequence[int], graph: FusionGraph) -> _Operand:
     """What has these axes, before the Transposes that give it, if they are for it alone."""
     nodes: list[onnx.NodeProto] = []
     while (node := graph.alone(name, "Transpose")) is not None:
@@ -127,7 +128,7 @@ def _through_transpose(name: str, axes: Sequence[int], graph: ForwardGraph) -> _
     return _Operand(name, axes, nodes)
 
 
-def _into_transpose(name: str, graph: ForwardGraph) -> _Operand:
+def _into_transpose(name: str, graph: FusionGraph) -> _Operand:
     """The result after the Transpose that alone reads it, and the order of its axes there."""
     between = []
     behind = name
@@ -141,7 +142,7 @@ def _into_transpose(name: str, graph: ForwardGraph) -> _Operand:
     return _Operand(node.output[0], attribute(node, "perm", [3, 2, 1, 0]), [*between, node])
 
 
-def _guarded(name: str, graph: ForwardGraph) -> _Weights:
+def _guarded(name: str, graph: FusionGraph) -> _Weights:
     node = graph.reader(name, "Where")
     if node is not None and node.input[1] == name and graph.scalar(node.input[2]) == 0:
         return _Weights(node.output[0], node.input[0], [node])
@@ -154,12 +155,12 @@ def _guarded(name: str, graph: ForwardGraph) -> _Weights:
     return _Weights(name, "", [])
 
 
-def _mask(added: str, seen: str, graph: ForwardGraph) -> _Mask | None:
+def _mask(added: str, seen: str, graph: FusionGraph) -> _Mask | None:
     """None: it is not one that the kernel takes."""
     if not added:
         return None if seen else _Mask()
     shape = graph.shape(added)
-    if shape is None or len(shape) > 4 or not graph.is_float(added) or graph.carries(added):
+    if shape is None or len(shape) > 4 or not graph.is_float(added) or graph.requires_grad(added):
         return None
     choice = graph.producer(added, "Where")
     is_of_seen = choice is not None and choice.input[0] == seen
@@ -171,7 +172,7 @@ def _mask(added: str, seen: str, graph: ForwardGraph) -> _Mask | None:
     return _Mask(added, seen)
 
 
-def _always_true(name: str, graph: ForwardGraph) -> bool:
+def _always_true(name: str, graph: FusionGraph) -> bool:
     expand = graph.producer(name, "Expand")
     numbers = graph.constant(expand.input[0] if expand is not None else name)
     return numbers is not None and bool(numbers.all())
@@ -186,7 +187,7 @@ def _is_causal(mask: np.ndarray[Any, Any]) -> bool:
     return bool((square[seen] == 0).all() and (square[~seen] < _MASKED).all())
 
 
-def _fits(operands: Sequence[_Operand], graph: ForwardGraph) -> bool:
+def _fits(operands: Sequence[_Operand], graph: FusionGraph) -> bool:
     """Whether the kernel takes these: float32, batch and heads alike, one width."""
     if not graph.is_float(*(each.value for each in operands)):
         return False
@@ -209,7 +210,7 @@ def _fuse(
     value: _Operand,
     mask: _Mask,
     result: _Operand,
-    graph: ForwardGraph,
+    graph: FusionGraph,
 ) -> None:
     name = f"{result.value}.attention"
     operands = (scores.query, scores.key, value)

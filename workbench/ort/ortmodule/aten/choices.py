@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.ortmodule.aten.activations import (
     fast_gelu_gradient,
     gelu,
@@ -20,14 +21,13 @@ from workbench.ort.ortmodule.aten.addition import addition
 from workbench.ort.ortmodule.aten.convolution import convolution, convolution_gradient
 from workbench.ort.ortmodule.aten.dropout import dropout, dropout_gradient
 from workbench.ort.ortmodule.aten.gathering import gather_gradient
-from workbench.ort.ortmodule.aten.graph import Graph
 from workbench.ort.ortmodule.aten.normalization import layer_norm, layer_norm_gradient
 from workbench.ort.ortmodule.aten.pooling import max_pool_gradient
 
 if TYPE_CHECKING:
     import onnx
 
-Replace = Callable[["onnx.NodeProto", Graph], "list[onnx.NodeProto] | None"]
+Replace = Callable[["onnx.NodeProto", GraphEditor], "list[onnx.NodeProto] | None"]
 
 
 class Choice(NamedTuple):

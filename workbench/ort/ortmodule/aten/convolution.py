@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from workbench.ort.ortmodule.aten.graph import Graph, attribute, output
+from workbench.ort.graph.graph_editor import GraphEditor, attribute, output
+from workbench.ort.ortmodule.aten.kernel_call import kernel_call
 from workbench.ort.ortmodule.aten.windows import windows_of
 
 if TYPE_CHECKING:
@@ -29,17 +30,17 @@ class _Convolution(NamedTuple):
     """Of the input."""
 
 
-def convolution(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodeProto] | None:
+def convolution(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | None:
     """Conv: X (N, C, ...), W (M, C / group, ...), optionally B (M)."""
     x, weight, *bias = node.input
     found = _convolution(node, graph, weight, output(node, 0))
     if found is None or found.is_pointwise or found.work < LEAST_WORK:
         return None
     inputs = [x, weight, bias[0] if bias else "", *found.arguments]
-    return [graph.kernel("aten::convolution", inputs, node, node.output)]
+    return [kernel_call(graph, "aten::convolution", inputs, node, node.output)]
 
 
-def convolution_gradient(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodeProto] | None:
+def convolution_gradient(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | None:
     """ConvGrad: dY, X, W -> dX, dW, dB, each of which may not be wanted."""
     dy, x, weight = node.input
     found = _convolution(node, graph, weight, dy)
@@ -50,11 +51,11 @@ def convolution_gradient(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodePr
         return None
     inputs = [dy, x, weight, graph.integers([found.filters]), *found.arguments]
     inputs.append(graph.truths([bool(name) for name in wanted]))
-    return [graph.kernel("aten::convolution_backward", inputs, node, wanted)]
+    return [kernel_call(graph, "aten::convolution_backward", inputs, node, wanted)]
 
 
 def _convolution(
-    node: onnx.NodeProto, graph: Graph, weight: str, result: str
+    node: onnx.NodeProto, graph: GraphEditor, weight: str, result: str
 ) -> _Convolution | None:
     shape = graph.shape(weight)
     if shape is None or None in shape or not graph.is_float(weight, result):

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from workbench.ort.ortmodule.aten.graph import Graph, output
+from workbench.ort.graph.graph_editor import GraphEditor, output
+from workbench.ort.ortmodule.aten.kernel_call import kernel_call
 
 if TYPE_CHECKING:
     import onnx
@@ -15,7 +16,7 @@ _BYTES = ".bytes"
 """After the name of a mask: ONNX Runtime takes what comes by DLPack for bytes, not truth values."""
 
 
-def dropout(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodeProto] | None:
+def dropout(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | None:
     """Dropout in training: X, probability, true -> Y, mask. Its DropoutGrads follow."""
     if len(node.input) < 3 or not graph.is_float(node.input[0], node.output[0]):
         return None
@@ -34,14 +35,14 @@ def dropout(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodeProto] | None:
     graph.renamed[mask] = made
     outputs = [node.output[0], made]
     inputs = [x, probability]
-    return [graph.kernel("workbench_kernels::dropout", inputs, node, outputs)]
+    return [kernel_call(graph, "workbench_kernels::dropout", inputs, node, outputs)]
 
 
-def dropout_gradient(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodeProto] | None:
+def dropout_gradient(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | None:
     """DropoutGrad: dY, mask, probability -> dX, where the Dropout has been replaced."""
     dy, mask, probability = node.input[:3]
     made = graph.renamed.get(mask)
     if made is None:
         return None
     inputs = [dy, made, probability]
-    return [graph.kernel("workbench_kernels::dropout_backward", inputs, node, node.output)]
+    return [kernel_call(graph, "workbench_kernels::dropout_backward", inputs, node, node.output)]

@@ -37,11 +37,11 @@ def why_not_loaded() -> str:
         version = tell_version().decode()
         addresses = [str(_address(library, name)) for name in (_IS_TENSOR, _EXECUTE)]
     except (OSError, AttributeError) as error:
-        return f"{extension.library} cannot be loaded: {error}. To mend: {REBUILD}"
+        return f"{extension.library} cannot be loaded: {error}. To fix it: {REBUILD}"
     if torch.__version__.split("+")[0] != version.split("+")[0]:
         return (
             f"{extension.library} was built for torch {version}, not {torch.__version__}. "
-            f"To mend: {REBUILD}"
+            f"To fix it: {REBUILD}"
         )
     native().register_aten_op_executor(*addresses)
     library[_KEEP_MEMORY]()

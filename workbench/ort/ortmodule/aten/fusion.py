@@ -7,10 +7,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from workbench.ort.graph.graph_editor import GraphEditor, attribute
 from workbench.ort.ortmodule.aten import attention, linear
 from workbench.ort.ortmodule.aten.executor import why_not_loaded
-from workbench.ort.ortmodule.aten.forward_graph import ForwardGraph
-from workbench.ort.ortmodule.aten.graph import Graph, attribute
+from workbench.ort.ortmodule.aten.fusion_graph import FusionGraph
 from workbench.ort.ortmodule.aten.packed_projection import fuse_heads, fuse_unpacking
 from workbench.ort.ortmodule.aten.spelled_gelu import fuse_spelled_gelu
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from workbench.trainable.own_gradient import NodeGradient
 
-Fuse = Callable[["onnx.NodeProto", ForwardGraph], bool]
+Fuse = Callable[["onnx.NodeProto", FusionGraph], bool]
 
 _FUSIONS: Sequence[tuple[str, Fuse, str]] = (
     ("Squeeze", fuse_unpacking, ""),
@@ -56,7 +56,7 @@ def fuse_layers(model: onnx.ModelProto, requires_grad: Collection[str]) -> Fused
     known = onnx.shape_inference.infer_shapes(model, data_prop=True).graph.value_info
     del model.graph.value_info[:]
     model.graph.value_info.extend(known)
-    graph = ForwardGraph(model.graph, requires_grad)
+    graph = FusionGraph(model.graph, requires_grad)
     layers: Counter[str] = Counter()
     for op, fuse, layer in _FUSIONS:
         for node in graph.nodes:
@@ -67,7 +67,7 @@ def fuse_layers(model: onnx.ModelProto, requires_grad: Collection[str]) -> Fused
     return Fused(tuple(graph.gradients), layers)
 
 
-def complete_gradients(graph: Graph, nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
+def complete_gradients(graph: GraphEditor, nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
     """Say of which type the gradients of fused layers are, and spare them what they need not.
 
     Args:
@@ -87,4 +87,4 @@ def complete_gradients(graph: Graph, nodes: Sequence[onnx.NodeProto]) -> list[on
         if kernel == linear.BACKWARD:
             linear.leave_out_unread(node, graph)
             needless |= linear.take_any_shape(node, graph)
-    return [node for node in nodes if node.output[0] not in needless]
+    return [node for node in nodes if needless.isdisjoint(node.output)]

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from onnx import helper
 
-from workbench.ort.ortmodule.aten.forward_graph import ForwardGraph
-from workbench.ort.ortmodule.aten.graph import DOMAIN, Graph, attribute
+from workbench.ort.graph.graph_editor import GraphEditor, attribute
+from workbench.ort.ortmodule.aten.fusion_graph import FusionGraph
+from workbench.ort.ortmodule.aten.kernel_call import DOMAIN
 from workbench.trainable.own_gradient import BackwardGraph
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ class _Linear(NamedTuple):
     """(out, in), as in torch.nn.Linear."""
 
 
-def fuse_linear(node: onnx.NodeProto, graph: ForwardGraph) -> bool:
+def fuse_linear(node: onnx.NodeProto, graph: FusionGraph) -> bool:
     """Make a MatMul or Gemm with a matrix, and the bias added to it, one kernel."""
     found = _of_gemm(node, graph) if node.op_type == "Gemm" else _of_matmul(node, graph)
     if found is None:
@@ -51,7 +52,7 @@ def fuse_linear(node: onnx.NodeProto, graph: ForwardGraph) -> bool:
     return True
 
 
-def _of_gemm(node: onnx.NodeProto, graph: ForwardGraph) -> _Linear | None:
+def _of_gemm(node: onnx.NodeProto, graph: FusionGraph) -> _Linear | None:
     if attribute(node, "transA", 0) or attribute(node, "alpha", 1.0) != 1:
         return None
     bias = node.input[2] if len(node.input) > 2 else ""
@@ -61,7 +62,7 @@ def _of_gemm(node: onnx.NodeProto, graph: ForwardGraph) -> _Linear | None:
     return _Linear([node], node.input[0], node.input[1], bias, transposed)
 
 
-def _of_matmul(node: onnx.NodeProto, graph: ForwardGraph) -> _Linear | None:
+def _of_matmul(node: onnx.NodeProto, graph: FusionGraph) -> _Linear | None:
     x, weight = node.input
     if len(graph.shape(weight) or ()) != 2:
         return None
@@ -78,13 +79,13 @@ def _of_matmul(node: onnx.NodeProto, graph: ForwardGraph) -> _Linear | None:
     return _Linear(nodes, x, weight, bias, turned is not None)
 
 
-def _is_row(bias: str, result: str, graph: ForwardGraph) -> bool:
+def _is_row(bias: str, result: str, graph: FusionGraph) -> bool:
     """Whether it has a number for each column of the result, and no other axis."""
     shape, whole = graph.shape(bias), graph.shape(result)
     return bool(shape and whole and len(shape) == 1 and shape[0] == whole[-1] and shape[0] != 1)
 
 
-def _fuse(found: _Linear, graph: ForwardGraph) -> None:
+def _fuse(found: _Linear, graph: FusionGraph) -> None:
     result = found.nodes[-1].output[0]
     name = f"{result}.linear"
     inputs = [found.x, found.weight, found.bias, graph.truth(found.weight_is_transposed)]
@@ -98,7 +99,7 @@ def _fuse(found: _Linear, graph: ForwardGraph) -> None:
     graph.fuse(found.nodes, [made], backward.finish(name, results))
 
 
-def take_any_shape(node: onnx.NodeProto, graph: Graph) -> set[str]:
+def take_any_shape(node: onnx.NodeProto, graph: GraphEditor) -> set[str]:
     """Let the gradient of a linear layer read the result's as it comes, not reshaped.
 
     Returns:
@@ -115,7 +116,7 @@ def take_any_shape(node: onnx.NodeProto, graph: Graph) -> set[str]:
     return needless
 
 
-def leave_out_unread(node: onnx.NodeProto, graph: Graph) -> None:
+def leave_out_unread(node: onnx.NodeProto, graph: GraphEditor) -> None:
     """Let the gradient of a linear layer leave out the results that nothing reads."""
     wanted = [bool(graph.uses[name]) for name in node.output]
     node.input[_WANTED] = graph.truths(wanted)

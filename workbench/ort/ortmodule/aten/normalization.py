@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.ort.ortmodule.aten.graph import Graph, attribute, output
+from workbench.ort.graph.graph_editor import GraphEditor, attribute, output
+from workbench.ort.ortmodule.aten.kernel_call import kernel_call
 
 if TYPE_CHECKING:
     import onnx
@@ -14,7 +15,7 @@ LEAST_ELEMENTS = 4_096
 """Of each sample, below which PyTorch's kernel takes longer to begin than it saves."""
 
 
-def layer_norm(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodeProto] | None:
+def layer_norm(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | None:
     """LayerNormalization: X, scale, bias -> Y, mean, 1 / deviation."""
     x, scale, *rest = node.input
     bias = rest[0] if rest else ""
@@ -28,10 +29,10 @@ def layer_norm(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodeProto] | Non
     inputs = [x, graph.integers([size or 0 for size in shape]), scale, bias]
     inputs.append(graph.real(attribute(node, "epsilon", 1e-5)))
     outputs = [output(node, index) for index in range(3)]
-    return [graph.kernel("aten::native_layer_norm", inputs, node, outputs)]
+    return [kernel_call(graph, "aten::native_layer_norm", inputs, node, outputs)]
 
 
-def layer_norm_gradient(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodeProto] | None:
+def layer_norm_gradient(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | None:
     """LayerNormalizationGrad: dY, X, scale, mean, 1 / deviation -> dX, dScale, dBias."""
     dy, x, scale, mean, deviation = node.input
     shape, sizes = graph.shape(scale), graph.shape(x)
@@ -44,4 +45,4 @@ def layer_norm_gradient(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodePro
     inputs = [dy, x, graph.integers([size or 0 for size in shape]), mean, deviation]
     # It reads nothing of the bias.
     inputs += [scale, scale, graph.truths([bool(name) for name in wanted])]
-    return [graph.kernel("aten::native_layer_norm_backward", inputs, node, wanted)]
+    return [kernel_call(graph, "aten::native_layer_norm_backward", inputs, node, wanted)]

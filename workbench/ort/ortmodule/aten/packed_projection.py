@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from onnx import helper
 
-from workbench.ort.ortmodule.aten.forward_graph import ForwardGraph
-from workbench.ort.ortmodule.aten.graph import attribute
+from workbench.ort.graph.graph_editor import attribute
+from workbench.ort.ortmodule.aten.fusion_graph import FusionGraph
 
 if TYPE_CHECKING:
     import onnx
@@ -16,7 +16,7 @@ _PARTS = 3
 """Queries, keys and values."""
 
 
-def fuse_unpacking(squeeze: onnx.NodeProto, graph: ForwardGraph) -> bool:
+def fuse_unpacking(squeeze: onnx.NodeProto, graph: FusionGraph) -> bool:
     """Split the packed projection where its parts become an axis that is moved to the front.
 
     (length, batch, 3 width) is seen as (length, batch, 3, width), turned to (3, length, batch,
@@ -34,7 +34,7 @@ def fuse_unpacking(squeeze: onnx.NodeProto, graph: ForwardGraph) -> bool:
     return True
 
 
-def fuse_heads(last: onnx.NodeProto, graph: ForwardGraph) -> bool:
+def fuse_heads(last: onnx.NodeProto, graph: FusionGraph) -> bool:
     """Let (length, batch, heads * width) become (batch, heads, length, width) by one Transpose.
 
     Batch and heads are one axis on the way, which is taken apart at the end.
@@ -65,7 +65,7 @@ def fuse_heads(last: onnx.NodeProto, graph: ForwardGraph) -> bool:
     return True
 
 
-def _turning(squeeze: onnx.NodeProto, graph: ForwardGraph) -> list[onnx.NodeProto] | None:
+def _turning(squeeze: onnx.NodeProto, graph: FusionGraph) -> list[onnx.NodeProto] | None:
     """The nodes that make the parts the first axis; None: it is something else."""
     turned = graph.alone(squeeze.input[0], "Transpose")
     if turned is None or attribute(turned, "perm", None) != [3, 1, 2, 0, 4]:
@@ -81,12 +81,12 @@ def _turning(squeeze: onnx.NodeProto, graph: ForwardGraph) -> list[onnx.NodeProt
     return None
 
 
-def _is_axis(node: onnx.NodeProto, axis: int, graph: ForwardGraph) -> bool:
+def _is_axis(node: onnx.NodeProto, axis: int, graph: FusionGraph) -> bool:
     found = graph.constant(node.input[1]) if len(node.input) > 1 else None
     return found is not None and found.tolist() == [axis]
 
 
-def _index(node: onnx.NodeProto, graph: ForwardGraph) -> int | None:
+def _index(node: onnx.NodeProto, graph: FusionGraph) -> int | None:
     """The place along the first axis that a Gather takes."""
     if node.op_type != "Gather" or attribute(node, "axis", 0) != 0:
         return None

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.ort.ortmodule.aten.graph import Graph, attribute
+from workbench.ort.graph.graph_editor import GraphEditor, attribute
+from workbench.ort.ortmodule.aten.kernel_call import kernel_call
 from workbench.ort.ortmodule.aten.windows import windows_of
 
 if TYPE_CHECKING:
     import onnx
 
 
-def max_pool_gradient(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodeProto] | None:
+def max_pool_gradient(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | None:
     """MaxPoolGrad: dY, indices -> dX; the MaxPool gives no indices any more.
 
     ONNX Runtime's MaxPool takes several times as long when it must number them.
@@ -29,4 +30,4 @@ def max_pool_gradient(node: onnx.NodeProto, graph: Graph) -> list[onnx.NodeProto
     graph.uses[indices] = 0
     numbers = [kernel, windows.strides, windows.padding, windows.dilations]
     inputs = [dy, x, y, *map(graph.integers, numbers)]
-    return [graph.kernel("workbench_kernels::max_pool_backward", inputs, node, node.output)]
+    return [kernel_call(graph, "workbench_kernels::max_pool_backward", inputs, node, node.output)]

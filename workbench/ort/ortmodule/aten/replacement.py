@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.ortmodule.aten.choices import CHOICES
 from workbench.ort.ortmodule.aten.executor import why_not_loaded
 from workbench.ort.ortmodule.aten.fusion import complete_gradients
-from workbench.ort.ortmodule.aten.graph import DOMAIN, Graph
+from workbench.ort.ortmodule.aten.kernel_call import DOMAIN
 
 if TYPE_CHECKING:
     import onnx
@@ -25,7 +26,7 @@ class Kernels(NamedTuple):
     """Why PyTorch's are not used at all, and what to do; empty where they are."""
 
     def with_layers(self, layers: Mapping[str, int]) -> Kernels:
-        """These and so many whole layers that are a kernel of PyTorch's."""
+        """Add fused layers, by the number of each that is a kernel of PyTorch's."""
         chosen = {layer: {PYTORCH: count} for layer, count in layers.items()}
         return self._replace(chosen={**chosen, **self.chosen})
 
@@ -49,7 +50,7 @@ def use_pytorch_kernels(
         What was chosen for each operator.
     """
     why_not = why_not_loaded() if wanted else "they are switched off"
-    graph = Graph(model.graph)
+    graph = GraphEditor(model.graph)
     chosen: dict[str, dict[str, int]] = {}
     nodes: list[onnx.NodeProto] = []
     for node in model.graph.node:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from onnx import helper
 
-from workbench.ort.ortmodule.aten.forward_graph import ForwardGraph
+from workbench.ort.ortmodule.aten.fusion_graph import FusionGraph
 
 if TYPE_CHECKING:
     import onnx
@@ -16,7 +16,7 @@ _TOLERANCE = 1e-4
 """How far its constants may be from those of the approximation, relatively."""
 
 
-def fuse_spelled_gelu(tanh: onnx.NodeProto, graph: ForwardGraph) -> bool:
+def fuse_spelled_gelu(tanh: onnx.NodeProto, graph: FusionGraph) -> bool:
     """Write 0.5 x (1 + tanh(sqrt(2/π) (x + 0.044715 x³))) around a Tanh as one FastGelu.
 
     Terms and factors may come in any order.
@@ -43,7 +43,7 @@ def fuse_spelled_gelu(tanh: onnx.NodeProto, graph: ForwardGraph) -> bool:
     return True
 
 
-def _argument(name: str, graph: ForwardGraph) -> tuple[str, list[onnx.NodeProto]] | None:
+def _argument(name: str, graph: FusionGraph) -> tuple[str, list[onnx.NodeProto]] | None:
     """x and the nodes of sqrt(2/π) (x + 0.044715 x³)."""
     scaled = graph.alone(name, "Mul")
     if scaled is None or not _has(scaled, math.sqrt(2 / math.pi), graph):
@@ -62,13 +62,13 @@ def _argument(name: str, graph: ForwardGraph) -> tuple[str, list[onnx.NodeProto]
     return None
 
 
-def _has(node: onnx.NodeProto, number: float, graph: ForwardGraph) -> bool:
+def _has(node: onnx.NodeProto, number: float, graph: FusionGraph) -> bool:
     """Whether one of its two inputs is that constant."""
     found = [graph.scalar(name) for name in node.input]
     return any(each is not None and abs(each - number) <= _TOLERANCE * number for each in found)
 
 
-def _other(node: onnx.NodeProto, graph: ForwardGraph) -> str:
+def _other(node: onnx.NodeProto, graph: FusionGraph) -> str:
     """The input of a node of two that is no constant of one element."""
     one, other = node.input
     return str(one if graph.scalar(one) is None else other)

@@ -9,7 +9,8 @@ import torch
 from torch import nn
 
 from workbench.ort.ortmodule.capture.kept_values import kept_values
-from workbench.ort.ortmodule.capture.structure import Structure, dtypes_of
+from workbench.ort.ortmodule.capture.structure import Structure
+from workbench.ort.ortmodule.capture.structure_tensors import dtypes_of
 
 
 def autocast_dtype() -> torch.dtype | None:

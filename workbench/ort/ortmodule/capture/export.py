@@ -15,6 +15,7 @@ from workbench.export.autograd.function_call import FunctionCall
 from workbench.export.export import EXPORTERS, LAYER, export_onnx
 from workbench.ort.ortmodule.capture.graph_split import has_calls
 from workbench.ort.ortmodule.capture.kept_objects import settled
+from workbench.ort.ortmodule.capture.left_out import leave_out
 from workbench.ort.ortmodule.capture.sizes import Axes
 from workbench.ort.ortmodule.capture.structure import Structure, flatten, rebuild
 
@@ -51,8 +52,10 @@ class Flattened(nn.Module):
         module: nn.Module,
         arguments: Structure,
         report: Callable[[_Found], None],
+        read: Sequence[str] = (),
     ) -> None:
         super().__init__()
+        self.read = tuple(read)
         self.module = module
         self.arguments = arguments
         # The exporter undoes what forward sets on the module, so what it finds goes elsewhere.
@@ -68,6 +71,8 @@ class Flattened(nn.Module):
         result = self.module.forward(*args, **kwargs)
         try:
             structure = flatten(result, found, results=True)
+            if self.read:
+                structure, found = leave_out(structure, found, self.read)
         except UntrainableError as error:
             self.report(error)
             raise
@@ -85,6 +90,7 @@ def export_forward(
     tensors: Sequence[torch.Tensor],
     axes: Axes,
     after_forward: Callable[[], None] | None = None,
+    read: Sequence[str] = (),
 ) -> ForwardGraph:
     """Export one call of `module`.
 
@@ -95,6 +101,7 @@ def export_forward(
         axes: for each tensor, which of its axes have any size.
         after_forward: called when the module's forward pass was traced, before its traces in the
             module are undone.
+        read: names of the results that training reads; empty: all, see `leave_out`.
 
     Raises:
         NoTensorsError: it returns no tensor.
@@ -110,7 +117,7 @@ def export_forward(
 
     # The exporter's errors name the class of what it was given.
     named = type(type(module).__name__, (Flattened,), {})
-    flat: nn.Module = named(module, arguments, report)
+    flat: nn.Module = named(module, arguments, report, read)
     inputs = tuple(f"input_{index}" for index in range(len(tensors)))
     dynamic = [dict(each) for each in axes]
     examples = [_example(tensor, each) for tensor, each in zip(tensors, dynamic, strict=True)]

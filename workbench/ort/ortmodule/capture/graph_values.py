@@ -14,11 +14,11 @@ from torch._subclasses.fake_tensor import is_fake
 
 _SYMBOLS = (torch.SymInt, torch.SymFloat, torch.SymBool)
 
-_CLOSED = (type, ModuleType, CodeType, nn.Module, str, bytes, int, float)
-"""What holds no value of a call, or only what the module itself keeps."""
+_STATIC_TYPES = (type, ModuleType, CodeType, nn.Module, str, bytes, int, float)
+"""Types whose objects hold no value of a call, or only what the module itself keeps."""
 
-_MOST = 100_000
-"""Objects to look at."""
+_MAX_OBJECTS = 100_000
+"""How many objects a search visits at most."""
 
 
 def holds_graph_values(value: Any) -> bool:
@@ -28,10 +28,10 @@ def holds_graph_values(value: Any) -> bool:
     An object that leads to more than that many others counts as one that does.
     """
     tracing = torch._C._get_tracing_state() is not None
-    seen: dict[int, Any] = {id(value): value}
-    left = [value]
-    while left:
-        each = left.pop()
+    visited: dict[int, Any] = {id(value): value}
+    pending = [value]
+    while pending:
+        each = pending.pop()
         if isinstance(each, _SYMBOLS):
             return True
         if isinstance(each, torch.Tensor):
@@ -39,24 +39,24 @@ def holds_graph_values(value: Any) -> bool:
                 return True
             continue
         for held in held_by(each):
-            if id(held) not in seen and not isinstance(held, _CLOSED):
-                # Held, so that no other object gets its number.
-                seen[id(held)] = held
-                left.append(held)
-        if len(seen) > _MOST:
+            if id(held) not in visited and not isinstance(held, _STATIC_TYPES):
+                # Kept alive, so that no other object gets its id.
+                visited[id(held)] = held
+                pending.append(held)
+        if len(visited) > _MAX_OBJECTS:
             return True
     return False
 
 
-def is_closed(value: Any) -> bool:
+def holds_no_call_values(value: Any) -> bool:
     """Whether `value` holds nothing of a call, or only what the module itself keeps."""
-    return isinstance(value, _CLOSED)
+    return isinstance(value, _STATIC_TYPES)
 
 
 def held_by(each: Any) -> Iterable[Any]:
     """What `each` leads to, in an order that is the same for objects alike."""
     if isinstance(each, np.ndarray) and each.dtype.hasobject:
-        # The collector of garbage does not see into arrays.
+        # The garbage collector does not look into arrays.
         return [each.tolist()]
     if isinstance(each, FunctionType):
         # Not its globals, which are those of its file.

@@ -1,4 +1,4 @@
-"""What a module returns beside its tensors, made sure of: the same of every size, and fresh.
+"""Results of a module that are no tensors: checked at other sizes, and copied for every call.
 
 The results of an export are those of one trial call. A string that was made from a size holds the
 exporter's symbol for it, or the size of the trial. So the module is run by PyTorch, too, with the
@@ -21,14 +21,17 @@ from torch.utils import _pytree as pytree
 
 from workbench.errors import UntrainableError
 from workbench.ort.ortmodule.capture import structure as nested
-from workbench.ort.ortmodule.capture.graph_values import held_by, is_closed
+from workbench.ort.ortmodule.capture.graph_values import held_by, holds_no_call_values
 from workbench.ort.ortmodule.capture.kept_values import kept_values
-from workbench.ort.ortmodule.capture.structure import Constant, Kept, Structure, rebuild
+from workbench.ort.ortmodule.capture.structure import Constant, KeptObject, Structure, rebuild
 
 _TOLD = (str, bytes, int, float, complex)
 """Kinds of constants that can be made from a size."""
 
 _ABSENT = object()
+
+_FIXED = (tuple, frozenset, FunctionType, type(None))
+"""What holds nothing that a call could change, but for what it leads to."""
 
 
 def settled(
@@ -60,7 +63,7 @@ def settled(
 
 def _to_be_told(structure: Structure) -> bool:
     match structure:
-        case Kept():
+        case KeptObject():
             return True
         case Constant(_, value):
             return isinstance(value, _TOLD)
@@ -126,9 +129,9 @@ def _held_against(structure: Structure, real: Any, where: str) -> Structure:
         case Constant(kind, value):
             if type(real) is not kind or not _same(value, real):
                 raise _other(where, value)
-        case Kept(value):
+        case KeptObject(value):
             shared = (*(structure.shared or ()), *_compared(value, real, where))
-            made = Kept(value, shared)
+            made = KeptObject(value, shared)
             try:
                 rebuild(made, iter(()))
             except Exception as error:
@@ -172,21 +175,24 @@ def _compared(kept: Any, real: Any, where: str) -> list[Any]:
         UntrainableError: they differ, or `kept` cannot be given back afresh.
     """
     shared = []
-    seen: dict[int, Any] = {}
-    left = [(kept, real)]
+    # What an object holds may change, what a function holds may not: both ways there are looked at.
+    seen: dict[tuple[int, bool], Any] = {}
+    left = [(kept, real, False)]
     while left:
-        one, other = left.pop()
-        if one is other or is_closed(one) or isinstance(one, torch.Tensor):
+        one, other, by_function = left.pop()
+        if one is other or holds_no_call_values(one) or isinstance(one, torch.Tensor):
             if isinstance(one, (str, bytes, int, float)) and not _same(one, other):
                 raise _other(where, one)
             shared.append(one)
             continue
-        if id(one) in seen:
+        if (id(one), by_function) in seen:
             continue
-        seen[id(one)] = one
+        seen[id(one), by_function] = one
         if type(one) is not type(other):
             raise _other(where, one)
-        if isinstance(one, (CellType, GeneratorType)):
+        # A function is not copied, so what a call has put into it must not change.
+        changes = by_function and not isinstance(one, _FIXED)
+        if isinstance(one, (CellType, GeneratorType)) or changes:
             raise UntrainableError(
                 f"ORTModule cannot give back a {nested.name_of(kept)}, which the module returns"
                 f"{nested.at(where)}: it holds a {nested.name_of(one)}, which cannot be copied, "
@@ -195,13 +201,28 @@ def _compared(kept: Any, real: Any, where: str) -> list[Any]:
         for each in (one, other):
             # Until it is asked for, an object leads to its attributes without a dict between.
             getattr(each, "__dict__", None)
+        inside = by_function or isinstance(one, FunctionType)
         if not isinstance(one, FunctionType):
-            left += zip(held_by(one), held_by(other), strict=False)
+            pairs = zip(held_by(one), held_by(other), strict=False)
         else:
-            cells = [function.__closure__ or () for function in (one, other)]
-            for mine, theirs in zip(*cells, strict=True):
-                left.append((mine.cell_contents, theirs.cell_contents))
+            pairs = zip(_kept_by(one), _kept_by(other), strict=False)
+        left += [(mine, theirs, inside) for mine, theirs in pairs]
     return shared
+
+
+def _kept_by(function: FunctionType) -> list[Any]:
+    """What a function holds between its calls: closure, defaults and attributes."""
+    named = {**(function.__kwdefaults__ or {}), **function.__dict__}
+    cells = [_held_in(cell) for cell in function.__closure__ or ()]
+    return [*cells, *(function.__defaults__ or ()), *named.values()]
+
+
+def _held_in(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        # The function refers to a name that was never assigned.
+        return None
 
 
 def _same(one: Any, other: Any) -> bool:

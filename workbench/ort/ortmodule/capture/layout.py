@@ -20,6 +20,9 @@ _GLOBAL_HOOKS: tuple[dict[int, Any], ...] = tuple(
 _TRACED = frozenset({"torch", "transformers", "workbench"})
 """Packages whose forward hooks compute, as that of weight_norm, and may be part of a graph."""
 
+_DISTRIBUTED = "torch.distributed."
+"""Whose hooks communicate, and give parameters other memory."""
+
 Slot = tuple[dict[str, Any], str]
 """Where a parameter or buffer is kept: its owner's registry, and its name therein."""
 
@@ -57,6 +60,9 @@ class Layout:
         """Slot of each buffer, persistent or not."""
         self.slots = [*self.parameters.values(), *self.buffers.values()]
         """Those of the parameters, then those of the buffers."""
+
+        self.releases_memory = False
+        """Whether parameters may lose their memory between the forward and the backward pass."""
 
     def is_current(self) -> bool:
         """Whether no submodule was replaced and no parameter or buffer added or taken away.
@@ -104,10 +110,11 @@ def _would_be_lost(module: nn.Module) -> bool:
     if any(getattr(module, name) for name in _BACKWARD_HOOKS):
         return True
     hooks = [hook for name in _FORWARD_HOOKS for hook in getattr(module, name).values()]
-    return any(_package(hook) not in _TRACED for hook in hooks)
+    return not all(map(_is_traced, hooks))
 
 
-def _package(hook: Any) -> str:
+def _is_traced(hook: Any) -> bool:
     while isinstance(hook, partial):
         hook = hook.func
-    return str(getattr(hook, "__module__", "")).partition(".")[0]
+    module = str(getattr(hook, "__module__", ""))
+    return module.partition(".")[0] in _TRACED and not module.startswith(_DISTRIBUTED)

@@ -29,23 +29,23 @@ _WIDER: dict[int, int] = {
     TensorProto.BOOL: TensorProto.INT32,
 }
 
-_MOVES = frozenset({
+_TYPE_AGNOSTIC = frozenset({
     "Cast", "Constant", "ConstantOfShape", "Identity", "Reshape", "Shape", "Squeeze", "Transpose",
     "Unsqueeze",
 })  # fmt: skip
 """Operators that compute nothing; their kernels take every type."""
 
-_OF_WHOLE_NUMBERS = frozenset({
+_INTEGER_OPERATORS = frozenset({
     "BitShift", "BitwiseAnd", "BitwiseNot", "BitwiseOr", "BitwiseXor", "DequantizeLinear",
     "QuantizeLinear",
 })  # fmt: skip
-"""Operators whose kernels take whole numbers of every width."""
+"""Operators whose kernels take integers of every width."""
 
-_NOT_OF_TRUTH = frozenset({
+_WITHOUT_BOOL = frozenset({
     "Add", "ArgMax", "ArgMin", "CumSum", "Max", "Min", "Mul", "Pow", "ReduceMax", "ReduceMin",
     "ReduceProd", "ReduceSum", "Sub", "TopK", "Where",
 })  # fmt: skip
-"""Operators that take no truth values in ONNX, or in ONNX Runtime, where PyTorch's do."""
+"""Operators that take no bools in ONNX, or in ONNX Runtime, where PyTorch's do."""
 
 _BUFFERS = frozenset({3, 4})
 """Places of the running statistics among the inputs of a BatchNormalization that updates them: it
@@ -66,8 +66,12 @@ def widen(model: onnx.ModelProto) -> bool:
         types = {
             value.name: value.type.tensor_type.elem_type for value in _values(inferred)
         } | types
-    held = {tensor.name for tensor in graph.initializer}
-    nodes = [made for node in graph.node for made in _widened(node, types, _left(node, held))]
+    initializers = {tensor.name for tensor in graph.initializer}
+    nodes = [
+        made
+        for node in graph.node
+        for made in _widened(node, types, _kept_places(node, initializers))
+    ]
     narrows = len(nodes) > len(graph.node)
     del graph.node[:]
     graph.node.extend(nodes)
@@ -81,36 +85,35 @@ def _values(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto]:
     yield from graph.output
 
 
-def _left(node: onnx.NodeProto, held: Collection[str]) -> frozenset[int]:
+def _kept_places(node: onnx.NodeProto, initializers: Collection[str]) -> frozenset[int]:
     """Places of the inputs of `node` that stay as they are."""
     if node.op_type == "Where":
         return frozenset({0})
-    if node.op_type != "BatchNormalization" or node.input[3] not in held:
+    if node.op_type != "BatchNormalization" or node.input[3] not in initializers:
         return frozenset()
     fixed = any((each.key, each.value) == (STATISTICS, RUNNING) for each in node.metadata_props)
     return frozenset() if fixed else _BUFFERS
 
 
 def _widened(
-    node: onnx.NodeProto, types: Mapping[str, int], left: Collection[int]
+    node: onnx.NodeProto, types: Mapping[str, int], kept: Collection[int]
 ) -> Iterator[onnx.NodeProto]:
-    """The node, between Casts where it needs them, but for the inputs at the places `left`.
+    """The node, between Casts where it needs them, but for the inputs at the places `kept`.
 
     Its inputs and outputs keep their names.
     """
-    if node.domain or node.op_type in _MOVES:
+    if node.domain or node.op_type in _TYPE_AGNOSTIC:
         yield node
         return
     before: dict[int, int] = {}
     for place, name in enumerate(node.input):
-        if _is_narrow(node, types.get(name, 0)) and place not in left:
+        if _is_narrow(node, types.get(name, 0)) and place not in kept:
             before[place] = types[name]
-    gives_truth = node.op_type in _NOT_OF_TRUTH and bool(before)
+    gives_bool = node.op_type in _WITHOUT_BOOL and bool(before)
     after = {
         place: kind
         for place, name in enumerate(node.output)
-        if _is_narrow(node, kind := types.get(name, 0))
-        and (kind != TensorProto.BOOL or gives_truth)
+        if _is_narrow(node, kind := types.get(name, 0)) and (kind != TensorProto.BOOL or gives_bool)
     }
     if not before and not after:
         yield node
@@ -133,10 +136,10 @@ def _widened(
 
 def _is_narrow(node: onnx.NodeProto, kind: int) -> bool:
     if kind == TensorProto.BOOL:
-        return node.op_type in _NOT_OF_TRUTH
+        return node.op_type in _WITHOUT_BOOL
     if kind == TensorProto.FLOAT16:
         return True
-    return kind in _WIDER and node.op_type not in _OF_WHOLE_NUMBERS
+    return kind in _WIDER and node.op_type not in _INTEGER_OPERATORS
 
 
 def _wider(node: onnx.NodeProto, kind: int) -> int:

@@ -35,12 +35,19 @@ class Constant(NamedTuple):
     value: Any
 
 
-class Kept(NamedTuple):
+class KeptObject(NamedTuple):
     """An object among the results that depends on no tensor of the graph: a copy at every call."""
 
     value: Any
     shared: tuple[Any, ...] | None = None
     """What a copy holds as it is, or is itself; None: it is not copied."""
+
+
+class LeftOut(NamedTuple):
+    """The place of something that the graph does not compute."""
+
+    value: Any
+    """What is returned in its place."""
 
 
 class Sequence(NamedTuple):
@@ -75,13 +82,15 @@ class Registered(NamedTuple):
     items: tuple[Any, ...]
 
 
-Structure = Leaf | Number | Constant | Kept | Sequence | Mapping | Object | Registered
+Structure = (
+    Leaf | Number | Constant | KeptObject | LeftOut | Sequence | Mapping | Object | Registered
+)
 """What is left of a nested value without its tensors. That of arguments is hashable, and equal for
 equal nesting."""
 
 LEAF = Leaf()
 
-_NUMBERS: dict[type, tuple[type, torch.dtype]] = {
+NUMBERS: dict[type, tuple[type, torch.dtype]] = {
     torch.SymInt: (int, torch.int64),
     torch.SymFloat: (float, torch.float64),
     torch.SymBool: (bool, torch.bool),
@@ -137,8 +146,8 @@ class _Flattening:
         if isinstance(value, torch.Tensor):
             self._tensors.append(value)
             return LEAF
-        if type(value) in _NUMBERS:
-            kind, dtype = _NUMBERS[type(value)]
+        if type(value) in NUMBERS:
+            kind, dtype = NUMBERS[type(value)]
             self._tensors.append(torch.scalar_tensor(value, dtype=dtype))
             return Number(kind)
         if value is None or isinstance(value, _CONSTANTS):
@@ -161,7 +170,7 @@ class _Flattening:
         if kind in (dict, OrderedDict):
             return self._mapping(kind, value, where)
         if self._results and not holds_graph_values(value):
-            return Kept(value)
+            return KeptObject(value)
         if dataclasses.is_dataclass(value) and isinstance(value, dict):
             # transformers' outputs: of their fields they hold those that are not None.
             return self._mapping(kind, dict(value), where)
@@ -206,9 +215,9 @@ def rebuild(structure: Structure, tensors: Iterator[torch.Tensor]) -> Any:
     if isinstance(structure, (Leaf, Number)):
         tensor = next(tensors)
         return tensor if isinstance(structure, Leaf) else structure.kind(tensor)
-    if isinstance(structure, Constant):
+    if isinstance(structure, Constant | LeftOut):
         return structure.value
-    if isinstance(structure, Kept):
+    if isinstance(structure, KeptObject):
         if structure.shared is None:
             return structure.value
         return copy.deepcopy(structure.value, {id(each): each for each in structure.shared})
@@ -226,29 +235,6 @@ def _container(structure: Sequence | Mapping | Registered, tensors: Iterator[tor
         pairs = zip(structure.keys, items, strict=True)
         return kind(**dict(pairs)) if dataclasses.is_dataclass(kind) else kind(pairs)
     return kind(*items) if hasattr(kind, "_fields") else kind(items)
-
-
-def dtypes_of(structure: Structure, value: Any) -> Iterator[torch.dtype]:
-    """The dtypes of the tensors in `value`, which has this structure, from left to right."""
-    match structure:
-        case Leaf():
-            yield value.dtype
-        case Number():
-            yield next(dtype for kind, dtype in _NUMBERS.values() if kind is structure.kind)
-        case Sequence():
-            for item, held in zip(structure.items, value, strict=True):
-                yield from dtypes_of(item, held)
-        case Mapping():
-            for item, key in zip(structure.items, structure.keys, strict=True):
-                yield from dtypes_of(item, value[key])
-        case Object():
-            yield from dtypes_of(structure.attributes, attributes_of(value))
-            if structure.contents is not None:
-                yield from dtypes_of(structure.contents, value)
-        case Registered():
-            children, _ = pytree.SUPPORTED_NODES[structure.kind].flatten_fn(value)
-            for item, held in zip(structure.items, children, strict=True):
-                yield from dtypes_of(item, held)
 
 
 def _object(structure: Object, tensors: Iterator[torch.Tensor]) -> Any:

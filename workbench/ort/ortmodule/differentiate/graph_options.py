@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     import onnx
 
 NO_PADDING_ELIMINATION = (
-    "ONNX Runtime leaves padding out in its builds for CUDA alone; batches of sequences of like "
-    "length, cut to the longest, spare as much"
+    "ONNX Runtime removes padding only in its builds for CUDA; batches of sequences of similar "
+    "length, cut to the longest, save as much"
 )
 
 _GRAPH_OPTIONS = (
@@ -84,6 +84,8 @@ def graph_report(
         return bool(without.get_gradient_model() != gradient)
 
     def report() -> Iterator[OptionReport]:
+        read = ", ".join(options.training_outputs)
+        yield OptionReport("training_outputs", "on" if read else "off", read)
         name = "memory_efficient_gradients"
         if not options.memory_efficient_gradients:
             yield OptionReport(name, "off")
@@ -95,7 +97,7 @@ def graph_report(
         if not options.compute_optimizer:
             yield OptionReport(name, "off")
         elif changed_by(name, False):
-            yield OptionReport(name, "on", "what picks a part was moved before other layers")
+            yield OptionReport(name, "on", "Gather and Slice were moved before other layers")
         else:
             yield OptionReport(name, "on", "the graph has nothing that it could move")
         name = "embedding_sparsity"
@@ -142,7 +144,8 @@ def label_report(options: ORTModuleOptions, rewritten: int) -> OptionReport:
     if not options.label_sparsity:
         return OptionReport("label_sparsity", "off")
     if rewritten:
-        return OptionReport("label_sparsity", "on", f"in {rewritten} loss of the graph")
+        losses = "1 loss" if rewritten == 1 else f"{rewritten} losses"
+        return OptionReport("label_sparsity", "on", f"in {losses} of the graph")
     reason = "the graph has no loss that ignores labels and whose logits nothing else reads"
     return OptionReport("label_sparsity", "on", reason)
 

@@ -1,4 +1,4 @@
-"""The graphs of an ORTModule as files, for whoever wants to look into them."""
+"""The graphs of an ORTModule as files, for inspection."""
 
 from __future__ import annotations
 

@@ -27,8 +27,16 @@ class BoundState:
     (`.data = ...`, a new `nn.Parameter`) is wrapped anew at the next step.
     """
 
-    def __init__(self, slots: Iterable[Slot]) -> None:
+    def __init__(self, slots: Iterable[Slot], *, copies: bool = False) -> None:
+        """Wrap nothing yet.
+
+        Args:
+            slots: where the tensors are kept.
+            copies: wrap copies of the parameters, made at each `refresh`, for those whose memory
+                is released before the backward pass.
+        """
         self._slots = list(slots)
+        self.copies = copies
         self._addresses = [_NEVER for _ in self._slots]
         self._kinds: list[tuple[torch.dtype, torch.Size] | None] = [None for _ in self._slots]
         self._wrap = native().OrtValue.from_dlpack
@@ -53,13 +61,15 @@ class BoundState:
                 )
             contiguous = tensor.is_contiguous()
             moved = tensor is not self.tensors[index] or tensor.data_ptr() != self._addresses[index]
-            if moved or not contiguous:
+            copied = self.copies and isinstance(tensor, torch.nn.Parameter)
+            if moved or copied or not contiguous:
                 kind = (tensor.dtype, tensor.shape)
                 if self._kinds[index] not in (None, kind):
                     raise OtherStateError(name)
                 self._kinds[index] = kind
                 self.tensors[index] = tensor
-                self.values[index] = self._wrap(*crossing(tensor))
+                shared = tensor.detach().clone() if copied else tensor
+                self.values[index] = self._wrap(*crossing(shared))
                 # A copy of what is not contiguous is old after the next update.
                 self._addresses[index] = tensor.data_ptr() if contiguous else _NEVER
 

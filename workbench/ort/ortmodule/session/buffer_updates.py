@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 import torch
 
 from workbench.ort.ortmodule.capture.export import PREFIX
 from workbench.ort.ortmodule.capture.layout import Slot
-from workbench.trainable import StateUpdate
+from workbench.ort.ortmodule.differentiate.buffer_changes import BufferChanges
 
 
 class BufferUpdates:
@@ -16,21 +16,19 @@ class BufferUpdates:
 
     def __init__(
         self,
-        updates: Iterable[StateUpdate],
-        normalizations: Mapping[str, int],
+        changes: BufferChanges,
         buffers: Mapping[str, Slot],
     ) -> None:
         """Find the buffers.
 
         Args:
-            updates: those that `apply` is given new values of.
-            normalizations: running mean -> how many times a forward pass updates it.
+            changes: of a forward pass; `apply` is given the new values of its `updates`.
             buffers: of the module, by name.
         """
-        self._updated = [buffers[update.buffer.removeprefix(PREFIX)] for update in updates]
+        self._updated = [buffers[update.buffer.removeprefix(PREFIX)] for update in changes.updates]
         counted = [
             (name.removeprefix(PREFIX).replace("running_mean", "num_batches_tracked"), times)
-            for name, times in normalizations.items()
+            for name, times in changes.normalizations.items()
         ]
         self._counted = [(buffers[name], times) for name, times in counted if name in buffers]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -10,11 +9,11 @@ import torch
 from torch.utils.dlpack import from_dlpack
 
 from workbench.errors import UntrainableError
-from workbench.onnx_io.graph_metadata import uses_running_statistics
 from workbench.ort.graph.gradient import parameters_as_inputs
 from workbench.ort.native import native
 from workbench.ort.ortmodule.capture.export import PREFIX
 from workbench.ort.ortmodule.capture.layout import Layout
+from workbench.ort.ortmodule.differentiate.buffer_changes import BufferChanges, normalizations_of
 from workbench.ort.ortmodule.session.bound_state import BoundState, crossing
 from workbench.ort.ortmodule.session.buffer_updates import BufferUpdates
 from workbench.ort.ortmodule.session.session_options import native_options
@@ -47,11 +46,7 @@ class ForwardSession:
             UntrainableError: ONNX Runtime has no kernel for a part of it.
         """
         c = native()
-        normalizations = Counter(
-            node.input[3]
-            for node in model.graph.node
-            if node.op_type == "BatchNormalization" and not uses_running_statistics(node)
-        )
+        normalizations = normalizations_of(model)
         model, report = make_trainable(model, [])
         held = {tensor.name for tensor in model.graph.initializer}
         slots = {PREFIX + name: slot for name, slot in layout.parameters.items()}
@@ -59,7 +54,9 @@ class ForwardSession:
         names = [name for name in slots if name in held]
         model = parameters_as_inputs(model, names)
         self._result_count = len(model.graph.output) - len(report.state_updates)
-        self._updates = BufferUpdates(report.state_updates, normalizations, layout.buffers)
+        self._updates = BufferUpdates(
+            BufferChanges(report.state_updates, normalizations), layout.buffers
+        )
         self.state = BoundState(slots[name] for name in names)
         """The parameters and buffers that it reads."""
         self.state.refresh()

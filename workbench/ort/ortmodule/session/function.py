@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import torch
 
 from workbench.errors import EngineError
-from workbench.ort.ortmodule.differentiate.gradient import GradientGraph
+from workbench.ort.ortmodule.differentiate.gradient_graph import ForwardOutputs
 from workbench.ort.ortmodule.session.session import TrainingSession
 
 _version = attrgetter("_version")
@@ -47,12 +47,12 @@ class RunGraph(torch.autograd.Function):
             shapes = [(result.shape, result.dtype) for result in results]
             if program.not_differentiable:
                 ctx.mark_non_differentiable(*[results[i] for i in program.not_differentiable])
-        if session.graph.saved:
+        if session.graph.outputs.saved:
             # Has autograd notice if a result that the backward pass reads is changed in place.
-            ctx.save_for_backward(*[results[index] for index in session.graph.saved])
+            ctx.save_for_backward(*[results[index] for index in session.graph.outputs.saved])
         ctx.set_materialize_grads(False)
         again = [tensors[index] for index in program.read_again]
-        ctx.under_way = (program, run, shapes, again, _changes(again))
+        ctx.under_way = (program, run, shapes, again, _changes(again), _addresses(program, again))
         return tuple(results)
 
     @staticmethod
@@ -61,24 +61,32 @@ class RunGraph(torch.autograd.Function):
         under_way, ctx.under_way = ctx.under_way, None
         if under_way is None:
             raise EngineError(
-                "ORTModule went backward through this result already, which freed what that "
-                "takes. Add the losses and call backward once, or call the module again."
+                "This is a second backward pass through the same result of ORTModule, whose saved "
+                "tensors were freed by the first. Add the losses and call backward once, or call "
+                "the module again."
             )
         if torch.is_grad_enabled():
             raise EngineError(
-                "ORTModule cannot differentiate twice (create_graph=True). Use the plain module "
+                "ORTModule has no double backward (create_graph=True). Use the plain module "
                 "where second derivatives are needed."
             )
-        program, run, shapes, again, changes = under_way
+        program, run, shapes, again, changes, addresses = under_way
         session = program.session
         if _changes(again) != changes:
             raise EngineError(
                 "A parameter or an argument was changed in place after ORTModule's forward pass, "
                 "and its backward pass reads it. Change it after backward, or pass a clone."
             )
-        if session.graph.saved:
+        if _addresses(program, again) != addresses:
+            raise EngineError(
+                "A parameter was given other memory, or lost its own, after ORTModule's forward "
+                "pass, and its backward pass reads it. With fully_shard, shard the ORTModule "
+                "itself or keep the parameters (reshard_after_forward=False); else set `.data` "
+                "after backward."
+            )
+        if session.graph.outputs.saved:
             _check_results(ctx)
-        given = gradients if shapes is None else _given(session.graph, gradients, shapes)
+        given = gradients if shapes is None else _given(session.graph.outputs, gradients, shapes)
         found = session.backward(given, run)
         places = program.input_gradients
         of_parameters = found[len(places) - places.count(None) :]
@@ -109,18 +117,23 @@ def _changes(tensors: Sequence[torch.Tensor]) -> int:
         return sum(tensor._version for tensor in tensors if not tensor.is_inference())
 
 
+def _addresses(program: Program, tensors: Sequence[torch.Tensor]) -> list[int] | None:
+    """Where the tensors lie; None if the backward pass reads copies of them."""
+    return None if program.session.state.copies else list(map(torch.Tensor.data_ptr, tensors))
+
+
 def _given(
-    graph: GradientGraph,
+    outputs: ForwardOutputs,
     gradients: Sequence[torch.Tensor | None],
     shapes: Sequence[tuple[torch.Size, torch.dtype]],
 ) -> list[torch.Tensor]:
     """The gradients that the backward pass takes; zero for a result that nothing was made of."""
     given = []
-    for index in graph.differentiable:
+    for index in outputs.differentiable:
         gradient = gradients[index]
         if gradient is None:
             shape, dtype = shapes[index]
-            gradient = torch.zeros(shape if index in graph.full_gradients else (), dtype=dtype)
+            gradient = torch.zeros(shape if index in outputs.full_gradients else (), dtype=dtype)
         given.append(gradient)
     return given
 

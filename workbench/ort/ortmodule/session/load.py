@@ -12,7 +12,10 @@ import torch
 
 from workbench.ort.ortmodule.capture.export import PREFIX
 from workbench.ort.ortmodule.capture.layout import Layout
-from workbench.ort.ortmodule.differentiate.gradient import GradientGraph, build_gradient
+from workbench.ort.ortmodule.differentiate.forward import ForwardNames
+from workbench.ort.ortmodule.differentiate.gradient import build_gradient
+from workbench.ort.ortmodule.differentiate.gradient_graph import GradientGraph
+from workbench.ort.ortmodule.differentiate.saved_graphs import SavedGraphs
 from workbench.ort.ortmodule.session.bound_state import BoundState
 from workbench.ort.ortmodule.session.buffer_updates import BufferUpdates
 from workbench.ort.ortmodule.session.function import Program
@@ -74,18 +77,16 @@ def load(
     times = [time.perf_counter()]
     parameters = {PREFIX + name: slot for name, slot in layout.parameters.items()}
     buffers = {PREFIX + name: slot for name, slot in layout.buffers.items()}
-    graph = build_gradient(
-        model,
-        inputs,
-        list(parameters),
-        buffers,
-        requires_grad=wanted_gradients(inputs, tensors, layout),
-        options=options,
+    names = ForwardNames(
+        inputs, list(parameters), buffers, wanted_gradients(inputs, tensors, layout)
     )
+    saved = SavedGraphs(options)
+    graph = build_gradient(model, names, options, saved)
     times.append(time.perf_counter())
-    state = BoundState({**parameters, **buffers}[name] for name in graph.state)
+    slots = {**parameters, **buffers}
+    state = BoundState((slots[name] for name in graph.state), copies=layout.releases_memory)
     state.refresh()
-    updates = BufferUpdates(graph.report.state_updates, graph.normalizations, layout.buffers)
+    updates = BufferUpdates(graph.buffers, layout.buffers)
     make = partial(TrainingSession, graph, state, updates, plan=plan_for(graph))
     threads = options.threads or torch.get_num_threads()
     if options.threads or is_deterministic(options):
@@ -93,16 +94,16 @@ def load(
     else:
         # Trials draw numbers of PyTorch's generator, too.
         with torch.random.fork_rng(devices=[]):
-            by_pytorch = bool(graph.kernels.replaced)
+            by_pytorch = bool(graph.report.kernels.replaced)
             session = fastest(make, tensors, threads, one_if_long=by_pytorch)
-    graph.saved_graphs.save("optimized", session.observation.optimized)
+    saved.save("optimized", session.observation.optimized)
     times.append(time.perf_counter())
     places = {name: place for place, name in enumerate(graph.gradients)}
     program = Program(
         session,
         len(tensors),
         tuple(places.get(name) for name in inputs),
-        tuple(i for i in range(session.result_count) if i not in graph.differentiable),
+        tuple(i for i in range(session.result_count) if i not in graph.outputs.differentiable),
         _read_again(graph, [*inputs, *(name for name in graph.gradients if name in parameters)]),
     )
     where = {name: place for place, name in enumerate(graph.state)}

@@ -10,7 +10,7 @@ from torch.utils.dlpack import from_dlpack
 
 from workbench.errors import EngineError, UntrainableError
 from workbench.ort.native import native
-from workbench.ort.ortmodule.differentiate.gradient import GradientGraph
+from workbench.ort.ortmodule.differentiate.gradient_graph import GradientGraph
 from workbench.ort.ortmodule.differentiate.graph_options import options_in_the_way
 from workbench.ort.ortmodule.differentiate.recompute import (
     NOTHING,
@@ -61,10 +61,10 @@ class TrainingSession:
         self.graph = graph
         self.state = state
         self._updates = updates
-        self.result_count = len(graph.outputs) - len(graph.report.state_updates)
+        self.result_count = len(graph.outputs.names) - len(graph.buffers.updates)
         """How many tensors the module returns."""
         self.threads = threads
-        self._has_updates = bool(graph.report.state_updates)
+        self._has_updates = bool(graph.buffers.updates)
         self._vector = c.OrtValueVector
         self._partial_run = c.PartialGraphExecutionState
         session_options = native_options(graph.options, threads)
@@ -80,7 +80,7 @@ class TrainingSession:
         """What came of each option, in the order of `ORTModuleOptions`."""
         nodes = node_count(self.observation.optimized)
         found = (
-            *self.graph.options_report,
+            *self.graph.report.options,
             *recompute_report(self.graph.options, self._plan, nodes),
             *session_report(self.graph.options, self.threads),
         )
@@ -124,7 +124,7 @@ class TrainingSession:
         """Gradients in the order of `graph.gradients`.
 
         Args:
-            gradients: of the results `graph.differentiable`, in their order.
+            gradients: of the results `graph.outputs.differentiable`, in their order.
             run: a partial run that no backward pass has used.
         """
         feeds, fetches = self._vector(), self._vector()
@@ -175,7 +175,7 @@ def _agent(graph: GradientGraph, session: Any) -> Any:
     return c.TrainingAgent(
         session,
         [*graph.inputs, *graph.state],
-        [device] * len(graph.outputs),
+        [device] * len(graph.outputs.names),
         gradients,
         [device] * len(gradients),
         0,
@@ -184,6 +184,7 @@ def _agent(graph: GradientGraph, session: Any) -> Any:
 
 def _failure(what: str, error: Exception) -> EngineError:
     return EngineError(
-        f"ONNX Runtime failed in the {what} pass: {error} The plain module, `wrapped` of the "
-        "ORTModule, may tell more of the same arguments, such as an index out of range."
+        f"ONNX Runtime failed in the {what} pass: {error} Call the plain module, `wrapped` of the "
+        "ORTModule, with the same arguments: PyTorch's message may say more, such as which index "
+        "is out of range."
     )

@@ -7,7 +7,6 @@ from typing import Any
 
 import torch
 
-from workbench.errors import EngineError
 from workbench.ort.native import native
 from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions
 
@@ -38,22 +37,6 @@ def is_deterministic(options: ORTModuleOptions) -> bool:
     return options.deterministic or torch.are_deterministic_algorithms_enabled()
 
 
-def require_provider(options: ORTModuleOptions) -> None:
-    """Refuse an execution provider that cannot be had.
-
-    Raises:
-        EngineError: says what is there, and what to do.
-    """
-    if options.execution_provider == "cpu":
-        return
-    offered = native().get_available_providers()
-    if "CUDAExecutionProvider" in offered:
-        reason = "ORTModule of the workbench keeps parameters and results in the CPU's memory"
-    else:
-        reason = f"the installed ONNX Runtime offers {', '.join(offered)} alone"
-    raise EngineError(f"execution_provider='cuda': {reason}. Leave it at 'cpu'.")
-
-
 def session_report(options: ORTModuleOptions, threads: int) -> Iterator[OptionReport]:
     """What came of the options of a session that runs with so many threads."""
 
@@ -74,7 +57,6 @@ def session_report(options: ORTModuleOptions, threads: int) -> Iterator[OptionRe
         yield OptionReport("deterministic", "on", f"{asked}threads are not measured")
     else:
         yield OptionReport("deterministic", "off")
-    yield OptionReport("execution_provider", "on", options.execution_provider)
 
 
 def node_count(model: bytes) -> int:

@@ -63,5 +63,7 @@ def both_passes_s(session: TrainingSession, inputs: Sequence[torch.Tensor]) -> f
     """Seconds that a forward and a backward pass take; may change running statistics."""
     started = time.perf_counter()
     outputs, run = session.run_forward(inputs)
-    session.backward([torch.ones_like(outputs[i]) for i in session.graph.differentiable], run)
+    session.backward(
+        [torch.ones_like(outputs[i]) for i in session.graph.outputs.differentiable], run
+    )
     return time.perf_counter() - started

@@ -1,0 +1,190 @@
+// The bar of the app: what is worked on, how quiet the machine is, and a tab for each step.
+//
+// The panels of the steps are other widgets of the same page. They are found by their class and
+// shown by the attribute data-step of the page, so that a step is changed without the kernel.
+
+import type { RenderProps } from "@anywidget/types";
+import { element, freshId } from "../element";
+import "./app_bar.css";
+import { onKernelGone } from "./kernel";
+import "./page.css";
+
+interface Step {
+  name: string;
+  title: string;
+  /** "needs", "ready", "busy" or "done". */
+  state: string;
+  /** What is there, or what is needed, in a few words. */
+  note: string;
+}
+
+interface Traits {
+  title: string;
+  /** "quiet", "busy" or, while that is not known, empty. */
+  machine: string;
+  machine_detail: string;
+  /** What the last comparison found, in a few words; empty without one. */
+  verdict: string;
+  steps: Step[];
+  /** Name of the step that is shown. */
+  selected: string;
+  presenting: boolean;
+  code_shown: boolean;
+}
+
+/** How often the panels, which JupyterLab renders one by one, are looked for, in milliseconds. */
+const LOOK_EVERY = 100;
+const LOOKS = 100;
+
+const STATES: Record<string, string> = {
+  needs: "needs something",
+  ready: "ready",
+  busy: "under way",
+  done: "done",
+};
+
+function render({ model, el, signal }: RenderProps<Traits>): void {
+  el.classList.add("wb", "wb-app-bar");
+  const title = element("span", { class: "wb-app-title" });
+  const badge = element("span", { class: "wb-badge" });
+  const verdict = element("span", { class: "wb-badge wb-verdict-badge" });
+  const code = toggle("Code", "Show the Python that does the same");
+  const present = toggle("Present", "Larger type, for a projector");
+  const head = element("div", { class: "wb-app-head" }, title, verdict, badge, code, present);
+  const rail = element("div", { role: "tablist", "aria-label": "Steps", class: "wb-rail" });
+  const menu = element("select", { class: "wb-rail-menu", "aria-label": "Step" });
+  el.append(rail, menu, head);
+
+  const page = () => el.closest<HTMLElement>(".wb-page");
+  const panel = (name: string) => page()?.querySelector<HTMLElement>(`.wb-step-${name}`) ?? null;
+  const tabs = new Map<string, HTMLButtonElement>();
+
+  const choose = (name: string, focus = false) => {
+    if (focus) tabs.get(name)?.focus();
+    if (name === model.get("selected")) return;
+    model.set("selected", name);
+    model.save_changes();
+  };
+
+  const buildTabs = () => {
+    const steps = model.get("steps");
+    if (steps.length === tabs.size) return;
+    tabs.clear();
+    for (const step of steps) {
+      const tab = element("button", { type: "button", role: "tab", id: freshId("tab") });
+      tab.addEventListener("click", () => choose(step.name));
+      tabs.set(step.name, tab);
+    }
+    rail.replaceChildren(...tabs.values());
+    menu.replaceChildren(
+      ...steps.map((step) => element("option", { value: step.name }, step.title)),
+    );
+  };
+
+  const updateSteps = () => {
+    buildTabs();
+    model.get("steps").forEach((step, index) => {
+      const tab = tabs.get(step.name);
+      if (!tab) return;
+      const chosen = step.name === model.get("selected");
+      tab.setAttribute("aria-selected", String(chosen));
+      tab.tabIndex = chosen ? 0 : -1;
+      tab.dataset["state"] = step.state;
+      tab.title = step.note;
+      const mark = element("span", { class: "wb-step-mark", "aria-hidden": "true" });
+      mark.textContent = step.state === "done" ? "✓" : String(index + 1);
+      const note = element("span", { class: "wb-step-note" }, step.note);
+      const name = element("span", { class: "wb-step-title" }, step.title);
+      tab.replaceChildren(mark, name, note);
+      const state = STATES[step.state] ?? step.state;
+      tab.setAttribute("aria-label", `${step.title}, ${state}: ${step.note}`);
+      const option = menu.options[index];
+      if (option) option.textContent = `${index + 1} ${step.title} – ${step.note}`;
+    });
+    menu.value = model.get("selected");
+  };
+
+  let looks = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  /** Shows the chosen panel, and ties each panel to its tab once it is there. */
+  const showPanel = () => {
+    const at = page();
+    const selected = model.get("selected");
+    let missing = at === null;
+    if (at) {
+      at.dataset["step"] = selected;
+      at.classList.toggle("wb-presenting", model.get("presenting"));
+      at.classList.toggle("wb-code-shown", model.get("code_shown"));
+      for (const [name, tab] of tabs) {
+        const found = panel(name);
+        if (!found) {
+          missing = true;
+          continue;
+        }
+        found.id ||= freshId("panel");
+        found.setAttribute("role", "tabpanel");
+        found.setAttribute("aria-labelledby", tab.id);
+        tab.setAttribute("aria-controls", found.id);
+      }
+    }
+    clearTimeout(timer);
+    if (missing && looks < LOOKS) {
+      looks += 1;
+      timer = setTimeout(showPanel, LOOK_EVERY);
+    }
+  };
+
+  const update = () => {
+    title.textContent = model.get("title") || "No model is chosen";
+    title.title = title.textContent;
+    title.classList.toggle("wb-hint", !model.get("title"));
+    const machine = model.get("machine");
+    badge.hidden = machine === "";
+    badge.dataset["machine"] = machine;
+    badge.textContent = machine === "busy" ? "machine busy" : "machine quiet";
+    badge.title = model.get("machine_detail");
+    verdict.textContent = model.get("verdict");
+    verdict.title = model.get("verdict");
+    verdict.hidden = !model.get("verdict");
+    code.setAttribute("aria-pressed", String(model.get("code_shown")));
+    present.setAttribute("aria-pressed", String(model.get("presenting")));
+    updateSteps();
+    showPanel();
+  };
+
+  rail.addEventListener("keydown", (event) => {
+    const names = [...tabs.keys()];
+    const at = names.indexOf(model.get("selected"));
+    const moves: Record<string, number> = {
+      ArrowRight: (at + 1) % names.length,
+      ArrowLeft: (at - 1 + names.length) % names.length,
+      Home: 0,
+      End: names.length - 1,
+    };
+    const to = names[moves[event.key] ?? -1];
+    if (to === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    choose(to, true);
+  });
+  menu.addEventListener("change", () => choose(menu.value));
+  const flip = (name: "presenting" | "code_shown") => () => {
+    model.set(name, !model.get(name));
+    model.save_changes();
+  };
+  code.addEventListener("click", flip("code_shown"));
+  present.addEventListener("click", flip("presenting"));
+  model.on("change", update);
+  onKernelGone(model, () => {
+    page()?.classList.add("wb-kernel-gone");
+    badge.hidden = true;
+  });
+  signal.addEventListener("abort", () => clearTimeout(timer));
+  update();
+}
+
+function toggle(text: string, hint: string): HTMLButtonElement {
+  return element("button", { type: "button", class: "wb-toggle", title: hint }, text);
+}
+
+export default { render };

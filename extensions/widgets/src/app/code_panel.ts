@@ -1,0 +1,60 @@
+// The Python that does the same as the step that is shown: to read, to copy, to insert as a cell.
+
+import type { RenderProps } from "@anywidget/types";
+import { element } from "../element";
+import "./code_panel.css";
+import { insertCellBelow, type Notebook } from "./notebook";
+
+interface Traits {
+  /** Python source by name of the step. */
+  code: Record<string, string>;
+  /** Id of the widget below whose cell a new one is inserted. */
+  page_id: string;
+}
+
+function render({ model, el, signal }: RenderProps<Traits>): void {
+  el.classList.add("wb", "wb-code-panel");
+  const copy = element("button", { type: "button", class: "wb-toggle" }, "Copy");
+  const insert = element("button", { type: "button", class: "wb-toggle" }, "Insert as cell below");
+  const said = element("span", { class: "wb-note", role: "status" });
+  const source = element("code", {});
+  const shown = element("pre", { tabindex: "0", "aria-label": "Python of this step" }, source);
+  const head = element("div", { class: "wb-code-head" }, element("h2", {}, "The same in Python"));
+  head.append(copy, insert, said);
+  el.append(head, shown);
+
+  const notebook = (model.widget_manager as { context?: Notebook }).context;
+  insert.hidden = !notebook?.model?.sharedModel;
+
+  const text = () => {
+    const step = el.closest<HTMLElement>(".wb-page")?.dataset["step"] ?? "model";
+    return model.get("code")[step] ?? "";
+  };
+  const update = () => {
+    if (source.textContent === text()) return;
+    source.textContent = text();
+    said.textContent = "";
+  };
+  copy.addEventListener("click", () => {
+    navigator.clipboard.writeText(text()).then(
+      () => (said.textContent = "Copied."),
+      () => (said.textContent = "The browser does not allow that: select the text and copy it."),
+    );
+  });
+  insert.addEventListener("click", () => {
+    const done = notebook !== undefined && insertCellBelow(notebook, model.get("page_id"), text());
+    said.textContent = done ? "Inserted." : "The cell of this page was not found.";
+  });
+  model.on("change", update);
+  const observer = new MutationObserver(update);
+  const watch = () => {
+    const page = el.closest(".wb-page");
+    if (page) observer.observe(page, { attributeFilter: ["data-step"] });
+    else window.setTimeout(watch, 100);
+    update();
+  };
+  signal.addEventListener("abort", () => observer.disconnect());
+  watch();
+}
+
+export default { render };

@@ -1,0 +1,65 @@
+// The buttons of the page. One that cannot be pressed now says so, and keeps the focus.
+
+import type { RenderProps } from "@anywidget/types";
+import { element } from "../element";
+import "./controls.css";
+import { onKernelGone } from "./kernel";
+
+interface Button {
+  name: string;
+  enabled: boolean;
+  shown: boolean;
+  /** What it does. */
+  hint: string;
+}
+
+interface Traits {
+  buttons: Button[];
+}
+
+/** Of which one at a time is shown: the focus goes from one to the other. */
+const TWINS: Record<string, string> = { Pause: "Resume", Resume: "Pause" };
+
+function render({ model, el }: RenderProps<Traits>): void {
+  el.classList.add("wb", "wb-controls");
+  el.setAttribute("role", "toolbar");
+  el.setAttribute("aria-label", "Training");
+  const buttons = new Map<string, HTMLButtonElement>();
+  let gone = false;
+
+  const press = (name: string) => {
+    if (buttons.get(name)?.getAttribute("aria-disabled") === "true") return;
+    model.send({ kind: "press", name });
+  };
+
+  const update = () => {
+    for (const { name, enabled, shown, hint } of model.get("buttons")) {
+      let button = buttons.get(name);
+      if (!button) {
+        const kind = name.toLowerCase().replace(" ", "-");
+        const mark = element("span", { class: "wb-button-mark", "aria-hidden": "true" });
+        button = element("button", { type: "button", class: `wb-button wb-${kind}` }, mark, name);
+        button.addEventListener("click", () => press(name));
+        buttons.set(name, button);
+        el.append(button);
+      }
+      button.title = hint;
+      button.setAttribute("aria-disabled", String(gone || !enabled));
+      button.hidden = !shown;
+    }
+  };
+  const updateWithFocus = () => {
+    const focused = document.activeElement;
+    const name = [...buttons].find(([, button]) => button === focused)?.[0];
+    update();
+    if (name !== undefined && buttons.get(name)?.hidden) buttons.get(TWINS[name] ?? "")?.focus();
+  };
+  model.on("change:buttons", updateWithFocus);
+  onKernelGone(model, () => {
+    gone = true;
+    update();
+  });
+  update();
+}
+
+export default { render };

@@ -1,0 +1,97 @@
+// The little of JupyterLab's notebook document that the page needs. It is reached through the
+// widget manager; other front ends have no such document, and then nothing of this is used.
+
+const VIEW = "application/vnd.jupyter.widget-view+json";
+/** Key of the output's metadata under which a figure of this page is known again. */
+const MARK = "workbench_figure";
+
+interface Output {
+  data?: Record<string, unknown>;
+  metadata?: Record<string, unknown>;
+}
+
+interface Outputs {
+  length: number;
+  get(index: number): Output;
+  set(index: number, output: object): void;
+}
+
+export interface Notebook {
+  model?: {
+    cells?: { length: number; get(index: number): { outputs?: Outputs } };
+    dirty: boolean;
+    readOnly: boolean;
+    sharedModel?: { insertCell(index: number, cell: object): unknown };
+  };
+  contentsModel?: { writable?: boolean } | null;
+  save?(): Promise<void>;
+}
+
+export interface Figure {
+  pageId: string;
+  figureId: string;
+  png: string;
+  text: string;
+}
+
+/** Puts the figure into the output that follows the page's view, unless it is there already. */
+export function keepFigure(notebook: Notebook, figure: Figure): void {
+  for (const outputs of allOutputs(notebook)) {
+    let seen = false;
+    for (let index = 0; index < outputs.length; index += 1) {
+      const { data, metadata } = outputs.get(index);
+      const view = data?.[VIEW] as { model_id?: string } | undefined;
+      seen ||= view?.model_id === figure.pageId;
+      if (!seen || !metadata || !(MARK in metadata)) continue;
+      if (metadata[MARK] !== figure.figureId) {
+        outputs.set(index, {
+          output_type: "display_data",
+          data: { "image/png": figure.png, "text/plain": figure.text },
+          metadata: { [MARK]: figure.figureId },
+        });
+      }
+    }
+  }
+}
+
+const saves = new WeakMap<Notebook, Promise<void>>();
+
+/**
+ * Saves the notebook as JupyterLab's own autosave would, after the saves asked for before: of two
+ * that overlap the second finds a file newer than it knows, and asks whether to overwrite it.
+ */
+export function saveIfChanged(notebook: Notebook): Promise<void> {
+  const before = saves.get(notebook) ?? Promise.resolve();
+  const saved = before.then(async () => {
+    const { model, contentsModel } = notebook;
+    if (!model?.dirty || model.readOnly || contentsModel?.writable === false) return;
+    await notebook.save?.();
+  });
+  // A save that failed, which JupyterLab has told, does not keep the next one from being tried.
+  const settled = saved.catch(() => undefined);
+  saves.set(notebook, settled);
+  return settled;
+}
+
+/** Inserts a code cell below the one whose output shows the widget; false where there is none. */
+export function insertCellBelow(notebook: Notebook, pageId: string, source: string): boolean {
+  const cells = notebook.model?.cells;
+  for (let index = 0; cells && index < cells.length; index += 1) {
+    const { outputs } = cells.get(index);
+    for (let each = 0; outputs && each < outputs.length; each += 1) {
+      const view = outputs.get(each).data?.[VIEW] as { model_id?: string } | undefined;
+      if (view?.model_id !== pageId) continue;
+      notebook.model?.sharedModel?.insertCell(index + 1, { cell_type: "code", source });
+      return true;
+    }
+  }
+  return false;
+}
+
+function* allOutputs(notebook: Notebook): Generator<Outputs> {
+  const cells = notebook.model?.cells;
+  for (let index = 0; cells && index < cells.length; index += 1) {
+    const { outputs } = cells.get(index);
+    if (outputs) yield outputs;
+  }
+}

@@ -1,0 +1,47 @@
+// Runs that a new page offers to follow, or to resume.
+
+import type { RenderProps } from "@anywidget/types";
+import { element } from "../element";
+import "./offer_list.css";
+
+interface Offer {
+  id: string;
+  /** "follow" or "resume". */
+  action: string;
+  /** What became of the run, in a sentence. */
+  text: string;
+}
+
+interface Traits {
+  offers: Offer[];
+}
+
+const LABELS: Record<string, string> = { follow: "Show it", resume: "Resume" };
+
+function render({ model, el }: RenderProps<Traits>): void {
+  el.classList.add("wb", "wb-offer-list");
+  const update = () => {
+    el.replaceChildren(
+      ...model.get("offers").map(({ id, action, text }) => {
+        const label = LABELS[action] ?? action;
+        const accept = element(
+          "button",
+          { type: "button", class: "wb-button", "aria-label": `${label}: ${text}` },
+          label,
+        );
+        accept.addEventListener("click", () => model.send({ kind: "accept", id }));
+        const dismiss = element(
+          "button",
+          { type: "button", class: "wb-toggle", "aria-label": `Not now: ${text}` },
+          "Not now",
+        );
+        dismiss.addEventListener("click", () => model.send({ kind: "dismiss", id }));
+        return element("div", { class: "wb-offer" }, element("span", {}, text), accept, dismiss);
+      }),
+    );
+  };
+  model.on("change:offers", update);
+  update();
+}
+
+export default { render };

@@ -1,0 +1,64 @@
+// The message region: what is going on, what went wrong, and how far the work is.
+
+import type { RenderProps } from "@anywidget/types";
+import { element } from "../element";
+import { onKernelGone } from "./kernel";
+import "./page.css";
+import "./status.css";
+
+interface Traits {
+  /** "idle", "busy", "paused", "done" or "error". */
+  level: string;
+  /** One or a few sentences. */
+  message: string;
+  /** What changes many times a second, such as the step; not read aloud. */
+  detail: string;
+  /** Between 0 and 1, or below 0 when there is nothing to be done. */
+  progress: number;
+  /** How long the work still takes, in words; empty while that is not known. */
+  left: string;
+}
+
+const GONE =
+  "The kernel that made this page was restarted or is gone. Run the cell again for a new page: " +
+  "it offers what is still under way and what was interrupted.";
+
+function render({ model, el }: RenderProps<Traits>): void {
+  el.classList.add("wb", "wb-status");
+  const message = element("div", { role: "status", class: "wb-status-message" });
+  const detail = element("span", { class: "wb-status-detail" });
+  const left = element("span", { class: "wb-status-left" });
+  const bar = element("div", {
+    role: "progressbar",
+    "aria-label": "Progress",
+    "aria-valuemin": "0",
+    "aria-valuemax": "100",
+  });
+  const fill = element("div", { class: "wb-progress-fill" });
+  bar.append(fill);
+  const aside = element("span", { class: "wb-status-aside" }, detail, left);
+  el.append(element("div", { class: "wb-status-line" }, message, aside), bar);
+
+  const update = () => {
+    el.dataset["level"] = model.get("level");
+    // A region is read aloud when its text changes, so it is only touched when it does.
+    if (message.textContent !== model.get("message")) message.textContent = model.get("message");
+    detail.textContent = model.get("detail");
+    left.textContent = model.get("left");
+    const progress = model.get("progress");
+    bar.classList.toggle("wb-nothing", progress < 0);
+    const percent = Math.round(100 * Math.min(Math.max(progress, 0), 1));
+    bar.setAttribute("aria-valuenow", String(percent));
+    fill.style.width = `${percent}%`;
+  };
+  model.on("change", update);
+  onKernelGone(model, () => {
+    el.dataset["level"] = "error";
+    message.textContent = GONE;
+    detail.textContent = left.textContent = "";
+    bar.classList.add("wb-nothing");
+  });
+  update();
+}
+
+export default { render };

@@ -1,0 +1,60 @@
+// The memory that training takes on a device, part by part, and what is being done meanwhile.
+
+import type { RenderProps } from "@anywidget/types";
+import { element } from "../element";
+import { formatBytes } from "../number_format";
+import "./footprint_view.css";
+
+interface Part {
+  name: string;
+  bytes: number;
+}
+
+interface Traits {
+  parts: Part[];
+  summary: string;
+  /** What is being done now; empty while nothing is. */
+  doing: string;
+  problem: string;
+  /** Whether settings have changed since. */
+  outdated: boolean;
+}
+
+const HINT =
+  "Generate the artifacts to see what training on a device takes: parameters, gradients, " +
+  "optimizer state, activations and ONNX Runtime itself. Train makes missing artifacts itself.";
+
+function render({ model, el }: RenderProps<Traits>): void {
+  el.classList.add("wb", "wb-footprint-view");
+  const doing = element("p", { role: "status", class: "wb-doing" });
+  const body = element("div", { class: "wb-footprint-body" });
+  el.append(element("h2", {}, "Predicted memory"), doing, body);
+
+  const update = () => {
+    doing.textContent = model.get("doing") ? `${model.get("doing")} …` : "";
+    doing.hidden = !model.get("doing");
+    const problem = model.get("problem");
+    const parts = model.get("parts");
+    body.classList.toggle("wb-outdated", model.get("outdated") || Boolean(model.get("doing")));
+    if (problem) {
+      body.replaceChildren(element("p", { class: "wb-problem", role: "alert" }, problem));
+      return;
+    }
+    if (parts.length === 0) {
+      body.replaceChildren(element("p", { class: "wb-hint" }, model.get("doing") ? "" : HINT));
+      return;
+    }
+    const largest = Math.max(1, ...parts.map(({ bytes }) => bytes));
+    const list = element("ul", { "aria-label": "Parts of the memory" });
+    for (const { name, bytes } of parts) {
+      const bar = element("span", { class: "wb-part-bar", "aria-hidden": "true" });
+      bar.style.setProperty("--wb-share", String(bytes / largest));
+      list.append(element("li", {}, element("span", {}, name), bar, element("span", {}, formatBytes(bytes))));
+    }
+    body.replaceChildren(list, element("p", {}, model.get("summary")));
+  };
+  model.on("change", update);
+  update();
+}
+
+export default { render };

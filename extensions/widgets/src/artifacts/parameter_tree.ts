@@ -1,0 +1,147 @@
+// Which parameters are trained: a searchable tree with boxes of three states, and patterns.
+
+import type { RenderProps } from "@anywidget/types";
+import { element, freshId } from "../element";
+import { formatWhole } from "../number_format";
+import "./parameter_tree.css";
+import { matches, patternsFor, type Scope, scopesOf } from "./parameter_scopes";
+
+interface Parameter {
+  name: string;
+  shape: string;
+  /** Number of elements. */
+  count: number;
+}
+
+interface Traits {
+  parameters: Parameter[];
+  /** Names and patterns of what is trained; empty: everything. */
+  patterns: string[];
+  /** What is wrong with the patterns, in a sentence. */
+  problem: string;
+  hint: string;
+}
+
+/** A larger tree is folded at first. */
+const UNFOLDED = 40;
+
+function render({ model, el }: RenderProps<Traits>): void {
+  el.classList.add("wb", "wb-parameter-tree");
+  const search = element("input", { type: "search", placeholder: "Search or pattern, such as *.bias" });
+  search.setAttribute("aria-label", "Search parameters");
+  const tools = element("div", { class: "wb-tree-tools" }, search);
+  const sum = element("p", { class: "wb-tree-sum", role: "status" });
+  const problem = element("p", { class: "wb-problem" });
+  const tree = element("ul", { role: "tree", "aria-label": "Parameters", "aria-multiselectable": "true" });
+  const heading = element("h2", {}, "Parameters to train");
+  const hint = element("p", { class: "wb-hint" });
+  el.append(heading, hint, tools, sum, problem, tree);
+  const open = new Set<string>();
+  let known = "";
+
+  const trained = () => {
+    const patterns = model.get("patterns");
+    const names = model.get("parameters").map(({ name }) => name);
+    return new Set(patterns.length ? names.filter((name) => matches(name, patterns)) : names);
+  };
+  const send = (chosen: Set<string>) => {
+    const names = model.get("parameters").map(({ name }) => name);
+    model.send({ kind: "patterns", patterns: patternsFor(names, chosen) });
+  };
+  const choose = (names: string[], on: boolean) => {
+    const chosen = trained();
+    for (const name of names) {
+      if (on) chosen.add(name);
+      else chosen.delete(name);
+    }
+    send(chosen);
+  };
+  const action = (text: string, on: boolean) => {
+    const button = element("button", { type: "button", class: "wb-toggle" }, text);
+    button.addEventListener("click", () => choose(found().map(({ name }) => name), on));
+    return button;
+  };
+  tools.append(action("Train these", true), action("Freeze these", false));
+
+  const found = () => {
+    const text = search.value.trim();
+    const wild = /[*?[]/.test(text);
+    const of = ({ name }: Parameter) => (wild ? matches(name, [text]) : name.includes(text));
+    return model.get("parameters").filter(of);
+  };
+
+  const draw = () => {
+    const focused = (document.activeElement as HTMLElement | null)?.dataset["key"];
+    const parameters = model.get("parameters");
+    const chosen = trained();
+    const names = parameters.map(({ name }) => name).join();
+    if (names !== known) {
+      known = names;
+      open.clear();
+      if (parameters.length <= UNFOLDED) for (const key of keysOf(scopesOf(parameters))) open.add(key);
+    }
+    hint.textContent = model.get("hint");
+    hint.hidden = parameters.length > 0;
+    tools.hidden = sum.hidden = parameters.length === 0;
+    const count = (of: Parameter[]) => of.reduce((total, one) => total + one.count, 0);
+    const part = count(parameters.filter(({ name }) => chosen.has(name)));
+    sum.textContent =
+      `${chosen.size} of ${parameters.length} parameters are trained, ` +
+      `${formatWhole(part)} of ${formatWhole(count(parameters))} elements.`;
+    problem.textContent = model.get("problem");
+    problem.hidden = !model.get("problem");
+    const searching = search.value.trim() !== "";
+    tree.replaceChildren(
+      ...scopesOf(found()).map((scope) => itemOf(scope, 1, chosen, searching)),
+    );
+    if (focused !== undefined) {
+      for (const one of tree.querySelectorAll<HTMLElement>("input")) {
+        if (one.dataset["key"] === focused) one.focus();
+      }
+    }
+  };
+
+  const itemOf = (scope: Scope, level: number, chosen: Set<string>, searching: boolean): HTMLElement => {
+    const names = scope.parameters.map(({ name }) => name);
+    const on = names.filter((name) => chosen.has(name)).length;
+    const box = element("input", { type: "checkbox", id: freshId("parameter") });
+    box.checked = on === names.length;
+    box.indeterminate = on > 0 && on < names.length;
+    box.dataset["key"] = scope.key;
+    box.addEventListener("change", () => choose(names, box.checked));
+    const label = element("label", { for: box.id }, scope.label);
+    const elements = scope.parameters.reduce((total, one) => total + one.count, 0);
+    const size = element("span", { class: "wb-note" }, scope.leaf ? `${scope.leaf.shape} = ${formatWhole(elements)}` : formatWhole(elements));
+    const line = element("div", { class: "wb-tree-line" });
+    line.style.setProperty("--wb-level", String(level));
+    const item = element("li", { role: "treeitem", "aria-level": String(level), "aria-selected": String(box.checked) }, line);
+    const unfolded = searching || open.has(scope.key);
+    if (!scope.leaf) {
+      const fold = element("button", { type: "button", class: "wb-fold" });
+      fold.setAttribute("aria-label", `${unfolded ? "Fold" : "Unfold"} ${scope.label}`);
+      item.setAttribute("aria-expanded", String(unfolded));
+      fold.addEventListener("click", () => {
+        if (open.has(scope.key)) open.delete(scope.key);
+        else open.add(scope.key);
+        draw();
+      });
+      line.append(fold);
+    } else line.append(element("span", { class: "wb-fold-space" }));
+    line.append(box, label, size);
+    if (!scope.leaf && unfolded) {
+      const children = scope.children.map((child) => itemOf(child, level + 1, chosen, searching));
+      item.append(element("ul", { role: "group" }, ...children));
+    }
+    return item;
+  };
+
+  search.addEventListener("input", draw);
+  model.on("change", draw);
+  draw();
+}
+
+function keysOf(scopes: Scope[]): string[] {
+  return scopes.flatMap((scope) => [scope.key, ...keysOf(scope.children)]);
+}
+
+export default { render };

@@ -1,0 +1,233 @@
+// Live charts of loss, throughput, memory and an evaluation metric, one line for each run.
+//
+// The kernel sends what is new a few times a second; a view that (re)connects asks for everything.
+// All charts share one cursor and one window, so that a step can be read across them.
+
+import type { AnyModel, RenderProps } from "@anywidget/types";
+import "uplot/dist/uPlot.min.css";
+import "./charts.css";
+import type { AxisName } from "./axis";
+import { DetailLoader } from "./detail";
+import { element } from "../element";
+import { followGestures } from "./gestures";
+import { METRICS } from "./line";
+import { Panel, type PanelListener } from "./panel";
+import { type DetailMessage, type PointsMessage, SeriesStore } from "./series_store";
+import { onThemeChange } from "../theme";
+import { download, Toolbar } from "./toolbar";
+import { fillValuesTable } from "./values_table";
+import { ViewState } from "./view_state";
+
+interface CurveTrait {
+  /** Names the curve in messages. */
+  key: string;
+  label: string;
+  /** Model, engine and id of the run. */
+  detail: string;
+  color: string;
+  dark_color: string;
+  dash: number[];
+}
+
+interface Traits {
+  /** The curves in the order in which they are drawn. */
+  curves: CurveTrait[];
+  /** Steps that the run shown will take; 0 while that is not known. */
+  total_steps: number;
+  /** What to say while there is nothing to show. */
+  hint: string;
+  axis: "step" | "time" | "samples";
+  /** Steps over which curves are smoothed; 0: not. */
+  smoothing: number;
+  /** By panel "auto", "linear" or "log". */
+  scales: Record<string, string>;
+  /** Keys of the curves that are not shown. */
+  hidden: string[];
+  /** The part of the axis that is shown; empty: all of it. */
+  window: number[];
+  /** Whether a table of values stands below. */
+  show_values: boolean;
+}
+
+interface FileMessage {
+  kind: "file";
+  id: string;
+  format: string;
+  /** Why there is no file; empty if there is one. */
+  problem: string;
+}
+
+type Message = PointsMessage | DetailMessage | FileMessage;
+type Listener = (message: Message, buffers: DataView[]) => void;
+
+/** Milliseconds after the last zoom after which the kernel hears of it. */
+const SETTLED = 250;
+
+export default () => {
+  const store = new SeriesStore();
+  const views = new Set<Listener>();
+
+  function initialize({ model }: { model: AnyModel<Traits> }): void {
+    model.on("msg:custom", (message: Message, buffers: DataView[]) => {
+      if (message.kind === "points" && !store.apply(message, buffers)) model.send({ kind: "sync" });
+      if (message.kind === "detail") store.applyDetail(message, buffers);
+      for (const tell of views) tell(message, buffers);
+    });
+    model.send({ kind: "sync" });
+  }
+
+  function render({ model, el, signal }: RenderProps<Traits>): void {
+    el.classList.add("wb", "wb-charts");
+    const state = new ViewState(store, {
+      curves: () => model.get("curves"),
+      totalSteps: () => model.get("total_steps"),
+      hint: () => model.get("hint"),
+      axis: () => model.get("axis"),
+      smoothing: () => model.get("smoothing"),
+      scaleOf: (panel) => model.get("scales")[panel] ?? "auto",
+      hidden: () => model.get("hidden"),
+    });
+    const detail = new DetailLoader(state, (request) => model.send(request));
+    const set = <Name extends keyof Traits & string>(name: Name, value: Traits[Name]) => {
+      model.set(name, value);
+      model.save_changes();
+    };
+
+    let settling = 0;
+    const windowChanged = () => {
+      draw();
+      window.clearTimeout(settling);
+      settling = window.setTimeout(() => set("window", [...(state.window ?? [])]), SETTLED);
+    };
+    const reset = () => {
+      state.window = null;
+      windowChanged();
+    };
+    let pointed = 0;
+    const spoken = element("div", { class: "wb-spoken", "aria-live": "polite" });
+    const listener: PanelListener = {
+      onPoint: (x) => {
+        if (x === state.cursor) return;
+        state.cursor = x;
+        pointed ||= requestAnimationFrame(() => {
+          pointed = 0;
+          panels.forEach((panel) => panel.point());
+          if (model.get("show_values")) fillValuesTable(values, state);
+        });
+      },
+      onSelect: (range) => {
+        state.select(range);
+        windowChanged();
+      },
+      onWindow: windowChanged,
+      onReset: reset,
+      onToggle: (key) => {
+        const hidden = model.get("hidden");
+        const without = hidden.filter((each) => each !== key);
+        set("hidden", without.length < hidden.length ? without : [...hidden, key]);
+        draw();
+      },
+      onHighlight: (key) => {
+        state.highlighted = key;
+        draw();
+      },
+      onScale: (metric, scale) => {
+        set("scales", { ...model.get("scales"), [metric]: scale });
+        draw();
+      },
+      onRead: (sentence) => {
+        spoken.textContent = sentence;
+      },
+    };
+    const panels = METRICS.map((metric) => new Panel(metric, state, listener));
+    for (const panel of panels) followGestures(panel, state, listener);
+
+    let request = "";
+    const toolbar = new Toolbar({
+      onAxis: (axis) => {
+        state.cursor = null;
+        state.window = null;
+        set("axis", axis);
+        windowChanged();
+      },
+      onSmoothing: (steps) => {
+        set("smoothing", steps);
+        draw();
+      },
+      onReset: reset,
+      onTable: (shown) => panels.forEach((panel) => panel.showTable(shown)),
+      onSave: (format) => {
+        request = Math.random().toString(36).slice(2);
+        model.send({ kind: "export", id: request, format });
+      },
+    });
+    const names = element("p", { class: "wb-note wb-run-names" });
+    const values = element("table", { class: "wb-table wb-values-table" });
+    const scroller = element("div", { class: "wb-values" }, values);
+    el.append(
+      element("div", { class: "wb-section-head" }, element("h2", {}, "Charts"), toolbar.root),
+      names,
+      element("div", { class: "wb-panels" }, ...panels.map((panel) => panel.root)),
+      scroller,
+      spoken,
+    );
+
+    const redraw = () => {
+      toolbar.update(model.get("axis") as AxisName, model.get("smoothing"), state.window !== null, store.lastStep);
+      const details = model.get("curves").map((curve) => curve.detail).filter(Boolean);
+      names.textContent = details.join("; ");
+      panels.forEach((panel) => panel.draw());
+      scroller.hidden = !model.get("show_values") || store.empty;
+      if (!scroller.hidden) fillValuesTable(values, state);
+      detail.look();
+    };
+    // However fast messages come, each frame draws once; a hidden page draws nothing.
+    let frame = 0;
+    const draw = () => {
+      frame ||= requestAnimationFrame(() => {
+        frame = 0;
+        redraw();
+      });
+    };
+    const receive: Listener = (message, buffers) => {
+      if (message.kind === "detail") detail.answered(message.id);
+      if (message.kind === "file" && message.id === request) {
+        toolbar.say(message.problem);
+        const [data] = buffers;
+        if (!message.problem && data) download(`charts.${message.format}`, data);
+      }
+      draw();
+    };
+    views.add(receive);
+    const takeWindow = () => {
+      const [low, high] = model.get("window");
+      state.window = low !== undefined && high !== undefined ? [low, high] : null;
+      draw();
+    };
+    if (model.get("window").length > 0) takeWindow();
+    model.on("change:window", takeWindow);
+    for (const name of ["curves", "total_steps", "hint", "axis", "smoothing", "scales", "hidden", "show_values"]) {
+      model.on(`change:${name}`, draw);
+    }
+    onThemeChange(() => {
+      panels.forEach((panel) => panel.rebuild());
+      draw();
+    }, signal);
+    const resized = new ResizeObserver(() => {
+      panels.forEach((panel) => panel.resize());
+      draw();
+    });
+    resized.observe(el);
+    signal.addEventListener("abort", () => {
+      views.delete(receive);
+      cancelAnimationFrame(frame);
+      window.clearTimeout(settling);
+      detail.destroy();
+      resized.disconnect();
+      panels.forEach((panel) => panel.destroy());
+    });
+    draw();
+  }
+
+  return { initialize, render };
+};

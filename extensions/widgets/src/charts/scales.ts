@@ -1,0 +1,77 @@
+// Ranges of axes, their ticks, and what zooming and panning make of a range.
+
+export type Range = [number, number];
+
+/** Curves that differ by more than this are unreadable on a linear axis, as LOG_SPREAD in Python. */
+const LOG_SPREAD = 30;
+
+/** Whether an axis is logarithmic: as it is set, or, on "auto", where curves differ much. */
+export function isLogarithmic(scale: string, spread: number): boolean {
+  return scale === "log" || (scale !== "linear" && spread > LOG_SPREAD);
+}
+
+/** Limits of the axis of values, with some room around them; never equal. */
+export function valueRange(min: number, max: number, fromZero: boolean): Range {
+  if (!(min <= max)) return [0, 1];
+  const low = fromZero ? Math.min(0, min) : min;
+  const margin = 0.08 * (max - low || Math.abs(max) || 1);
+  const bottom = (fromZero && min >= 0) || (min >= 0 && min < margin) ? 0 : low - margin;
+  return [bottom, max + margin];
+}
+
+/** Limits of a logarithmic axis around positive values. */
+export function logRange(min: number, max: number): Range {
+  if (!(min > 0 && min <= max)) return [0.1, 10];
+  const room = Math.max(1.08, (max / min) ** 0.05);
+  return [min / room, max * room];
+}
+
+const NICE = [1, 1.5, 2, 3, 4, 5, 6, 8, 10];
+
+/** The smallest "nice" number that is at least `value`: an axis that grows by it seldom moves. */
+export function niceAbove(value: number): number {
+  const power = 10 ** Math.floor(Math.log10(Math.max(value, 1e-9)));
+  return (NICE.find((nice) => nice * power >= value * (1 - 1e-9)) ?? 10) * power;
+}
+
+/** Ticks of a logarithmic axis: powers of ten, with 2 and 5 where there are few of those. */
+export function logTicks(min: number, max: number): number[] {
+  const decades = Math.log10(max / min);
+  const every = Math.max(1, Math.ceil(decades / 6));
+  const digits = decades > 2.5 ? [1] : decades > 1.2 ? [1, 3] : [1, 2, 5];
+  const found: number[] = [];
+  for (let power = Math.floor(Math.log10(min)); power <= Math.log10(max); power += every) {
+    found.push(...digits.map((digit) => Number(`${digit}e${power}`)));
+  }
+  const within = found.filter((tick) => tick >= min && tick <= max);
+  return within.length >= 2 ? within : linearTicks(min, max);
+}
+
+/** Three or four evenly spaced round numbers. */
+function linearTicks(min: number, max: number): number[] {
+  const step = niceAbove((max - min) / 4);
+  const found: number[] = [];
+  for (let tick = Math.ceil(min / step) * step; tick <= max; tick += step) {
+    found.push(Number(tick.toPrecision(12)));
+  }
+  return found;
+}
+
+/** `range` made `factor` times as long around `at`, within `full`; null once it is all of it. */
+export function zoomed(range: Range, at: number, factor: number, full: Range, least: number): Range | null {
+  const length = Math.max((range[1] - range[0]) * factor, least);
+  if (length >= full[1] - full[0]) return null;
+  const share = (at - range[0]) / (range[1] - range[0]);
+  return within([at - share * length, at + (1 - share) * length], full);
+}
+
+/** `range` moved by `distance`, within `full`. */
+export function panned(range: Range, distance: number, full: Range): Range {
+  return within([range[0] + distance, range[1] + distance], full);
+}
+
+function within([low, high]: Range, full: Range): Range {
+  if (low < full[0]) return [full[0], full[0] + high - low];
+  if (high > full[1]) return [full[1] - (high - low), full[1]];
+  return [low, high];
+}

@@ -1,0 +1,58 @@
+// Smoothing of curves; workbench/series/smoothing.py gives the same results.
+
+type Numbers = Float64Array | Float32Array;
+
+/** The steps that the slider offers: off, then about the same factor apart. */
+const OFFERED = [0, 2, 5, 10, 20, 50, 100, 200, 500, 1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5];
+
+/** Those of the offered that say something of a run of `steps` steps. */
+export function offeredSmoothing(steps: number): number[] {
+  return OFFERED.filter((over) => over <= Math.max(20, steps / 5));
+}
+
+/**
+ * Exponential moving average: the weight of a value falls by 1/e every `overSteps` steps. Early
+ * values are divided by the weights so far, so that the curve does not begin at zero. Values that
+ * are not finite are passed over.
+ */
+export function smoothed(step: Float64Array, values: Numbers, overSteps: number): Float64Array {
+  if (overSteps <= 0) return Float64Array.from(values);
+  const found = new Float64Array(values.length).fill(Number.NaN);
+  let total = 0;
+  let weight = 0;
+  let before = step[0] ?? 0;
+  for (let index = 0; index < values.length; index += 1) {
+    const value = values[index] as number;
+    const at = step[index] as number;
+    const decay = index ? Math.exp(-Math.max(at - before, 0) / overSteps) : 0;
+    if (Number.isFinite(value)) {
+      const gain = index ? 1 - decay : 1 - Math.exp(-1 / overSteps);
+      total = decay * total + gain * value;
+      weight = decay * weight + gain;
+      before = at;
+    }
+    if (weight > 0) found[index] = total / weight;
+  }
+  return found;
+}
+
+/** Samples per second over the last `window` steps up to each point, from totals. */
+export function trailingRate(
+  step: Float64Array,
+  seconds: Float64Array,
+  samples: Float64Array,
+  window: number,
+  before: { seconds: number; samples: number },
+): Float64Array {
+  const found = new Float64Array(step.length).fill(Number.NaN);
+  let from = -1;
+  for (let index = 0; index < step.length; index += 1) {
+    const start = (step[index] as number) - window;
+    while (from + 1 < index && (step[from + 1] as number) <= start) from += 1;
+    const startSeconds = from < 0 ? before.seconds : (seconds[from] as number);
+    const startSamples = from < 0 ? before.samples : (samples[from] as number);
+    const elapsed = (seconds[index] as number) - startSeconds;
+    if (elapsed > 0) found[index] = ((samples[index] as number) - startSamples) / elapsed;
+  }
+  return found;
+}

@@ -1,0 +1,112 @@
+// The controls above the charts: axis, smoothing, all of the run, table, files.
+
+import { AXES, type AxisName } from "./axis";
+import { element, freshId } from "../element";
+import { OWN_KEYS } from "./own_keys";
+import { offeredSmoothing } from "./smoothing";
+
+export const FORMATS = ["png", "svg", "csv"] as const;
+
+export interface ToolbarListener {
+  onAxis: (axis: AxisName) => void;
+  onSmoothing: (steps: number) => void;
+  onReset: () => void;
+  onTable: (shown: boolean) => void;
+  onSave: (format: string) => void;
+}
+
+export class Toolbar {
+  readonly root: HTMLElement;
+  private readonly axis = element("select");
+  private readonly slider = element("input", { type: "range", min: "0", step: "1", [OWN_KEYS]: "" });
+  private readonly amount = element("span", { class: "wb-amount", "aria-hidden": "true" });
+  private readonly all = element("button", { type: "button", class: "wb-toggle" }, "Show all");
+  private readonly saving = element("span", { class: "wb-saving", role: "alert" });
+  private offered = [0];
+
+  constructor(listener: ToolbarListener) {
+    for (const [name, { option }] of Object.entries(AXES)) {
+      this.axis.append(element("option", { value: name }, option));
+    }
+    this.axis.addEventListener("change", () => listener.onAxis(this.axis.value as AxisName));
+    this.slider.addEventListener("input", () => {
+      listener.onSmoothing(this.offered[Number(this.slider.value)] ?? 0);
+    });
+    this.all.title = "Show all of the axis (double click, or 0)";
+    this.all.addEventListener("click", listener.onReset);
+    const table = element("button", { type: "button", class: "wb-toggle" }, "Show as table");
+    table.setAttribute("aria-pressed", "false");
+    table.addEventListener("click", () => {
+      const shown = table.getAttribute("aria-pressed") !== "true";
+      table.setAttribute("aria-pressed", String(shown));
+      listener.onTable(shown);
+    });
+    this.root = element(
+      "div",
+      { class: "wb-chart-tools", role: "group", "aria-label": "Charts" },
+      labelled("Axis", this.axis),
+      labelled("Smoothing", this.slider, this.amount),
+      this.all,
+      table,
+      this.saveMenu(listener),
+      this.saving,
+    );
+  }
+
+  update(axis: AxisName, smoothing: number, zoomed: boolean, steps: number): void {
+    this.axis.value = axis;
+    this.offered = offeredSmoothing(steps);
+    if (!this.offered.includes(smoothing)) {
+      this.offered = [...this.offered, smoothing].sort((a, b) => a - b);
+    }
+    this.slider.max = String(this.offered.length - 1);
+    this.slider.value = String(this.offered.indexOf(smoothing));
+    const text = smoothing > 0 ? `over ${smoothing.toLocaleString("en")} steps` : "off";
+    this.amount.textContent = text;
+    this.slider.setAttribute("aria-valuetext", text);
+    this.all.disabled = !zoomed;
+  }
+
+  /** What became of a file; empty once there is nothing to say. */
+  say(text: string): void {
+    this.saving.textContent = text;
+  }
+
+  private saveMenu(listener: ToolbarListener): HTMLElement {
+    const menu = element("details", { class: "wb-save" });
+    const buttons = FORMATS.map((format) => {
+      const button = element("button", { type: "button" }, format.toUpperCase());
+      button.addEventListener("click", () => {
+        menu.open = false;
+        this.say(`Making the ${format.toUpperCase()} …`);
+        listener.onSave(format);
+      });
+      return button;
+    });
+    menu.append(element("summary", { class: "wb-toggle" }, "Save"), element("div", {}, ...buttons));
+    menu.addEventListener("focusout", (event) => {
+      if (!menu.contains(event.relatedTarget as Node | null)) menu.open = false;
+    });
+    menu.addEventListener("keydown", (event) => {
+      if (event.key !== "Escape" || !menu.open) return;
+      event.stopPropagation();
+      menu.open = false;
+      menu.querySelector("summary")?.focus();
+    });
+    return menu;
+  }
+}
+
+function labelled(text: string, control: HTMLElement, ...more: HTMLElement[]): HTMLElement {
+  control.id = freshId("control");
+  const label = element("label", { for: control.id }, text);
+  return element("span", { class: "wb-chart-tool" }, label, control, ...more);
+}
+
+/** Hands a file to the browser, as if it had been downloaded. */
+export function download(name: string, data: DataView): void {
+  const bytes = data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength) as ArrayBuffer;
+  const url = URL.createObjectURL(new Blob([bytes]));
+  element("a", { href: url, download: name }).click();
+  window.setTimeout(() => URL.revokeObjectURL(url), 60_000);
+}

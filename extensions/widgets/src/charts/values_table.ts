@@ -1,0 +1,57 @@
+// Last, best and pointed-at values of every curve, with the step that each belongs to.
+
+import { formatSeconds } from "./axis";
+import { element } from "../element";
+import { readingAt } from "./line";
+import { formatLoss, formatMegabytes, formatSignificant } from "../number_format";
+import { lineSample } from "../theme";
+import type { ValueAtStep } from "./series_store";
+import type { ViewState } from "./view_state";
+
+const COLUMNS = ["Run", "Last loss", "Best loss", "Best test loss"];
+const POINTED = ["Loss", "Samples/s", "MB", "Time"];
+
+export function fillValuesTable(table: HTMLTableElement, state: ViewState): void {
+  const { store, shown, cursor } = state;
+  const where = cursor === null ? "at the end" : "at the cursor";
+  const head = [
+    ...COLUMNS.map((title) => element("th", { scope: "col" }, title)),
+    ...POINTED.map((title) => element("th", { scope: "col" }, title, element("small", {}, where))),
+  ];
+  const rows = shown.flatMap((look) => {
+    const curve = store.curve(look.key);
+    if (!curve) return [];
+    const options = { axis: state.context.axis(), smoothing: 0, window: state.range };
+    const at = (metric: "loss" | "throughput" | "memory") => readingAt(curve, metric, options, cursor);
+    const loss = at("loss");
+    const { overview, facts } = curve;
+    const last = overview.length > 0 ? { value: overview.loss.at(-1) as number, step: overview.lastStep } : null;
+    const name = element("th", { scope: "row", title: look.detail }, lineSample(look), look.label);
+    const cells = [
+      lossCell(last),
+      lossCell(facts.best),
+      lossCell(facts.best_evaluation),
+      lossCell(loss && loss.value !== null ? { value: loss.value, step: loss.step } : null),
+      element("td", {}, number(at("throughput")?.value, formatSignificant)),
+      element("td", {}, number(at("memory")?.value, formatMegabytes)),
+      element("td", {}, loss ? formatSeconds(loss.seconds) : "–"),
+    ];
+    return [element("tr", {}, name, ...cells)];
+  });
+  const caption = element("caption", {}, "Values, each with its step");
+  table.replaceChildren(
+    caption,
+    element("thead", {}, element("tr", {}, ...head)),
+    element("tbody", {}, ...rows),
+  );
+}
+
+function lossCell(value: ValueAtStep | null): HTMLElement {
+  if (!value || value.step === 0) return element("td", {}, "–");
+  const text = Number.isFinite(value.value) ? formatLoss(value.value) : "not finite";
+  return element("td", {}, text, element("small", {}, `step ${value.step.toLocaleString("en")}`));
+}
+
+function number(value: number | null | undefined, format: (value: number) => string): string {
+  return value == null || !Number.isFinite(value) ? "–" : format(value);
+}

@@ -1,0 +1,89 @@
+// The verdict on a comparison, and below it a bar for each run: how many times as fast it is as the
+// reference, with a whisker over the interval.
+
+import type { RenderProps } from "@anywidget/types";
+import "./ratio_bars.css";
+import { element } from "../element";
+import { formatSignificant } from "../number_format";
+import { verdictElement } from "./verdict";
+
+interface Bar {
+  label: string;
+  ratio: number;
+  /** Empty, or its two limits. */
+  interval: number[];
+  color: string;
+  dark_color: string;
+  dash: number[];
+}
+
+interface Traits {
+  verdict: string;
+  badge: string;
+  level: string;
+  /** What the others are measured against. */
+  reference: string;
+  bars: Bar[];
+}
+
+/** Bars further apart than this have lengths by the logarithm: otherwise the short are no lines. */
+const LOG_SPREAD = 30;
+
+/** Gives the share of the width, 0 to 1, of a ratio. */
+export function barScale(ratios: number[]): { share: (ratio: number) => number; logarithmic: boolean } {
+  const top = Math.max(...ratios, 1);
+  const bottom = Math.min(...ratios, 1);
+  const logarithmic = top / bottom > LOG_SPREAD;
+  if (!logarithmic) return { share: (ratio) => ratio / top, logarithmic };
+  const [low, high] = [Math.log(bottom / 2), Math.log(top)];
+  return { share: (ratio) => Math.max(0, (Math.log(ratio) - low) / (high - low)), logarithmic };
+}
+
+function barRow(bar: Bar, share: (ratio: number) => number, reference: string): HTMLElement {
+  const percent = (ratio: number) => `${(100 * share(ratio)).toFixed(2)}%`;
+  const filled = element("span", { class: "wb-bar" });
+  filled.style.width = percent(bar.ratio);
+  filled.style.setProperty("--wb-line-color", bar.color);
+  filled.style.setProperty("--wb-line-dark-color", bar.dark_color);
+  const one = element("span", { class: "wb-bar-one" });
+  one.style.left = percent(1);
+  const track = element("span", { class: "wb-bar-track", "aria-hidden": "true" }, filled, one);
+  const [low, high] = bar.interval;
+  if (low !== undefined && high !== undefined && bar.label !== reference) {
+    const whisker = element("span", { class: "wb-whisker" });
+    whisker.style.left = percent(low);
+    whisker.style.width = `calc(${percent(high)} - ${percent(low)})`;
+    track.append(whisker);
+  }
+  const label = element("dt", { class: "wb-bar-label", title: bar.label }, bar.label);
+  const value = element("dd", { class: "wb-bar-value" }, valueText(bar, reference));
+  value.style.margin = "0";
+  return element("div", { class: "wb-bar-row" }, label, track, value);
+}
+
+function valueText({ label, ratio, interval: [low, high] }: Bar, reference: string): string {
+  if (label === reference) return "reference";
+  const text = `${formatSignificant(ratio)}×`;
+  if (low === undefined || high === undefined) return text;
+  return `${text} (${formatSignificant(low)} to ${formatSignificant(high)})`;
+}
+
+function render({ model, el }: RenderProps<Traits>): void {
+  el.classList.add("wb", "wb-ratio-bars");
+  const update = () => {
+    const bars = model.get("bars");
+    const verdict = verdictElement(model.get("verdict"), model.get("badge"), model.get("level"));
+    el.replaceChildren(element("h2", {}, "Comparison"), verdict);
+    if (bars.length < 2) return;
+    const { share, logarithmic } = barScale(bars.flatMap(({ ratio, interval }) => [ratio, ...interval]));
+    const reference = model.get("reference");
+    const rows = bars.map((bar) => barRow(bar, share, reference));
+    const whiskers = bars.some(({ interval }) => interval.length > 0) ? "; whiskers: 95 % interval" : "";
+    const note = `Throughput relative to ${reference}${whiskers}${logarithmic ? "; logarithmic lengths" : ""}`;
+    el.append(element("dl", { class: "wb-bars" }, ...rows), element("p", { class: "wb-note" }, note));
+  };
+  model.on("change", update);
+  update();
+}
+
+export default { render };

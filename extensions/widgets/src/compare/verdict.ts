@@ -1,0 +1,12 @@
+// The sentence on a comparison, with its badge.
+
+import { element } from "../element";
+
+/** The verdict as an element; `level` is a word such as "quiet" or "busy". */
+export function verdictElement(sentence: string, badge: string, level: string): HTMLElement {
+  const root = element("p", { class: "wb-verdict", role: "note" });
+  root.dataset["level"] = level;
+  if (badge) root.append(element("span", { class: "wb-badge" }, badge), " ");
+  root.append(sentence);
+  return root;
+}

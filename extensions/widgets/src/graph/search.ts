@@ -1,0 +1,39 @@
+// Finds nodes by name, operator, layer, shape and type.
+
+import type { GraphData } from "./graph_data";
+
+export class SearchIndex {
+  private texts: string[] | null = null;
+
+  constructor(private readonly data: GraphData) {}
+
+  /** Positions of the nodes with every word of the query, in the order of the graph. */
+  find(query: string): number[] {
+    const words = plain(query).split(" ").filter(Boolean);
+    if (words.length === 0) return [];
+    this.texts ??= [...this.data.names.keys()].map((node) => this.textOf(node));
+    const found: number[] = [];
+    this.texts.forEach((text, node) => {
+      if (words.every((word) => text.includes(word))) found.push(node);
+    });
+    return found;
+  }
+
+  private textOf(node: number): string {
+    const { data } = this;
+    const parts = [data.names[node]!, data.op(node), data.layer(node)];
+    for (const value of [...data.inputs(node), ...data.outputs(node)]) {
+      if (value >= 0) parts.push(data.valueNames[value]!, data.valueType(value));
+    }
+    return plain(parts.join(" "));
+  }
+}
+
+/** In small letters, and shapes as people type them: "16 × 8", "16x8" and "16,8" are one. */
+export function plain(text: string): string {
+  return text
+    .toLowerCase()
+    .replace(/(?<=[\w?])\s*[×x*,]\s*(?=\d)|(?<=\d)\s*[×x*,]\s*(?=[\w?])/g, "×")
+    .replace(/\s+/g, " ")
+    .trim();
+}

@@ -1,0 +1,192 @@
+// A labelled field in which one of several names is chosen, or anything else is typed: an editable
+// combobox after the ARIA Authoring Practices.
+
+import type { RenderProps } from "@anywidget/types";
+import "./choice_field.css";
+import { element, freshId } from "../element";
+
+interface Option {
+  value: string;
+  /** A line on what it is; may be empty. */
+  detail: string;
+  /** The heading it stands under; may be empty. */
+  group: string;
+}
+
+interface Traits {
+  label: string;
+  /** What the list of options holds, for those who cannot see it open. */
+  list_label: string;
+  placeholder: string;
+  /** A line under the field; may be empty. */
+  description: string;
+  options: Option[];
+  value: string;
+  disabled: boolean;
+}
+
+function render({ model, el, signal }: RenderProps<Traits>): void {
+  el.classList.add("wb", "wb-choice-field");
+  const ids = { input: freshId("input"), list: freshId("list") };
+  const input = element("input", {
+    id: ids.input,
+    type: "text",
+    role: "combobox",
+    autocomplete: "off",
+    spellcheck: "false",
+    "aria-autocomplete": "list",
+    "aria-controls": ids.list,
+    "aria-expanded": "false",
+  });
+  const list = element("ul", { id: ids.list, role: "listbox", hidden: "" });
+  const arrow = element("span", { class: "wb-choice-arrow", "aria-hidden": "true" });
+  const label = element("label", { for: ids.input });
+  const about = element("span", { id: freshId("about"), class: "wb-choice-about" });
+  input.setAttribute("aria-describedby", about.id);
+  el.append(label, element("div", { class: "wb-choice-box" }, input, arrow, list), about);
+
+  let active = -1;
+  let filtered = "";
+  const shown = (): HTMLLIElement[] => [...list.querySelectorAll<HTMLLIElement>("[role=option]")];
+  const valueOf = (item: HTMLLIElement) => item.dataset["value"] ?? "";
+
+  /** Marks the option at `index`; -1: none. */
+  const activate = (index: number) => {
+    const items = shown();
+    active = index;
+    items.forEach((item, position) => {
+      item.setAttribute("aria-selected", String(position === active));
+    });
+    const item = items[active];
+    if (item) {
+      input.setAttribute("aria-activedescendant", item.id);
+      item.scrollIntoView({ block: "nearest" });
+    } else input.removeAttribute("aria-activedescendant");
+  };
+
+  const close = () => {
+    list.hidden = true;
+    input.setAttribute("aria-expanded", "false");
+    input.removeAttribute("aria-activedescendant");
+    active = -1;
+  };
+
+  const commit = (value: string) => {
+    close();
+    input.value = value;
+    if (value === model.get("value")) return;
+    model.set("value", value);
+    model.save_changes();
+  };
+
+  /** Those that hold what is typed, in the order of the groups; all of them for no text. */
+  const matching = (filter: string) => {
+    const wanted = filter.trim().toLowerCase();
+    return model.get("options").filter(({ value }) => value.toLowerCase().includes(wanted));
+  };
+
+  const open = (filter: string) => {
+    filtered = filter;
+    const options = matching(filter);
+    const items: HTMLLIElement[] = [];
+    options.forEach(({ value, detail, group }, index) => {
+      if (group && group !== options[index - 1]?.group) {
+        items.push(element("li", { role: "presentation", class: "wb-choice-group" }, group));
+      }
+      const about = element("span", { id: freshId("detail"), class: "wb-option-detail" }, detail);
+      const item = element(
+        "li",
+        { id: freshId("option"), role: "option", "aria-selected": "false", "aria-label": value },
+        element("span", { class: "wb-option-value" }, value),
+        about,
+      );
+      if (detail) item.setAttribute("aria-description", detail);
+      item.dataset["value"] = value;
+      // On pointerdown the field would lose its focus, and with it commit what was typed.
+      item.addEventListener("pointerdown", (event) => event.preventDefault());
+      item.addEventListener("click", () => pick(value));
+      items.push(item);
+    });
+    list.replaceChildren(...items);
+    list.hidden = options.length === 0;
+    input.setAttribute("aria-expanded", String(!list.hidden));
+    activate(options.findIndex(({ value }) => value === model.get("value")));
+  };
+
+  /** Takes an option; a folder is opened instead. */
+  const pick = (value: string) => {
+    if (!value.endsWith("/")) return commit(value);
+    input.value = value;
+    look();
+    open(value);
+  };
+
+  /** What Enter and Tab mean: the marked option, the only one that matches, or what is typed. */
+  const meant = () => {
+    const item = list.hidden ? undefined : shown()[active];
+    if (item) return valueOf(item);
+    const typed = input.value.trim();
+    const options = typed ? matching(typed) : [];
+    const exact = options.some(({ value }) => value === typed);
+    return !exact && options.length === 1 ? (options[0]?.value ?? typed) : input.value;
+  };
+
+  /** Asks the kernel what there is now, which it answers by new options. */
+  const look = () => model.send({ kind: "look", text: input.value });
+
+  const move = (by: number) => {
+    const { length } = shown();
+    activate(active === -1 && by < 0 ? length - 1 : (active + by + length) % length);
+  };
+
+  input.addEventListener("input", () => {
+    look();
+    open(input.value);
+  });
+  input.addEventListener("click", () => {
+    if (!list.hidden) return close();
+    look();
+    open("");
+  });
+  input.addEventListener("blur", () => commit(input.value));
+  input.addEventListener("keydown", (event) => {
+    if (event.key === "Tab") {
+      // The focus moves on, and the field takes what Enter would have taken.
+      if (input.value !== model.get("value") && input.value.trim()) commit(meant());
+      else close();
+      return;
+    }
+    if (event.key === "ArrowDown" || event.key === "ArrowUp") {
+      if (list.hidden) {
+        look();
+        open("");
+      } else move(event.key === "ArrowDown" ? 1 : -1);
+    } else if (event.key === "Enter") pick(meant());
+    else if (event.key === "Escape" && !list.hidden) close();
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+  const update = () => {
+    label.textContent = model.get("label");
+    list.setAttribute("aria-label", model.get("list_label"));
+    input.placeholder = model.get("placeholder");
+    input.disabled = model.get("disabled");
+    about.textContent = model.get("description");
+  };
+  const showValue = () => {
+    input.value = model.get("value");
+  };
+  model.on("change", update);
+  // Other changes, such as of the options, leave what is being typed as it is.
+  model.on("change:value", showValue);
+  model.on("change:options", () => {
+    if (document.activeElement === input && !list.hidden) open(filtered);
+  });
+  signal.addEventListener("abort", close);
+  update();
+  showValue();
+}
+
+export default { render };

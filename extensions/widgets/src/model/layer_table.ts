@@ -1,0 +1,100 @@
+// The layers of the chosen model: sizes, and what training does with each.
+
+import type { RenderProps } from "@anywidget/types";
+import { element } from "../element";
+import "./layer_table.css";
+import { formatBytes, formatWhole } from "../number_format";
+
+interface Layer {
+  name: string;
+  kind: string;
+  /** As text, such as "batch × 10"; empty where it is not known. */
+  output_shape: string;
+  parameters: number;
+  bytes: number;
+  /** Of one row; -1 where they are not known. */
+  multiply_adds: number;
+  /** "trains", "frozen", "none", "rewritten", "cannot", or empty while that is not known. */
+  state: string;
+  /** Reasons, in sentences. */
+  why: string;
+}
+
+interface Traits {
+  layers: Layer[];
+  hint: string;
+}
+
+const COLUMNS = ["Layer", "Kind", "Output", "Parameters", "Size", "Multiply-adds", "Training"];
+const STATES: Record<string, string> = {
+  trains: "trains",
+  frozen: "frozen",
+  none: "no parameters",
+  rewritten: "rewritten",
+  cannot: "cannot train",
+};
+
+function stateCell(layer: Layer): HTMLElement {
+  const cell = element("td", { class: "wb-layer-state" });
+  const word = element("span", {}, STATES[layer.state] ?? "…");
+  word.dataset["state"] = layer.state;
+  if (!layer.why) {
+    cell.append(word);
+    return cell;
+  }
+  const details = element("details", {}, element("summary", {}, word), element("p", {}, layer.why));
+  cell.append(details);
+  return cell;
+}
+
+function render({ model, el }: RenderProps<Traits>): void {
+  el.classList.add("wb", "wb-layer-table");
+  const update = () => {
+    const layers = model.get("layers");
+    const heading = element("h2", {}, "Layers");
+    if (layers.length === 0) {
+      el.replaceChildren(heading, element("p", { class: "wb-hint" }, model.get("hint")));
+      return;
+    }
+    const head = COLUMNS.map((column) => element("th", { scope: "col" }, column));
+    const rows = layers.map((layer) =>
+      element(
+        "tr",
+        {},
+        element("th", { scope: "row" }, layer.name),
+        element("td", {}, layer.kind),
+        element("td", {}, layer.output_shape || "–"),
+        element("td", {}, layer.parameters ? formatWhole(layer.parameters) : "–"),
+        element("td", {}, layer.parameters ? formatBytes(layer.bytes) : "–"),
+        element("td", {}, layer.multiply_adds >= 0 ? formatWhole(layer.multiply_adds) : "–"),
+        stateCell(layer),
+      ),
+    );
+    const sum = (key: "parameters" | "bytes" | "multiply_adds") =>
+      layers.reduce((total, layer) => total + Math.max(0, layer[key]), 0);
+    const total = element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, `${layers.length} layers`),
+      element("td"),
+      element("td"),
+      element("td", {}, formatWhole(sum("parameters"))),
+      element("td", {}, formatBytes(sum("bytes"))),
+      element("td", {}, sum("multiply_adds") ? formatWhole(sum("multiply_adds")) : "–"),
+      element("td"),
+    );
+    const table = element(
+      "table",
+      { class: "wb-table", "aria-label": "Layers" },
+      element("thead", {}, element("tr", {}, ...head)),
+      element("tbody", {}, ...rows),
+      element("tfoot", {}, total),
+    );
+    const note = element("p", { class: "wb-note" }, "Multiply-adds of one row, of linear layers and convolutions.");
+    el.replaceChildren(heading, element("div", { class: "wb-scroll", tabindex: "0", role: "group", "aria-label": "Layers, scrolls sideways" }, table), note);
+  };
+  model.on("change", update);
+  update();
+}
+
+export default { render };

@@ -1,0 +1,40 @@
+// Examples out to a file of the person's own and back, through the browser.
+
+import { element, freshId } from "../element";
+import { ask, bytesOf, type GalleryModel, onMessage } from "./pad_model";
+
+/** Largest file that is sent to the kernel; the kernel refuses more. */
+export const MOST_BYTES = 32e6;
+
+/** Two buttons: save all examples as one file, and load such a file. */
+export function fileExchange(model: GalleryModel, signal: AbortSignal): HTMLElement {
+  const problem = element("p", { class: "wb-problem", role: "alert", hidden: "" });
+  const save = element("button", { type: "button", class: "wb-small" }, "Save as file");
+  const field = element("input", { type: "file", accept: ".npz", hidden: "", id: freshId("file"), "aria-label": "File with examples" });
+  const load = element("button", { type: "button", class: "wb-small" }, "Load file");
+  // The file comes to every view of the pad; the one that asked takes it.
+  let asked = false;
+  save.addEventListener("click", () => {
+    asked = true;
+    ask(model, { kind: "download" });
+  });
+  load.addEventListener("click", () => field.click());
+  field.addEventListener("change", () => {
+    const file = field.files?.[0];
+    field.value = "";
+    if (!file) return;
+    problem.hidden = file.size <= MOST_BYTES;
+    problem.textContent = `${file.name} has ${(file.size / 1e6).toFixed(1)} MB: at most ${MOST_BYTES / 1e6} MB can be loaded.`;
+    if (problem.hidden) {
+      void file.arrayBuffer().then((bytes) => ask(model, { kind: "upload", name: file.name }, new Uint8Array(bytes)));
+    }
+  });
+  onMessage(model, signal, (content, buffers) => {
+    if (content["kind"] !== "file" || !asked) return;
+    asked = false;
+    const address = URL.createObjectURL(new Blob([bytesOf(buffers[0])]));
+    element("a", { href: address, download: String(content["name"]) }).click();
+    window.setTimeout(() => URL.revokeObjectURL(address), 10_000);
+  });
+  return element("div", {}, element("div", { class: "wb-row" }, save, load, field), problem);
+}

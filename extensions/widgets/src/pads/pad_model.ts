@@ -1,0 +1,103 @@
+// What the views of the pads share with their Python halves.
+
+import type { AnyModel } from "@anywidget/types";
+
+/** One example of the person's own. */
+export interface Item {
+  id: number;
+  label: string;
+}
+
+/** How well a model recognises what it was not trained on. */
+export interface Score {
+  title: string;
+  /** Examples recognised. */
+  right: number;
+  /** Examples held out. */
+  total: number;
+  /** What the model took them for. */
+  columns: string[];
+  /** Examples by their class (row) and by what they were taken for (column). */
+  confusion: number[][];
+}
+
+/** An example that was not trained on, and what the models took it for. */
+export interface HeldOut {
+  label: string;
+  before: string;
+  after: string;
+}
+
+export interface Recognised {
+  name: string;
+  /** 0 to 1. */
+  probability: number;
+}
+
+/** What the pads of drawings and sounds have alike. */
+export interface GalleryTraits extends Record<string, unknown> {
+  classes: string[];
+  items: Item[];
+  thumbnails: DataView;
+  thumbnail_size: number[];
+  can_undo: boolean;
+  level: string;
+  message: string;
+  detail: string;
+  progress: number;
+  training: boolean;
+  result_note: string;
+  results: Score[];
+  result_classes: string[];
+  held_out: HeldOut[];
+  held_out_thumbnails: DataView;
+  ready: boolean;
+  recognised: Recognised[];
+  export_path: string;
+  exported: string;
+  problem: string;
+  problem_at: string;
+}
+
+export type GalleryModel = AnyModel<GalleryTraits>;
+
+/** Narrows a pad's model to what all pads have; its further traits are the pad's own affair. */
+export function galleryModel(model: unknown): GalleryModel {
+  return model as GalleryModel;
+}
+
+/** Makes `el` the root of a pad, whose keys are its own and not shortcuts of the notebook. */
+export function padRoot(el: HTMLElement): void {
+  el.classList.add("wb", "wb-pad");
+  el.setAttribute("data-lm-suppress-shortcuts", "true");
+}
+
+/** Something that can be sent to: the model of any pad. */
+export interface Sender {
+  send(content: unknown, callbacks?: unknown, buffers?: ArrayBuffer[]): void;
+}
+
+/** Sends a command, with arrays as binary buffers. */
+export function ask(model: Sender, command: Record<string, unknown>, ...arrays: (Float32Array | Uint8Array)[]): void {
+  const buffers = arrays.map((array) => {
+    const { buffer, byteOffset, byteLength } = array;
+    return buffer.slice(byteOffset, byteOffset + byteLength) as ArrayBuffer;
+  });
+  model.send(command, undefined, buffers);
+}
+
+/** The bytes of a binary trait or buffer, which may begin anywhere in what they came in. */
+export function bytesOf(view: DataView | undefined): Uint8Array<ArrayBuffer> {
+  if (!view) return new Uint8Array();
+  return new Uint8Array(view.buffer as ArrayBuffer, view.byteOffset, view.byteLength);
+}
+
+/** Calls `listener` for messages of the kernel until `signal` aborts. */
+export function onMessage(
+  model: GalleryModel,
+  signal: AbortSignal,
+  listener: (content: Record<string, unknown>, buffers: DataView[]) => void,
+): void {
+  model.on("msg:custom", listener);
+  signal.addEventListener("abort", () => model.off("msg:custom", listener));
+}

@@ -1,0 +1,46 @@
+// The Train button, and what is being done or went wrong.
+
+import { element } from "../element";
+import { ask, type Sender } from "./pad_model";
+
+interface Trained {
+  level: string;
+  message: string;
+  detail: string;
+  progress: number;
+  training: boolean;
+}
+
+interface TrainedModel extends Sender {
+  get<Name extends keyof Trained>(name: Name): Trained[Name];
+  on(event: string, listener: () => void): void;
+}
+
+/** Train and Stop above a status region with a progress bar. */
+export function trainSection(model: TrainedModel): HTMLElement {
+  const train = element("button", { type: "button", class: "wb-primary" }, "Train");
+  const stop = element("button", { type: "button" }, "Stop");
+  train.addEventListener("click", () => ask(model, { kind: "train" }));
+  stop.addEventListener("click", () => ask(model, { kind: "stop" }));
+  const message = element("div", { role: "status", class: "wb-status-message" });
+  const detail = element("span", { class: "wb-status-detail" });
+  const fill = element("div", { class: "wb-progress-fill" });
+  const bar = element("div", { role: "progressbar", "aria-label": "Progress", "aria-valuemin": "0", "aria-valuemax": "100" }, fill);
+  const status = element("div", { class: "wb-status" }, element("div", { class: "wb-status-line" }, message, detail), bar);
+  const update = () => {
+    train.disabled = model.get("training");
+    stop.disabled = !model.get("training");
+    status.dataset["level"] = model.get("level");
+    // A region is read aloud when its text changes, so it is only touched when it does.
+    if (message.textContent !== model.get("message")) message.textContent = model.get("message");
+    detail.textContent = model.get("detail");
+    const progress = model.get("progress");
+    const share = Math.round(100 * Math.min(Math.max(progress, 0), 1));
+    bar.classList.toggle("wb-nothing", progress < 0);
+    bar.setAttribute("aria-valuenow", String(share));
+    fill.style.width = `${share}%`;
+  };
+  for (const trait of ["level", "message", "detail", "progress", "training"]) model.on(`change:${trait}`, update);
+  update();
+  return element("section", { class: "wb-train-area", "aria-label": "Training" }, element("div", { class: "wb-row" }, train, stop), status);
+}

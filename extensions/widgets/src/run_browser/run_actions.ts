@@ -1,0 +1,179 @@
+// What can be done with the selected runs: buttons, and a field for what an action has to be told.
+
+import { element, freshId } from "../element";
+import { displayName, isActive, type RunRow } from "./run_row";
+
+/** Asks the kernel for an action on runs; `text` is a name, tags, notes or a path. */
+export type Act = (name: string, ids: string[], text?: string) => void;
+
+interface Action {
+  name: string;
+  label: string;
+  /** Why it cannot be done with these runs; empty if it can. */
+  refusal: (rows: RunRow[]) => string;
+  /** What is asked for first, if anything. */
+  field?: Field;
+}
+
+interface Field {
+  label: string;
+  value: (rows: RunRow[]) => string;
+  many?: boolean;
+  placeholder: string;
+  longest: number;
+}
+
+const RESUMABLE = new Set(["interrupted", "stopped", "failed", "paused"]);
+const one = (rows: RunRow[]) => (rows.length === 1 ? "" : "Select one run.");
+const readable = (rows: RunRow[]) =>
+  rows.some((row) => row.status === "unreadable") ? "This run cannot be read." : "";
+const all = (...refusals: ((rows: RunRow[]) => string)[]) => (rows: RunRow[]) =>
+  refusals.map((refusal) => refusal(rows)).find(Boolean) ?? "";
+
+export const ACTIONS: Action[] = [
+  { name: "open", label: "Open", refusal: all(one, readable) },
+  {
+    name: "compare",
+    label: "Compare",
+    refusal: all((rows) => (rows.length > 1 ? "" : "Select two runs or more."), readable),
+  },
+  {
+    name: "resume",
+    label: "Resume",
+    refusal: all(one, ([row]) =>
+      row && RESUMABLE.has(row.status) ? "" : "Only a run that is paused or has ended early can go on.",
+    ),
+  },
+  {
+    name: "stop",
+    label: "Stop",
+    refusal: (rows) => (rows.some(isActive) ? "" : "None of these runs is under way."),
+  },
+  {
+    name: "export",
+    label: "Export …",
+    refusal: all(one, readable),
+    field: {
+      label: "ONNX file to write",
+      value: ([row]) => `${row?.model.replace(/[^\w.-]+/g, "-") || "model"}.onnx`,
+      placeholder: "model.onnx",
+      longest: 1000,
+    },
+  },
+  {
+    name: "rename",
+    label: "Rename …",
+    refusal: all(one, readable),
+    field: { label: "Display name", value: ([row]) => row?.name ?? "", placeholder: "empty: the id", longest: 200 },
+  },
+  {
+    name: "tag",
+    label: "Tags …",
+    refusal: readable,
+    field: {
+      label: "Tags, with commas between them",
+      value: (rows) => rows[0]?.tags.join(", ") ?? "",
+      placeholder: "baseline, lesson 2",
+      longest: 3000,
+    },
+  },
+  {
+    name: "note",
+    label: "Notes …",
+    refusal: all(one, readable),
+    field: { label: "Notes", value: ([row]) => row?.notes ?? "", many: true, placeholder: "", longest: 10000 },
+  },
+  {
+    name: "delete",
+    label: "Delete",
+    refusal: (rows) => (rows.every(isActive) ? "Stop the run before it is deleted." : ""),
+  },
+];
+
+export class RunActions {
+  readonly root = element("div", { class: "wb-run-actions" });
+  private readonly buttons = new Map<string, HTMLButtonElement>();
+  private readonly selected = element("span", { class: "wb-run-selected" });
+  private readonly editor = element("form", { class: "wb-run-editor", hidden: "" });
+  private rows: RunRow[] = [];
+
+  constructor(
+    private readonly act: Act,
+    private readonly onDone: () => void,
+  ) {
+    const bar = element("div", { class: "wb-run-buttons", role: "toolbar", "aria-label": "Selected runs" });
+    for (const action of ACTIONS) {
+      const button = element("button", { type: "button", class: "wb-run-button" }, action.label);
+      button.addEventListener("click", () => this.start(action.name));
+      this.buttons.set(action.name, button);
+      bar.append(button);
+    }
+    this.root.append(this.selected, bar, this.editor);
+  }
+
+  /** Fits the buttons to the runs that are selected. */
+  update(rows: RunRow[]): void {
+    this.rows = rows;
+    this.selected.textContent = rows.length === 0 ? "Nothing selected" : `${rows.length} selected`;
+    for (const action of ACTIONS) {
+      const button = this.buttons.get(action.name) as HTMLButtonElement;
+      const refusal = rows.length ? action.refusal(rows) : "Select a run first.";
+      // Not `disabled`: the button keeps its focus, and says why it does nothing.
+      button.setAttribute("aria-disabled", String(refusal !== ""));
+      button.title = refusal;
+    }
+  }
+
+  /** Does an action, or asks for what it has to be told. */
+  start(name: string): void {
+    const action = ACTIONS.find((each) => each.name === name);
+    if (!action || this.rows.length === 0 || action.refusal(this.rows)) return;
+    const ids = this.rows.map((row) => row.id);
+    if (action.field) this.edit(action.name, ids, action.field);
+    else this.act(name, ids);
+  }
+
+  private edit(name: string, ids: string[], field: Field): void {
+    const id = freshId("run-field");
+    const attributes = { id, maxlength: String(field.longest), placeholder: field.placeholder, spellcheck: "false" };
+    const input = field.many
+      ? element("textarea", { ...attributes, rows: "3" })
+      : element("input", { ...attributes, type: "text" });
+    input.value = field.value(this.rows);
+    const [row] = this.rows;
+    const whose = ids.length > 1 ? ` of ${ids.length} runs` : row ? ` of ${shortName(row)}` : "";
+    const cancel = element("button", { type: "button", class: "wb-run-button" }, "Cancel");
+    const save = element("button", { type: "submit", class: "wb-run-button wb-primary" }, name === "export" ? "Export" : "Save");
+    this.editor.replaceChildren(element("label", { for: id }, field.label + whose), input, save, cancel);
+    this.editor.hidden = false;
+    this.editor.onsubmit = (event) => {
+      event.preventDefault();
+      this.act(name, ids, input.value);
+      this.close();
+    };
+    cancel.onclick = () => this.close();
+    this.editor.onkeydown = (event) => {
+      if (event.key === "Escape") this.close();
+      const submits = field.many ? event.ctrlKey || event.metaKey : event.target === input;
+      if (event.key === "Enter" && submits) {
+        // Within a notebook the browser does not always submit a form by itself.
+        event.preventDefault();
+        this.editor.requestSubmit();
+      }
+      event.stopPropagation();
+    };
+    input.focus();
+    input.select();
+  }
+
+  private close(): void {
+    this.editor.hidden = true;
+    this.editor.replaceChildren();
+    this.onDone();
+  }
+}
+
+function shortName(row: RunRow): string {
+  const name = displayName(row);
+  return name.length > 40 ? `${name.slice(0, 40)}…` : name;
+}

@@ -1,0 +1,119 @@
+// The columns of the list of runs: what each shows, and which fit a width.
+
+import { element } from "../element";
+import { formatLoss, formatSignificant, formatWhole } from "../number_format";
+import type { SortKey } from "./run_order";
+import { displayName, isActive, type RunRow } from "./run_row";
+import { sparkline, WIDTH } from "./sparkline";
+
+export interface Column {
+  key: SortKey | "curve";
+  label: string;
+  unit?: string;
+  /** What it is, in a sentence. */
+  description: string;
+  /** In CSS pixels; the first takes what is left. */
+  width: number;
+  /** Those of a higher rank are left out first where the page is narrow. */
+  rank: number;
+  /** Text to the left, numbers to the right. */
+  text?: boolean;
+  fill: (row: RunRow) => (Node | string)[];
+}
+
+const METRIC_LABELS: Record<string, string> = {
+  accuracy: "accuracy",
+  perplexity: "perplexity",
+  r2: "R²",
+  mean_absolute_error: "mean abs. error",
+  test_loss: "test loss",
+};
+
+/** 0.8 s · 45 s · 2 min 14 s · 3 h 5 min, as `duration_text` of run_detail.py. */
+export function formatDuration(seconds: number): string {
+  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  const whole = Math.round(seconds);
+  const minutes = Math.floor(whole / 60);
+  if (minutes >= 60) return `${formatWhole(Math.floor(minutes / 60))} h ${minutes % 60} min`;
+  return minutes ? `${minutes} min ${whole % 60} s` : `${whole} s`;
+}
+
+const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit" });
+
+function known(value: number | null, format: (value: number) => string): string {
+  return value === null ? "–" : format(value);
+}
+
+/** A value that only a sample of the steps was read for has a sign before it. */
+function about(row: RunRow, value: number | null, format: (value: number) => string): string {
+  if (!row.complete) return "…";
+  return value === null ? "–" : `${row.sampled ? "≈ " : ""}${format(value)}`;
+}
+
+export function formatMetric(row: RunRow): string {
+  if (row.metric === null) return "–";
+  if (row.metricName === "accuracy") return `${(100 * row.metric).toFixed(1)} %`;
+  return formatSignificant(row.metric);
+}
+
+function fillName(row: RunRow): Node[] {
+  const title = row.name ? `${row.name}\n${row.id}` : row.id;
+  const name = element("span", { class: "wb-run-name", title }, displayName(row));
+  const under = element("span", { class: "wb-run-under" });
+  if (row.status === "unreadable") {
+    under.append(element("span", { class: "wb-run-reason", title: row.reason }, row.reason));
+    return [name, under];
+  }
+  const facts = [row.model, row.dataset].filter(Boolean).join(" · ");
+  under.append(element("span", { class: "wb-run-facts", title: facts }, facts));
+  for (const tag of row.tags) under.append(element("span", { class: "wb-tag", title: tag }, tag));
+  if (row.notes) under.append(element("span", { class: "wb-run-notes", title: row.notes }, row.notes));
+  return [name, under];
+}
+
+function fillStatus(row: RunRow): Node[] {
+  const attributes = row.reason ? { class: "wb-run-status", title: row.reason } : { class: "wb-run-status" };
+  const status = element("span", attributes, row.status);
+  status.dataset["status"] = row.status;
+  return [status];
+}
+
+function fillSteps(row: RunRow): (Node | string)[] {
+  const steps = formatWhole(row.steps);
+  if (!isActive(row) || !row.totalSteps || row.steps >= row.totalSteps) return [steps];
+  return [steps, element("small", {}, `of ${formatWhole(row.totalSteps)}`)];
+}
+
+function fillStarted(row: RunRow): (Node | string)[] {
+  if (row.started === null) return ["–"];
+  const date = new Date(1000 * row.started);
+  return [day.format(date), element("small", {}, clock.format(date))];
+}
+
+export const COLUMNS: Column[] = [
+  { key: "name", label: "Run", description: "Display name, model, dataset, tags and notes", width: 230, rank: 0, text: true, fill: fillName },
+  { key: "status", label: "Status", description: "Status of the run", width: 96, rank: 3, text: true, fill: fillStatus },
+  { key: "engine", label: "Engine", description: "The engine that trained", width: 112, rank: 6, text: true, fill: (row) => [row.engine || "–"] },
+  { key: "curve", label: "Loss", description: "The loss over the steps, each run on its own scale", width: WIDTH + 16, rank: 1, text: true, fill: (row) => (row.complete ? [sparkline(row.curve)] : [element("span", { class: "wb-hint" }, "…")]) },
+  { key: "lastLoss", label: "Last loss", description: "Loss of the last batch", width: 82, rank: 2, fill: (row) => [known(row.lastLoss, formatLoss)] },
+  { key: "bestLoss", label: "Best loss", description: "Lowest loss of a batch; ≈: of a sample of the steps", width: 90, rank: 10, fill: (row) => [about(row, row.bestLoss, formatLoss)] },
+  { key: "metric", label: "Metric", description: "Of the last evaluation of the test split", width: 96, rank: 4, fill: (row) => [formatMetric(row), ...(row.metric === null ? [] : [element("small", {}, METRIC_LABELS[row.metricName] ?? row.metricName)])] },
+  { key: "samplesPerS", label: "Throughput", unit: "samples/s", description: "Mean over the steps after the warm-up; ≈: of a sample of the steps", width: 98, rank: 8, fill: (row) => [about(row, row.samplesPerS, formatSignificant)] },
+  { key: "steps", label: "Steps", description: "Optimizer steps taken", width: 92, rank: 7, fill: fillSteps },
+  { key: "durationS", label: "Duration", description: "From launch to end, pauses included", width: 96, rank: 5, fill: (row) => [known(row.durationS, formatDuration)] },
+  { key: "started", label: "Started", description: "When the run was first launched", width: 104, rank: 9, fill: fillStarted },
+];
+
+/** The columns that fit; the first takes what they leave. */
+export function columnsThatFit(width: number): Column[] {
+  const shown = [...COLUMNS].sort((a, b) => a.rank - b.rank);
+  while (shown.length > 2 && shown.reduce((sum, column) => sum + column.width, 0) > width) shown.pop();
+  return COLUMNS.filter((column) => shown.includes(column));
+}
+
+/** The value of `grid-template-columns`. */
+export function gridTemplate(columns: Column[]): string {
+  const [, ...others] = columns;
+  return ["minmax(0, 1fr)", ...others.map((column) => `${column.width}px`)].join(" ");
+}

@@ -1,0 +1,99 @@
+// One run that was opened, or several side by side: facts, settings, failure, figure.
+
+import type { RenderProps } from "@anywidget/types";
+import { element } from "../element";
+import "./run_detail.css";
+
+interface Traits {
+  /** Empty: nothing is open. */
+  heading: string;
+  /** Pairs of a name and a value. */
+  facts: string[][];
+  /** Pairs of a setting and its value. */
+  settings: string[][];
+  /** Why the run failed or was interrupted. */
+  problem: string;
+  traceback: string;
+  /** Of the table of several runs. */
+  header: string[];
+  table: string[][];
+  /** The figure, base64; empty if there is none. */
+  png: string;
+  figure_text: string;
+}
+
+function pairs(title: string, facts: string[][]): HTMLElement[] {
+  if (facts.length === 0) return [];
+  const items = facts.flatMap(([name = "", value = ""]) => [element("dt", {}, name), element("dd", {}, value)]);
+  return [element("section", {}, element("h3", {}, title), element("dl", {}, ...items))];
+}
+
+function tableOf(header: string[], rows: string[][]): HTMLElement[] {
+  if (rows.length === 0) return [];
+  const heads = header.map((text) => element("th", { scope: "col" }, text));
+  const body = rows.map(([first = "", ...others]) =>
+    element("tr", {}, element("th", { scope: "row", title: first }, first), ...others.map((text) => element("td", {}, text))),
+  );
+  const table = element(
+    "table",
+    { class: "wb-table" },
+    element("thead", {}, element("tr", {}, ...heads)),
+    element("tbody", {}, ...body),
+  );
+  // It can be scrolled, so the keyboard must reach it.
+  return [element("div", { class: "wb-run-comparison", tabindex: "0", role: "region", "aria-label": "Results and differing settings" }, table)];
+}
+
+function render({ model, el }: RenderProps<Traits>): void {
+  el.classList.add("wb", "wb-run-detail");
+  el.dataset["lmSuppressShortcuts"] = "true";
+  let shown = "";
+  const update = () => {
+    const heading = model.get("heading");
+    el.hidden = heading === "";
+    if (heading === "") {
+      el.replaceChildren();
+      shown = "";
+      return;
+    }
+    const close = element("button", { type: "button", class: "wb-toggle" }, "Close");
+    close.addEventListener("click", () => {
+      model.set("heading", "");
+      model.save_changes();
+    });
+    const title = element("h2", { tabindex: "-1", title: heading }, heading);
+    const png = model.get("png");
+    const trace = model.get("traceback");
+    const problem = model.get("problem");
+    const figure = png
+      ? [element("img", { src: `data:image/png;base64,${png}`, alt: model.get("figure_text") })]
+      : [element("p", { class: "wb-hint" }, "No step was taken, so there is no figure.")];
+    const texts = [
+      ...pairs("Run", model.get("facts")),
+      ...pairs("Settings that differ from their defaults", model.get("settings")),
+    ];
+    el.replaceChildren(
+      element("div", { class: "wb-run-detail-head" }, title, close),
+      ...(problem ? [element("p", { class: "wb-run-failure" }, problem)] : []),
+      ...(trace ? [element("details", {}, element("summary", {}, "Traceback"), element("pre", {}, trace))] : []),
+      ...figure,
+      ...tableOf(model.get("header"), model.get("table")),
+      ...(texts.length ? [element("div", { class: "wb-run-facts-columns" }, ...texts)] : []),
+    );
+    if (shown !== "" || document.activeElement?.closest(".wb-run-table")) title.scrollIntoView({ block: "nearest" });
+    shown = heading;
+  };
+  let due = false;
+  // The traits of a run arrive together but are told of one by one.
+  model.on("change", () => {
+    if (due) return;
+    due = true;
+    queueMicrotask(() => {
+      due = false;
+      update();
+    });
+  });
+  update();
+}
+
+export default { render };

@@ -1,0 +1,255 @@
+// The list of runs as a grid: only the rows in view exist, and the keyboard does everything.
+
+import { element, freshId } from "../element";
+import { type Column, columnsThatFit, gridTemplate } from "./run_columns";
+import type { Order, SortKey } from "./run_order";
+import { displayName, type RunRow } from "./run_row";
+import type { Selection } from "./selection";
+import { anchoredScroll, rowsInView, scrollIntoView } from "./virtual_rows";
+
+export const ROW_HEIGHT = 46;
+const HEAD_HEIGHT = 34;
+const MOST_ROWS_SHOWN = 10;
+
+export interface GridListener {
+  onSort: (key: SortKey) => void;
+  onSelect: () => void;
+  onOpen: (id: string) => void;
+  /** A key that the list has no meaning for: F2, Delete. */
+  onKey: (key: string) => void;
+}
+
+export class RunGrid {
+  readonly root = element("div", {
+    class: "wb-run-grid",
+    role: "grid",
+    tabindex: "0",
+    "aria-label": "Recorded runs",
+    "aria-multiselectable": "true",
+  });
+  private readonly head = element("div", { class: "wb-run-head", role: "row", "aria-rowindex": "1" });
+  private readonly body = element("div", { class: "wb-run-body", role: "rowgroup" });
+  private readonly prefix = freshId("run");
+  private columns: Column[] = [];
+  private order: Order = { key: "started", descending: true };
+  private shown: string[] = [];
+  private rows = new Map<string, RunRow>();
+  private drawn = new Map<string, { row: RunRow; node: HTMLElement }>();
+  private hovered = false;
+
+  constructor(
+    private readonly selection: Selection,
+    private readonly listener: GridListener,
+  ) {
+    this.root.append(element("div", { role: "rowgroup", class: "wb-run-head-group" }, this.head), this.body);
+    this.root.addEventListener("scroll", () => this.draw());
+    this.root.addEventListener("keydown", (event) => this.onKey(event));
+    this.root.addEventListener("pointerenter", () => (this.hovered = true));
+    this.root.addEventListener("pointerleave", () => (this.hovered = false));
+    this.root.addEventListener("focus", () => this.onFocus());
+    this.body.addEventListener("mousedown", (event) => {
+      // Shift and a click would select text.
+      if (event.shiftKey) event.preventDefault();
+    });
+    this.body.addEventListener("click", (event) => this.onClick(event));
+    this.body.addEventListener("dblclick", (event) => {
+      const id = this.idAt(event);
+      if (id !== null) this.listener.onOpen(id);
+    });
+  }
+
+  get ids(): string[] {
+    return this.shown;
+  }
+
+  /** How many of `ids` lie above what is in view. */
+  countAbove(ids: Set<string>): number {
+    const first = Math.floor(this.root.scrollTop / ROW_HEIGHT);
+    return this.shown.slice(0, first).filter((id) => ids.has(id)).length;
+  }
+
+  scrollToTop(): void {
+    this.root.scrollTop = 0;
+    this.draw();
+  }
+
+  /**
+   * Shows these rows. What is at the top of the view stays there if a person looks at the list: it
+   * is scrolled, the pointer or the keyboard is in it, or something is selected.
+   */
+  show(rows: Map<string, RunRow>, shown: string[], order: Order, keepPlace: boolean): void {
+    const { scrollTop } = this.root;
+    const looked =
+      scrollTop > 0 || this.hovered || this.selection.ids.size > 0 || this.root.contains(document.activeElement);
+    const next = anchoredScroll(this.shown, shown, scrollTop, ROW_HEIGHT);
+    this.rows = rows;
+    this.shown = shown;
+    this.order = order;
+    this.body.style.height = `${shown.length * ROW_HEIGHT}px`;
+    this.root.style.height = `${HEAD_HEIGHT + Math.min(shown.length, MOST_ROWS_SHOWN) * ROW_HEIGHT + 2}px`;
+    this.root.setAttribute("aria-rowcount", String(shown.length + 1));
+    if (!keepPlace) this.root.scrollTop = 0;
+    else if (looked) this.root.scrollTop = next;
+    this.fillHead();
+    this.draw();
+  }
+
+  /** Fits the columns to the width. */
+  resize(width: number): void {
+    const columns = columnsThatFit(width - 24);
+    if (columns.length === this.columns.length) return;
+    this.columns = columns;
+    this.root.style.setProperty("--wb-run-columns", gridTemplate(columns));
+    this.root.setAttribute("aria-colcount", String(columns.length));
+    this.drawn.clear();
+    this.fillHead();
+    this.draw();
+  }
+
+  /** Draws the rows in view; one that has not changed keeps its element. */
+  draw(): void {
+    const height = Math.max(0, this.root.clientHeight - HEAD_HEIGHT);
+    const { first, end } = rowsInView(this.root.scrollTop, height, ROW_HEIGHT, this.shown.length);
+    const before = this.drawn;
+    this.drawn = new Map();
+    const nodes: HTMLElement[] = [];
+    for (let index = first; index < end; index += 1) {
+      const id = this.shown[index] as string;
+      const row = this.rows.get(id) as RunRow;
+      const known = before.get(id);
+      const node = known?.row === row ? known.node : this.makeRow(row);
+      this.place(node, id, index);
+      this.drawn.set(id, { row, node });
+      nodes.push(node);
+    }
+    this.putNodes(nodes);
+    const active = this.selection.active;
+    if (active !== null && this.drawn.has(active)) {
+      this.root.setAttribute("aria-activedescendant", this.elementId(active));
+    } else this.root.removeAttribute("aria-activedescendant");
+  }
+
+  /** Puts the nodes into the body in their order and touches only what differs. */
+  private putNodes(nodes: HTMLElement[]): void {
+    const wanted = new Set<Node>(nodes);
+    for (const child of [...this.body.children]) if (!wanted.has(child)) child.remove();
+    nodes.forEach((node, index) => {
+      if (this.body.children[index] !== node) this.body.insertBefore(node, this.body.children[index] ?? null);
+    });
+  }
+
+  private place(node: HTMLElement, id: string, index: number): void {
+    const selected = this.selection.ids.has(id);
+    node.style.transform = `translateY(${index * ROW_HEIGHT}px)`;
+    node.setAttribute("aria-rowindex", String(index + 2));
+    node.setAttribute("aria-selected", String(selected));
+    node.classList.toggle("wb-active-row", id === this.selection.active);
+  }
+
+  private makeRow(row: RunRow): HTMLElement {
+    const cells = this.columns.map((column) => {
+      const cell = element("div", { role: "gridcell", class: column.text ? "wb-text-cell" : "wb-number-cell" }, ...column.fill(row));
+      if (column.key === "curve" && row.complete) cell.setAttribute("aria-label", curveText(row));
+      return cell;
+    });
+    const box = element("span", { class: "wb-run-box", "aria-hidden": "true" });
+    cells[0]?.prepend(box);
+    const made = element("div", { role: "row", class: "wb-run-row", id: this.elementId(row.id), "aria-label": displayName(row) }, ...cells);
+    made.dataset["run"] = row.id;
+    return made;
+  }
+
+  private elementId(id: string): string {
+    return `${this.prefix}-${id.replace(/[^\w-]/g, "_")}`;
+  }
+
+  private fillHead(): void {
+    const { key, descending } = this.order;
+    const focused = (document.activeElement as HTMLElement | null)?.dataset["sort"];
+    const heads = this.columns.map((column) => {
+      const unit = column.unit ? [element("small", {}, column.unit)] : [];
+      const sorted = column.key === key;
+      const attributes: Record<string, string> = {
+        role: "columnheader",
+        class: column.text ? "wb-text-cell" : "wb-number-cell",
+        title: column.description,
+      };
+      if (column.key === "curve") return element("div", attributes, column.label);
+      attributes["aria-sort"] = sorted ? (descending ? "descending" : "ascending") : "none";
+      const arrow = element("span", { class: "wb-sort-arrow", "aria-hidden": "true" }, sorted ? (descending ? "▾" : "▴") : "");
+      const button = element("button", { type: "button", class: "wb-sort" }, column.label, arrow, ...unit);
+      button.dataset["sort"] = column.key;
+      button.addEventListener("click", () => this.listener.onSort(column.key as SortKey));
+      return element("div", attributes, button);
+    });
+    this.head.replaceChildren(...heads);
+    if (focused) this.head.querySelector<HTMLElement>(`[data-sort="${focused}"]`)?.focus();
+  }
+
+  private onFocus(): void {
+    if (this.selection.active === null && this.shown.length) {
+      this.selection.active = this.shown[0] as string;
+      this.draw();
+    }
+  }
+
+  private idAt(event: Event): string | null {
+    const row = (event.target as Element | null)?.closest<HTMLElement>("[data-run]");
+    return row?.dataset["run"] ?? null;
+  }
+
+  private onClick(event: MouseEvent): void {
+    const id = this.idAt(event);
+    if (id === null) return;
+    const onBox = (event.target as Element).classList.contains("wb-run-box");
+    if (event.shiftKey) this.selection.extendTo(id, this.shown);
+    else if (event.ctrlKey || event.metaKey || onBox) this.selection.toggle(id);
+    else this.selection.only(id);
+    this.listener.onSelect();
+  }
+
+  private onKey(event: KeyboardEvent): void {
+    if (event.target !== this.root || this.shown.length === 0) return;
+    const key = event.key === " " ? "Space" : event.key;
+    const command = event.ctrlKey || event.metaKey;
+    const active = this.selection.active;
+    const moves: Record<string, number> = {
+      ArrowUp: -1,
+      ArrowDown: 1,
+      PageUp: 1 - MOST_ROWS_SHOWN,
+      PageDown: MOST_ROWS_SHOWN - 1,
+      Home: -this.shown.length,
+      End: this.shown.length,
+    };
+    const move = moves[key];
+    if (move !== undefined) this.moveBy(move, event.shiftKey);
+    else if (key === "Space" && active !== null) this.selection.toggle(active);
+    else if (key === "a" && command) this.selection.all(this.shown);
+    else if (key === "Escape") this.selection.clear();
+    else if (key === "Enter" && active !== null) this.listener.onOpen(active);
+    else if (key === "F2" || key === "Delete") {
+      if (this.selection.ids.size === 0 && active !== null) this.selection.only(active);
+      this.listener.onSelect();
+      this.listener.onKey(key);
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+    this.listener.onSelect();
+  }
+
+  private moveBy(rows: number, extend: boolean): void {
+    const at = this.selection.active === null ? -1 : this.shown.indexOf(this.selection.active);
+    const index = Math.min(this.shown.length - 1, Math.max(0, at + rows));
+    const id = this.shown[index] as string;
+    if (extend) this.selection.extendTo(id, this.shown);
+    else this.selection.moveTo(id);
+    const height = this.root.clientHeight - HEAD_HEIGHT;
+    this.root.scrollTop = scrollIntoView(index, this.root.scrollTop, height, ROW_HEIGHT);
+  }
+}
+
+function curveText(row: RunRow): string {
+  const finite = row.curve.filter(Number.isFinite);
+  if (finite.length === 0) return "no loss";
+  return `loss from ${(finite[0] as number).toPrecision(3)} to ${(finite.at(-1) as number).toPrecision(3)}`;
+}

@@ -1,0 +1,74 @@
+// Runs that wait for a person: under way, or interrupted, as after the kernel was started anew.
+
+import { element } from "../element";
+import { formatWhole } from "../number_format";
+import type { Act } from "./run_actions";
+import { displayName, isActive, type RunRow } from "./run_row";
+
+const MOST = 3;
+
+/** The runs to offer, those under way first, the newest of each first. */
+export function offered(rows: Iterable<RunRow>): RunRow[] {
+  const waiting = [...rows].filter((row) => isActive(row) || row.status === "interrupted");
+  const newest = waiting.sort((a, b) => (a.id < b.id ? 1 : -1));
+  return [...newest.filter(isActive), ...newest.filter((row) => !isActive(row))];
+}
+
+export class RunOffers {
+  readonly root = element("section", { class: "wb-run-offers", "aria-label": "Runs to go on with" });
+  private shown = "";
+
+  constructor(private readonly act: Act) {}
+
+  update(rows: Iterable<RunRow>): void {
+    const runs = offered(rows);
+    this.root.hidden = runs.length === 0;
+    // Buttons that are replaced would lose the focus, and the steps change twice a second.
+    const key = JSON.stringify(runs.map((row) => [row.id, row.status, displayName(row)]));
+    if (key !== this.shown) {
+      this.shown = key;
+      this.root.replaceChildren(...runs.slice(0, MOST).map((row) => this.offer(row)));
+      const more = runs.length - MOST;
+      if (more > 0) {
+        const text = `and ${formatWhole(more)} more; filter by status to see them.`;
+        this.root.append(element("p", { class: "wb-note" }, text));
+      }
+    }
+    runs.slice(0, MOST).forEach((row, index) => {
+      const where = this.root.children[index]?.querySelector(".wb-offer-where");
+      if (where) where.textContent = whereOf(row);
+    });
+  }
+
+  private offer(row: RunRow): HTMLElement {
+    const active = isActive(row);
+    const button = (name: string, label: string) => {
+      const made = element("button", { type: "button", class: "wb-run-button" }, label);
+      made.addEventListener("click", () => this.act(name, [row.id]));
+      return made;
+    };
+    const status = element("span", { class: "wb-run-status" }, active ? row.status : "interrupted");
+    status.dataset["status"] = row.status;
+    const name = element("span", { class: "wb-offer-name", title: row.id }, displayName(row));
+    const paused = row.status === "paused" || !active;
+    return element(
+      "div",
+      { class: "wb-offer" },
+      status,
+      name,
+      element("span", { class: "wb-offer-where" }),
+      element(
+        "span",
+        { class: "wb-offer-buttons" },
+        ...(paused ? [button("resume", "Resume")] : []),
+        button("open", "Open"),
+        ...(active ? [button("stop", "Stop")] : []),
+      ),
+    );
+  }
+}
+
+function whereOf(row: RunRow): string {
+  const where = `${row.engine}, step ${formatWhole(row.steps)} of ${formatWhole(row.totalSteps)}`;
+  return row.reason ? `${where}. ${row.reason}` : where;
+}

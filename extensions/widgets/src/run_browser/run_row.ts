@@ -1,0 +1,74 @@
+// The recorded runs as the kernel sends them: all at first, then those that have changed.
+
+export interface RunRow {
+  id: string;
+  /** The display name; empty if the run was not renamed. */
+  name: string;
+  status: string;
+  model: string;
+  dataset: string;
+  engine: string;
+  /** Why it failed, was interrupted or stopped early, or cannot be read. */
+  reason: string;
+  /** Seconds since the epoch. Null, here and below: not known. */
+  started: number | null;
+  durationS: number | null;
+  steps: number;
+  totalSteps: number;
+  lastLoss: number | null;
+  bestLoss: number | null;
+  metricName: string;
+  metric: number | null;
+  samplesPerS: number | null;
+  /** Whether best loss and throughput are of a sample of the steps. */
+  sampled: boolean;
+  /** Whether best loss, throughput and curve have been read. */
+  complete: boolean;
+  tags: string[];
+  notes: string;
+  /** The loss over the steps; NaN where none was finite. */
+  curve: Float32Array;
+}
+
+export interface RowMessage {
+  kind: "rows";
+  /** Whether these are all rows, not only what has changed. */
+  full: boolean;
+  rows: (Omit<RunRow, "curve"> & { points: number })[];
+  removed: string[];
+}
+
+const ACTIVE = new Set(["starting", "running", "paused"]);
+
+/** Whether the worker of a run is alive. */
+export function isActive(row: RunRow): boolean {
+  return ACTIVE.has(row.status);
+}
+
+export function displayName(row: RunRow): string {
+  return row.name || row.id;
+}
+
+/** The rows by id. */
+export class RunStore {
+  readonly rows = new Map<string, RunRow>();
+
+  /** Takes in a message; its buffer holds the curves of its rows, one after another. */
+  apply(message: RowMessage, curves: Float32Array): void {
+    if (message.full) this.rows.clear();
+    for (const id of message.removed) this.rows.delete(id);
+    let start = 0;
+    for (const { points, ...row } of message.rows) {
+      this.rows.set(row.id, { ...row, curve: curves.slice(start, start + points) });
+      start += points;
+    }
+  }
+}
+
+/** The float32 values of a message's buffer. */
+export function floats(buffers: DataView[]): Float32Array {
+  const view = buffers[0];
+  if (!view) return new Float32Array();
+  // A copy: the buffer may begin at an address that no Float32Array can begin at.
+  return new Float32Array(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength));
+}

@@ -1,0 +1,240 @@
+// All recorded runs: search, filters, order, selection and actions.
+
+import type { AnyModel, RenderProps } from "@anywidget/types";
+import { element } from "../element";
+import { RunActions } from "./run_actions";
+import { RunGrid } from "./run_grid";
+import { RunOffers } from "./run_offers";
+import { type Filters, keptOrder, NO_FILTERS, type Order, sortedIds, type SortKey } from "./run_order";
+import { floats, type RowMessage, RunStore } from "./run_row";
+import "./run_table.css";
+import { RunToolbar } from "./run_toolbar";
+import { Selection } from "./selection";
+
+interface Traits {
+  query: string;
+  /** A column of the list, such as "started". */
+  sort_by: string;
+  descending: boolean;
+  /** By "status", "engine", "model" or "tag"; what is missing or empty filters nothing. */
+  filters: Record<string, string>;
+  /** Ids. */
+  selected: string[];
+  /** Where the runs lie. */
+  folder: string;
+  /** Whether the kernel still looks for runs. */
+  loading: boolean;
+  /** Why the folder cannot be read; empty: it can. */
+  problem: string;
+  /** "busy", "done" or "error". */
+  outcome: string;
+  /** What came of the last action. */
+  message: string;
+  /** Ids of runs that were deleted last and can be brought back. */
+  undo: string[];
+}
+
+class RunTableView {
+  private readonly store = new RunStore();
+  private readonly selection = new Selection();
+  private readonly grid: RunGrid;
+  private readonly toolbar: RunToolbar;
+  private readonly actions: RunActions;
+  private readonly offers: RunOffers;
+  private readonly hint = element("div", { class: "wb-run-empty" });
+  private readonly problem = element("p", { class: "wb-run-problem", role: "alert", hidden: "" });
+  private readonly message = element("div", { class: "wb-run-message" });
+  private readonly messageText = element("span", { role: "status" });
+  private readonly undo = element("button", { type: "button", class: "wb-run-button" }, "Undo");
+  private readonly newer = element("button", { type: "button", class: "wb-toggle wb-run-newer", hidden: "" });
+  private readonly list: HTMLElement;
+  private readonly unseen = new Set<string>();
+  private synced = false;
+
+  constructor(
+    private readonly model: AnyModel<Traits>,
+    private readonly el: HTMLElement,
+  ) {
+    const act = (name: string, ids: string[], text = "") =>
+      this.model.send({ kind: "act", name, runs: ids, text });
+    this.grid = new RunGrid(this.selection, {
+      onSort: (key) => this.sortBy(key),
+      onSelect: () => this.selectionChanged(),
+      onOpen: (id) => act("open", [id]),
+      onKey: (key) => this.actions.start(key === "F2" ? "rename" : "delete"),
+    });
+    this.toolbar = new RunToolbar({
+      onQuery: (query) => this.set({ query }),
+      onFilter: (name, value) => this.set({ filters: { ...this.filters, [name]: value } }),
+      onOrder: (order) => this.set({ sort_by: order.key, descending: order.descending }),
+      onClear: () => this.set({ query: "", filters: {} }),
+    });
+    this.actions = new RunActions(act, () => this.grid.root.focus());
+    this.offers = new RunOffers(act);
+    this.undo.addEventListener("click", () => {
+      act("undelete", this.model.get("undo"));
+      this.grid.root.focus();
+    });
+    this.newer.addEventListener("click", () => {
+      this.grid.scrollToTop();
+      this.grid.root.focus();
+    });
+    this.grid.root.addEventListener("scroll", () => this.showNewer());
+    this.message.append(this.messageText, this.undo);
+    this.list = element("div", { class: "wb-run-list" }, this.newer, this.grid.root);
+    el.append(
+      element("h2", {}, "Runs"),
+      this.offers.root,
+      this.problem,
+      this.toolbar.root,
+      this.actions.root,
+      this.message,
+      this.list,
+      this.hint,
+    );
+  }
+
+  start(signal: AbortSignal): void {
+    const { model } = this;
+    const resized = new ResizeObserver(() => this.grid.resize(this.el.clientWidth));
+    resized.observe(this.el);
+    signal.addEventListener("abort", () => resized.disconnect());
+    this.grid.resize(this.el.clientWidth || 1000);
+    model.on("msg:custom", (message: RowMessage, buffers: DataView[]) => {
+      if (message.kind === "rows") this.receive(message, floats(buffers));
+    });
+    for (const name of ["query", "filters", "sort_by", "descending"]) {
+      model.on(`change:${name}`, () => this.reorder());
+    }
+    for (const name of ["problem", "loading", "folder"]) model.on(`change:${name}`, () => this.update());
+    for (const name of ["outcome", "message", "undo"]) model.on(`change:${name}`, () => this.showMessage());
+    model.on("change:selected", () => this.adoptSelection());
+    this.adoptSelection();
+    this.showMessage();
+    this.update();
+    model.send({ kind: "sync" });
+  }
+
+  private receive(message: RowMessage, curves: Float32Array): void {
+    // A view that has just opened waits for everything; changes before that would be of nothing.
+    if (!message.full && !this.synced) return;
+    const before = this.grid.ids;
+    const known = new Set(this.store.rows.keys());
+    this.store.apply(message, curves);
+    if (this.synced) {
+      for (const row of message.rows) if (!known.has(row.id)) this.unseen.add(row.id);
+    }
+    const first = !this.synced;
+    this.synced = true;
+    this.selection.retain((id) => this.store.rows.has(id), before);
+    const { rows } = this.store;
+    const shown = first
+      ? sortedIds(rows.values(), this.model.get("query"), this.filters, this.order)
+      : keptOrder(before, rows, this.model.get("query"), this.filters, this.order);
+    this.show(shown, true);
+  }
+
+  private reorder(): void {
+    const { rows } = this.store;
+    this.show(sortedIds(rows.values(), this.model.get("query"), this.filters, this.order), false);
+  }
+
+  private show(shown: string[], keepPlace: boolean): void {
+    this.grid.show(this.store.rows, shown, this.order, keepPlace);
+    this.update();
+  }
+
+  private update(): void {
+    const { rows } = this.store;
+    const shown = this.grid.ids.length;
+    this.toolbar.update(rows, shown, this.model.get("query"), this.filters, this.order);
+    this.offers.update(rows.values());
+    this.actions.update(this.selectedRows());
+    const problem = this.model.get("problem");
+    this.problem.textContent = problem;
+    this.problem.hidden = problem === "";
+    const none = rows.size === 0;
+    this.toolbar.root.hidden = this.actions.root.hidden = none;
+    this.list.hidden = shown === 0;
+    this.hint.hidden = shown > 0 || problem !== "";
+    this.hint.replaceChildren(...this.hintText(none));
+    this.showNewer();
+  }
+
+  private hintText(none: boolean): Node[] {
+    if (!this.synced || this.model.get("loading")) return [element("p", {}, "Reading the runs …")];
+    if (!none) return [element("p", {}, "No run matches the search and the filters. Press “Show all”.")];
+    return [
+      element("p", {}, element("strong", {}, "No runs yet.")),
+      element("p", {}, "Train a model, and its run is listed here: ", element("code", {}, 'wb.train("digits-mlp")'), "."),
+      element("p", { class: "wb-note" }, `Runs are looked for in ${this.model.get("folder")}.`),
+    ];
+  }
+
+  private showNewer(): void {
+    const above = this.grid.countAbove(this.unseen);
+    this.newer.hidden = above === 0;
+    this.newer.textContent = `↑ ${above} new ${above === 1 ? "run" : "runs"}`;
+    if (above === 0) this.unseen.clear();
+  }
+
+  private showMessage(): void {
+    const text = this.model.get("message");
+    if (this.messageText.textContent !== text) this.messageText.textContent = text;
+    this.message.dataset["outcome"] = this.model.get("outcome");
+    this.message.classList.toggle("wb-has-message", text !== "");
+    this.undo.hidden = this.model.get("undo").length === 0;
+  }
+
+  private sortBy(key: SortKey): void {
+    const { key: current, descending } = this.order;
+    const texts: SortKey[] = ["name", "status", "engine", "model", "dataset"];
+    this.set({ sort_by: key, descending: key === current ? !descending : !texts.includes(key) });
+  }
+
+  private selectionChanged(): void {
+    const selected = this.selectedRows().map((row) => row.id);
+    if (JSON.stringify(selected) !== JSON.stringify(this.model.get("selected"))) this.set({ selected });
+    this.grid.draw();
+    this.actions.update(this.selectedRows());
+  }
+
+  private adoptSelection(): void {
+    const selected = this.model.get("selected");
+    const same = selected.length === this.selection.ids.size && selected.every((id) => this.selection.ids.has(id));
+    if (same) return;
+    this.selection.replace(selected);
+    this.grid.draw();
+    this.actions.update(this.selectedRows());
+  }
+
+  /** In the order that is shown; those that a filter hides come last. */
+  private selectedRows() {
+    const { ids } = this.selection;
+    const shown = this.grid.ids.filter((id) => ids.has(id));
+    const hidden = [...ids].filter((id) => !shown.includes(id));
+    return [...shown, ...hidden].flatMap((id) => this.store.rows.get(id) ?? []);
+  }
+
+  private get order(): Order {
+    return { key: this.model.get("sort_by") as SortKey, descending: this.model.get("descending") };
+  }
+
+  private get filters(): Filters {
+    return { ...NO_FILTERS, ...this.model.get("filters") };
+  }
+
+  private set(changes: Partial<Traits>): void {
+    for (const [name, value] of Object.entries(changes)) this.model.set(name as keyof Traits, value as never);
+    this.model.save_changes();
+  }
+}
+
+function render({ model, el, signal }: RenderProps<Traits>): void {
+  el.classList.add("wb", "wb-run-table");
+  // The notebook has its own meaning for most keys.
+  el.dataset["lmSuppressShortcuts"] = "true";
+  new RunTableView(model, el).start(signal);
+}
+
+export default { render };

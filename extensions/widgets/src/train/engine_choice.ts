@@ -1,0 +1,83 @@
+// Which engines to train with: a check box each, and for those that cannot run here the reason.
+
+import type { RenderProps } from "@anywidget/types";
+import { element, freshId } from "../element";
+import "./engine_choice.css";
+import { type EngineStyles, lineSample } from "../theme";
+
+interface Row {
+  name: string;
+  description: string;
+  ok: boolean;
+  /** Why it cannot run here, in a sentence. */
+  reason: string;
+  /** The command that mends it; may be empty. */
+  remedy: string;
+}
+
+interface Traits {
+  label: string;
+  rows: Row[];
+  /** Names of the chosen engines. */
+  value: string[];
+  disabled: boolean;
+  /** The style of each engine's line. */
+  engine_styles: EngineStyles;
+}
+
+function render({ model, el }: RenderProps<Traits>): void {
+  const title = element("div", { id: freshId("engines"), class: "wb-field-label" });
+  const group = element("div", { role: "group", "aria-labelledby": title.id });
+  el.classList.add("wb", "wb-engine-choice");
+  el.append(title, group);
+
+  const choose = (name: string, chosen: boolean) => {
+    const others = model.get("value").filter((other) => other !== name);
+    const wanted = new Set(chosen ? [...others, name] : others);
+    // In the order of the rows, whatever the order of the clicks.
+    model.set(
+      "value",
+      model.get("rows").flatMap((row) => (wanted.has(row.name) ? [row.name] : [])),
+    );
+    model.save_changes();
+  };
+
+  const rebuild = () => {
+    title.textContent = model.get("label");
+    group.replaceChildren(
+      ...model.get("rows").map((row) => {
+        const detail = element("span", { id: freshId("detail"), class: "wb-engine-detail" });
+        detail.append(row.ok ? row.description : `Cannot run here: ${row.reason}`);
+        if (!row.ok && row.remedy) detail.append(" ", element("code", {}, row.remedy));
+        const box = element("input", {
+          type: "checkbox",
+          id: freshId("engine"),
+          value: row.name,
+          "aria-describedby": detail.id,
+        });
+        box.addEventListener("change", () => choose(row.name, box.checked));
+        const name = element("label", { for: box.id }, row.name);
+        const sample = lineSample(model.get("engine_styles")[row.name]);
+        const line = element("div", { class: "wb-engine" }, box, name, sample, detail);
+        line.classList.toggle("wb-unavailable", !row.ok);
+        return line;
+      }),
+    );
+    update();
+  };
+
+  const update = () => {
+    const available = new Map(model.get("rows").map((row) => [row.name, row.ok]));
+    for (const box of group.querySelectorAll("input")) {
+      box.checked = model.get("value").includes(box.value);
+      box.disabled = model.get("disabled") || !available.get(box.value);
+    }
+  };
+
+  model.on("change:rows", rebuild);
+  model.on("change:value", update);
+  model.on("change:disabled", update);
+  rebuild();
+}
+
+export default { render };

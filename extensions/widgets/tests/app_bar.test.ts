@@ -1,0 +1,76 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import appBar from "../src/app/app_bar";
+import { show } from "./widget_model";
+
+const step = (name: string, state: string, note: string) => ({ name, title: name, state, note });
+const traits = () => ({
+  title: "digits-mlp · digits",
+  machine: "quiet",
+  machine_detail: "The machine is quiet.",
+  verdict: "",
+  steps: [step("model", "done", "digits-mlp"), step("train", "needs", "needs an engine")],
+  selected: "model",
+  presenting: false,
+  code_shown: false,
+});
+
+describe("the bar", () => {
+  let shown: ReturnType<typeof show<ReturnType<typeof traits>>>;
+  const tabs = () => [...shown.el.querySelectorAll<HTMLButtonElement>('[role="tab"]')];
+  const page = () => shown.el.closest(".wb-page") as HTMLElement;
+
+  beforeEach(() => {
+    const { render } = appBar;
+    shown = show(
+      {
+        render: (props: Parameters<typeof render>[0]) => {
+          const around = document.createElement("div");
+          const panel = document.createElement("div");
+          around.className = "wb-page";
+          panel.className = "wb-step-train";
+          around.append(props.el, panel);
+          document.body.replaceChildren(around);
+          render(props);
+        },
+      },
+      traits(),
+    );
+  });
+
+  it("says of each step what is there or what it needs", () => {
+    expect(tabs().map((tab) => tab.getAttribute("aria-label"))).toEqual([
+      "model, done: digits-mlp",
+      "train, needs something: needs an engine",
+    ]);
+    expect(tabs().map((tab) => tab.tabIndex)).toEqual([0, -1]);
+  });
+
+  it("changes the step without the kernel, and tells it", () => {
+    tabs()[1]?.click();
+    expect(page().dataset["step"]).toBe("train");
+    expect(shown.model.saved).toEqual([{ selected: "train" }]);
+    expect(tabs()[1]?.getAttribute("aria-selected")).toBe("true");
+  });
+
+  it("is worked by the arrow keys, round the end", () => {
+    const press = (key: string) =>
+      shown.el.querySelector('[role="tablist"]')?.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+    press("ArrowLeft");
+    expect(shown.model.get("selected")).toBe("train");
+    expect(document.activeElement).toBe(tabs()[1]);
+    press("ArrowRight");
+    expect(shown.model.get("selected")).toBe("model");
+  });
+
+  it("ties a panel to its tab", () => {
+    const panel = page().querySelector(".wb-step-train");
+    expect(panel?.getAttribute("role")).toBe("tabpanel");
+    expect(panel?.getAttribute("aria-labelledby")).toBe(tabs()[1]?.id);
+    expect(tabs()[1]?.getAttribute("aria-controls")).toBe(panel?.id);
+  });
+
+  it("marks the page when the kernel is gone", () => {
+    shown.model.lose();
+    expect(page().classList.contains("wb-kernel-gone")).toBe(true);
+  });
+});

@@ -1,0 +1,55 @@
+import { describe, expect, it } from "vitest";
+import engineChoice from "../src/train/engine_choice";
+import { show } from "./widget_model";
+
+const row = (name: string, more: object = {}) => ({
+  name,
+  description: `what ${name} is`,
+  ok: true,
+  reason: "",
+  remedy: "",
+  ...more,
+});
+const absent = { ok: false, reason: "It is not installed.", remedy: "pip install it" };
+
+function render(rows: ReturnType<typeof row>[], value: string[]) {
+  const traits = { label: "Engines", rows, value, disabled: false, engine_styles: {} };
+  const { el, model } = show(engineChoice, traits);
+  const box = (name: string) => el.querySelector(`input[value="${name}"]`) as HTMLInputElement;
+  const click = (name: string) => {
+    box(name).checked = !box(name).checked;
+    box(name).dispatchEvent(new Event("change"));
+  };
+  return { el, model, box, click };
+}
+
+describe("the choice of engines", () => {
+  it("checks what is chosen", () => {
+    const { box } = render([row("a"), row("b")], ["b"]);
+    expect([box("a").checked, box("b").checked]).toEqual([false, true]);
+  });
+
+  it("sends the chosen in the order of the rows", () => {
+    const { model, click } = render([row("a"), row("b"), row("c")], ["c"]);
+    click("b");
+    click("a");
+    click("c");
+    expect(model.saved).toEqual([{ value: ["b", "c"] }, { value: ["a", "b", "c"] }, { value: ["a", "b"] }]);
+  });
+
+  it("says why an engine cannot run, with the command, and does not let it be chosen", () => {
+    const { el, box } = render([row("a", absent)], []);
+    expect(box("a").disabled).toBe(true);
+    const detail = el.querySelector(`#${box("a").getAttribute("aria-describedby")}`);
+    expect(detail?.textContent).toBe("Cannot run here: It is not installed. pip install it");
+    expect(detail?.querySelector("code")?.textContent).toBe("pip install it");
+  });
+
+  it("shows rows that come later and keeps the choice", () => {
+    const { box, model } = render([row("a")], ["b"]);
+    model.receive("rows", [row("a"), row("b")]);
+    expect(box("b").checked).toBe(true);
+    model.receive("disabled", true);
+    expect([box("a").disabled, box("b").disabled]).toEqual([true, true]);
+  });
+});

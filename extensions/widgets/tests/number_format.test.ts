@@ -1,0 +1,20 @@
+import { describe, expect, it } from "vitest";
+import * as format from "../src/number_format";
+
+const cases: [(value: number) => string, [number, string][]][] = [
+  [format.formatWhole, [[0, "0"], [12345, "12,345"], [999.6, "1,000"]]],
+  [
+    format.formatSignificant,
+    [[0, "0"], [0.00002834, "2.83e-05"], [0.0028, "0.00280"], [1.066, "1.07"], [99.96, "100"], [12345.6, "12,346"]],
+  ],
+  [format.formatMegabytes, [[0, "0.0"], [51.72, "51.7"], [100, "100"], [1330.6, "1,331"]]],
+  [format.formatDifference, [[0, "0"], [1.92, "1.9"], [0.0100001, "0.010"], [4.8e-7, "4.8e-7"]]],
+  [format.formatLoss, [[0, "0"], [0.0005, "5.00e-4"], [0.25, "0.2500"], [2.302585, "2.3026"], [1234.5, "1,235"]]],
+  [format.formatBytes, [[0, "0 B"], [512, "512 B"], [34_200, "34.2 kB"], [1_074_000, "1.07 MB"], [5e12, "5,000 GB"]]],
+];
+
+for (const [write, pairs] of cases) {
+  describe(write.name, () => {
+    it.each(pairs)("of %d is %s", (value, text) => expect(write(value)).toBe(text));
+  });
+}

@@ -1,0 +1,189 @@
+import { describe, expect, it } from "vitest";
+import runDetail from "../src/run_browser/run_detail";
+import type { RunRow } from "../src/run_browser/run_row";
+import runTable from "../src/run_browser/run_table";
+import { row } from "./run_rows";
+import { WidgetModel } from "./widget_model";
+
+interface Sent {
+  kind: string;
+  name?: string;
+  runs?: string[];
+  text?: string;
+}
+
+const TRAITS = {
+  query: "",
+  sort_by: "started",
+  descending: true,
+  filters: {} as Record<string, string>,
+  selected: [] as string[],
+  folder: "/runs",
+  loading: false,
+  problem: "",
+  outcome: "done",
+  message: "",
+  undo: [] as string[],
+};
+
+/** A model that also takes and gives messages. */
+class Model extends WidgetModel<typeof TRAITS> {
+  override readonly sent: Sent[] = [];
+  private onMessage: (message: object, buffers: DataView[]) => void = () => {};
+
+  override send(message: Sent): void {
+    this.sent.push(message);
+  }
+
+  override on(event: string, listener: () => void): void {
+    if (event === "msg:custom") this.onMessage = listener;
+    else super.on(event, listener);
+  }
+
+  rows(rows: RunRow[], more: object = {}): void {
+    const curves = new Float32Array(rows.flatMap((each) => [...each.curve]));
+    const sent = rows.map(({ curve, ...each }) => ({ ...each, points: curve.length }));
+    this.onMessage({ kind: "rows", full: false, rows: sent, removed: [], ...more }, [new DataView(curves.buffer)]);
+  }
+}
+
+function render(rows: RunRow[]) {
+  const model = new Model({ ...TRAITS });
+  const el = document.createElement("div");
+  document.body.replaceChildren(el);
+  const { signal } = new AbortController();
+  runTable.render({ model, el, signal } as never);
+  model.rows(rows, { full: true });
+  const grid = el.querySelector<HTMLElement>('[role="grid"]') as HTMLElement;
+  const names = () => [...el.querySelectorAll(".wb-run-name")].map((node) => node.textContent);
+  const selected = () =>
+    [...el.querySelectorAll<HTMLElement>('[aria-selected="true"]')].map((node) => node.dataset["run"]);
+  const press = (key: string, more: object = {}) =>
+    grid.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true, cancelable: true, ...more }));
+  const button = (name: string) =>
+    [...el.querySelectorAll<HTMLButtonElement>(".wb-run-buttons button, .wb-run-message button")].find((each) => each.textContent === name) as HTMLButtonElement;
+  return { model, el, grid, names, selected, press, button };
+}
+
+describe("the table of runs", () => {
+  it("asks for all rows, and says what to do while there are none", () => {
+    const { model, el } = render([]);
+    expect(model.sent).toEqual([{ kind: "sync" }]);
+    expect(el.textContent).toContain("No runs yet.");
+    expect(el.textContent).toContain("/runs");
+  });
+
+  it("shows text as text, whatever is in it", () => {
+    const { el, names } = render([row("a", { name: "<img src=x onerror=alert(1)>", tags: ["<b>"] })]);
+    expect(names()).toEqual(["<img src=x onerror=alert(1)>"]);
+    expect(el.querySelector("img, b")).toBeNull();
+  });
+
+  it("keeps selection and order when a run arrives or changes", () => {
+    const { model, names, selected, press } = render([row("a", { started: 1 }), row("b", { started: 2 })]);
+    expect(names()).toEqual(["b", "a"]);
+    press("ArrowDown");
+    press("ArrowDown");
+    press(" ");
+    expect(selected()).toEqual(["a"]);
+    model.rows([row("c", { started: 3 }), row("a", { name: "renamed" })]);
+    expect(names()).toEqual(["c", "b", "renamed"]);
+    expect(selected()).toEqual(["a"]);
+    expect(model.get("selected")).toEqual(["a"]);
+  });
+
+  it("is used by the keyboard alone", () => {
+    const { model, grid, selected, press } = render([row("a", { started: 3 }), row("b", { started: 2 }), row("c")]);
+    press("Home");
+    press("ArrowDown", { shiftKey: true });
+    expect(selected()).toEqual(["a", "b"]);
+    const active = document.getElementById(grid.getAttribute("aria-activedescendant") ?? "");
+    expect(active?.dataset["run"]).toBe("b");
+    press("Enter");
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "open", runs: ["b"], text: "" });
+    press("a", { ctrlKey: true });
+    expect(selected()).toEqual(["a", "b", "c"]);
+    press("Delete");
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "delete", runs: ["a", "b", "c"], text: "" });
+    press("Escape");
+    expect(selected()).toEqual([]);
+  });
+
+  it("asks for a name and sends it", () => {
+    const { model, el, press } = render([row("a")]);
+    press("ArrowDown");
+    press("F2");
+    const input = el.querySelector<HTMLInputElement>(".wb-run-editor input") as HTMLInputElement;
+    input.value = "a name";
+    (el.querySelector("form") as HTMLFormElement).requestSubmit();
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "rename", runs: ["a"], text: "a name" });
+    expect(el.querySelector("form")?.hidden).toBe(true);
+  });
+
+  it("refuses what cannot be done, with the reason", () => {
+    const { model, button, press } = render([row("a", { status: "running" })]);
+    expect(button("Open").title).toBe("Select a run first.");
+    press("ArrowDown");
+    press(" ");
+    expect(button("Delete").title).toBe("Stop the run before it is deleted.");
+    expect(button("Compare").title).toBe("Select two runs or more.");
+    const before = model.sent.length;
+    button("Compare").click();
+    expect(model.sent).toHaveLength(before);
+    expect(button("Stop").getAttribute("aria-disabled")).toBe("false");
+  });
+
+  it("offers runs under way and interrupted ones, and brings deleted ones back", () => {
+    const { model, el, button } = render([row("a", { status: "interrupted" }), row("b", { status: "running" })]);
+    const offers = [...el.querySelectorAll(".wb-offer-name")].map((node) => node.textContent);
+    expect(offers).toEqual(["b", "a"]);
+    expect(button("Undo").hidden).toBe(true);
+    model.receive("undo", ["x"]);
+    model.receive("message", "Deleted 1 run.");
+    button("Undo").click();
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "undelete", runs: ["x"], text: "" });
+  });
+
+  it("sorts by a column and back, and tells the kernel", () => {
+    const { model, el, names } = render([row("a", { lastLoss: 1 }), row("b", { lastLoss: 2 })]);
+    const press = () => el.querySelector<HTMLElement>('[data-sort="lastLoss"]')?.click();
+    press();
+    expect(names()).toEqual(["b", "a"]);
+    press();
+    expect(names()).toEqual(["a", "b"]);
+    expect([model.get("sort_by"), model.get("descending")]).toEqual(["lastLoss", false]);
+    expect(el.querySelector('[aria-sort="ascending"]')?.textContent).toContain("Last loss");
+  });
+
+  it("says that nothing matches, and why the folder cannot be read", () => {
+    const { model, el } = render([row("a")]);
+    model.receive("query", "nothing like it");
+    expect(el.textContent).toContain("No run matches");
+    model.receive("problem", "The folder cannot be read.");
+    expect(el.querySelector('[role="alert"]')?.textContent).toBe("The folder cannot be read.");
+  });
+
+  it("draws only some of many rows", () => {
+    const { el, grid } = render(Array.from({ length: 10_000 }, (_, index) => row(`run-${index}`)));
+    expect(grid.getAttribute("aria-rowcount")).toBe("10001");
+    expect(el.querySelectorAll(".wb-run-row").length).toBeLessThan(60);
+  });
+});
+
+describe("the detail of a run", () => {
+  it("shows facts and why it failed, and closes", async () => {
+    const traits = { heading: "", facts: [["Model", "m"]], settings: [], problem: "It failed.", traceback: "T", header: [], table: [], png: "", figure_text: "" };
+    const model = new WidgetModel(traits);
+    const el = document.createElement("div");
+    document.body.replaceChildren(el);
+    runDetail.render({ model, el, signal: new AbortController().signal } as never);
+    expect(el.hidden).toBe(true);
+    model.receive("heading", "a run");
+    await Promise.resolve();
+    expect(el.textContent).toContain("It failed.");
+    expect(el.textContent).toContain("No step was taken");
+    el.querySelector<HTMLElement>("button")?.click();
+    await Promise.resolve();
+    expect(el.hidden).toBe(true);
+  });
+});

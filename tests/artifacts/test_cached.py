@@ -1,0 +1,270 @@
+"""Artifacts from the cache: the same numbers as of an export, and never those of another model."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from workbench.artifacts.cached import fill
+from workbench.artifacts.request import Request
+from workbench.data import Dataset
+from workbench.errors import ModelError
+from workbench.losses.loss import as_losses
+from workbench.run_folder.checkpoint import read_weights
+from workbench.run_folder.events import EventReader
+from workbench.runs import Run
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the entries of this test's cache, which is empty."""
+    monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "exports"
+
+
+def entries(cache: Path) -> list[Path]:
+    return [path for path in cache.iterdir() if len(path.name) == 64]
+
+
+def trained(model: wb.Model, data: Dataset) -> Run:
+    run = wb.train(model, data, engine="ondevice", loss="cross_entropy", steps=20)
+    run.wait()
+    assert run.status == "completed", run.error
+    return run
+
+
+def phases(run: Run) -> list[str]:
+    events = EventReader(run.folder.events_path).poll()
+    return [event["text"] for event in events if event["event"] == "phase"]
+
+
+def from_cache(run: Run) -> bool:
+    """Whether the export came from there, as the record and the statistics of the run say."""
+    assert run.statistics is not None
+    told = any(phase.startswith("export: from the cache, ") for phase in phases(run))
+    assert told == (run.statistics.graphs[0].cache_s is not None)
+    assert told == ("from the cache" in str(run.statistics))
+    assert told != ("exporting the model for training" in phases(run))
+    return told
+
+
+def results(run: Run) -> tuple[list[float], dict[str, np.ndarray]]:
+    assert run.checkpoint is not None
+    return list(run.follow().poll().loss), read_weights(run.checkpoint)
+
+
+def normalized_and_dropped() -> wb.Model:
+    """A network with random numbers and with buffers."""
+    import torch
+    from torch import nn
+
+    torch.manual_seed(3)
+    module = nn.Sequential(
+        nn.Flatten(),
+        nn.Linear(64, 32),
+        nn.BatchNorm1d(32),
+        nn.ReLU(),
+        nn.Dropout(0.3),
+        nn.Linear(32, 10),
+    )
+    return wb.load_model(module, example_inputs=torch.zeros(2, 1, 8, 8))
+
+
+class Bomb:
+    """Runs code when it is unpickled."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.write_text, (self.mark, "it ran")
+
+
+def plant(folder: Path, mark: Path) -> None:
+    """Code under every name that something might load."""
+    evil = f"from pathlib import Path\nPath({str(mark)!r}).write_text('it ran')\n"
+    for name in ("sitecustomize.py", "numpy.py", "torch.py", "__init__.py", "conftest.py"):
+        (folder / name).write_text(evil)
+    for name in ("module.pkl", "code.pkl", "entry.pkl"):
+        (folder / name).write_bytes(pickle.dumps(Bomb(mark)))
+    (folder / "site.pth").write_text(f"import os; {evil.splitlines()[1]}")
+
+
+def test_a_hit_trains_as_the_export_did_and_runs_nothing_else(
+    cache: Path, digits: Dataset, tmp_path: Path
+) -> None:
+    """Dropout and running statistics included; what somebody damages is exported anew."""
+    model = normalized_and_dropped()
+    first = trained(model, digits)
+    assert not from_cache(first)
+    (entry,) = entries(cache)
+    mark = tmp_path / "mark"
+    for folder in (cache.parent, cache, entry):
+        plant(folder, mark)
+    second = trained(model, digits)
+    assert from_cache(second)
+    (losses, weights), (again, same) = results(first), results(second)
+    assert losses == again
+    assert weights.keys() == same.keys()
+    for name, value in weights.items():
+        np.testing.assert_array_equal(value, same[name])
+    assert not {path.name for path in second.folder.artifacts_path.iterdir()} & {"module.pkl"}
+    with (entry / "training_model.onnx").open("r+b") as file:
+        file.write(b"\xff\xff")
+    third = trained(model, digits)
+    assert not from_cache(third)
+    assert results(third)[0] == losses
+    assert "is damaged, so it is made anew" in third.folder.log_path.read_text()
+    assert not mark.exists()
+
+
+MODULE = """
+import json
+from pathlib import Path
+import torch
+from torch import nn
+from factor import factor
+
+class Scaled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.flatten, self.linear = nn.Flatten(), nn.Linear(64, 10)
+
+    def forward(self, x):
+        more = json.loads(Path({settings!r}).read_text())["more"]
+        return self.linear(self.flatten(x)) * (factor + more)
+
+def build():
+    return Scaled(), torch.zeros(2, 1, 8, 8)
+"""
+
+SCRIPT = """
+import json, sys
+import torch
+sys.path.append(sys.argv[1])
+import workbench as wb
+from scaled import Scaled
+torch.manual_seed(0)
+run = wb.train(
+    wb.load_model(Scaled(), example_inputs=torch.zeros(2, 1, 8, 8)), "digits",
+    loss="cross_entropy", engine="ondevice", steps=3, evaluate=False,
+)
+run.wait()
+print(json.dumps([run.error, list(run.follow().poll().loss), run.statistics.graphs[0].cache_s]))
+"""
+
+
+def test_changed_code_of_the_users_is_exported_anew(cache: Path, tmp_path: Path) -> None:
+    """The module that the class imports, and a file that its forward pass reads."""
+    code = tmp_path / "code"
+    code.mkdir()
+    settings = code / "settings.json"
+
+    def write(path: Path, text: str) -> None:
+        path.write_text(text)
+        os.utime(path, (1e9, 1e9))
+
+    def loss() -> tuple[float, bool]:
+        """The first loss, and whether the export came from the cache."""
+        done = subprocess.run(
+            [sys.executable, "-c", SCRIPT, str(code)], capture_output=True, text=True, check=True
+        )
+        error, losses, cache_s = json.loads(done.stdout.splitlines()[-1])
+        assert error is None
+        return losses[0], cache_s is not None
+
+    write(settings, '{"more": 0}')
+    write(code / "factor.py", "factor = 1.0")
+    write(code / "scaled.py", MODULE.format(settings=str(settings)))
+    first, hit = loss()
+    assert not hit
+    assert loss() == (first, True)
+    write(code / "factor.py", "factor = 3.0")
+    tripled, hit = loss()
+    assert not hit
+    assert abs(tripled - first) > 1e-3
+    write(settings, '{"more": -2}')
+    back, hit = loss()
+    assert not hit
+    assert back == pytest.approx(first, rel=1e-6)
+    assert len(entries(cache)) == 1
+
+
+GENERATE = """
+import sys
+import workbench as wb
+said = []
+wb.generate_artifacts(wb.load_model("digits-mlp"), directory=sys.argv[1], report=said.append)
+print("exported" if "exporting the model for training" in said else "taken")
+"""
+
+
+def test_of_two_processes_at_once_one_exports(cache: Path, tmp_path: Path) -> None:
+    both = [
+        subprocess.Popen(
+            [sys.executable, "-c", GENERATE, str(tmp_path / name)],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for name in ("a", "b")
+    ]
+    said = sorted(process.communicate()[0].strip() for process in both)
+    assert said == ["exported", "taken"]
+    assert len(entries(cache)) == 1
+    contents = [
+        {path.name: path.read_bytes() for path in (tmp_path / name).iterdir()} for name in "ab"
+    ]
+    assert contents[0] == contents[1]
+
+
+@pytest.mark.fault
+def test_a_model_without_its_record_is_refused_as_without_a_cache(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "model").mkdir()
+    (tmp_path / "made").mkdir()
+    said: list[str] = []
+    request = Request(
+        model=tmp_path / "model",
+        directory=tmp_path / "made",
+        losses=as_losses("mse"),
+        optimizer="sgd",
+        weight_decay=0.0,
+        requires_grad=None,
+        targets=None,
+    )
+    messages = []
+    for place in (str(cache.parent), "off"):
+        monkeypatch.setenv("WORKBENCH_CACHE", place)
+        with pytest.raises(ModelError, match="is not a saved model") as caught:
+            fill(request, said.append, os.environ)
+        messages.append(str(caught.value))
+    assert messages[0] == messages[1]
+    assert any(sentence.endswith("model.json cannot be read.") for sentence in said)
+
+
+def test_a_factory_is_not_cached_and_that_is_said(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "made_here.py").write_text(
+        "import torch\ndef build():\n return torch.nn.Linear(3, 1), torch.ones(2, 3)\n"
+    )
+    monkeypatch.syspath_prepend(str(tmp_path))
+    said: list[str] = []
+    wb.generate_artifacts(
+        wb.load_model("made_here:build"),
+        directory=tmp_path / "made",
+        loss="mse",
+        report=said.append,
+    )
+    assert any("a factory may read anything" in sentence for sentence in said)
+    assert entries(cache) == []

@@ -1,0 +1,88 @@
+"""The predicted memory of training: its parts, its agreement with a run, and the largest batch."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from workbench.artifacts import Artifacts
+from workbench.artifacts.footprint import Footprint
+from workbench.data import Dataset
+from workbench.errors import ArtifactsError, ConfigError
+
+TOLERANCE = 0.15
+
+
+@pytest.fixture(scope="module")
+def predicted(cnn_artifacts: Artifacts) -> Footprint:
+    return cnn_artifacts.footprint(32)
+
+
+def test_its_parts_are_those_of_the_model(cnn_artifacts: Artifacts, predicted: Footprint) -> None:
+    model = wb.load_model("digits-cnn")
+    weights = model.weights()
+    trained = sum(weights[name].nbytes for name in cnn_artifacts.trainable)
+    frozen = sum(weights[name].nbytes for name in cnn_artifacts.frozen)
+    assert predicted.parameters_bytes == trained + frozen
+    assert predicted.gradients_bytes == trained
+    assert predicted.optimizer_state_bytes == 2 * trained, "AdamW keeps two moments"
+    assert predicted.unknown_values == 0
+    parts = (trained + frozen, trained, 2 * trained, predicted.activations_bytes)
+    assert predicted.total_bytes == sum(parts)
+    apart = predicted.peak_bytes() - predicted.peak_bytes(evaluate=False)
+    assert apart == predicted.evaluation_bytes > 0
+
+
+def test_only_activations_grow_with_the_batch(
+    cnn_artifacts: Artifacts, predicted: Footprint
+) -> None:
+    """The first convolution's result, (batch, 16, 8, 8) float32, is kept for the backward pass."""
+    larger = cnn_artifacts.footprint(1024)
+    assert larger.activations_bytes - predicted.activations_bytes > 992 * 16 * 8 * 8 * 4
+    assert larger.evaluation_bytes > predicted.evaluation_bytes
+    batch = {"batch_size", "activations_bytes", "evaluation_bytes"}
+    same = [name for name in Footprint._fields if name not in batch]
+    assert [getattr(larger, name) for name in same] == [getattr(predicted, name) for name in same]
+
+
+def test_it_agrees_with_the_growth_of_a_worker(digits: Dataset) -> None:
+    run = wb.train("digits-cnn", digits, batch_size=512, steps=4).wait()
+    assert run.summary is not None
+    measured = run.summary["peak_rss_bytes"] - run.summary["rss_before_bytes"]
+    predicted = Artifacts.load(run.folder.artifacts_path).footprint(512).peak_bytes()
+    assert abs(predicted / measured - 1) < TOLERANCE, f"{predicted:,} of {measured:,} bytes"
+
+
+def test_the_largest_batch_fits_and_the_next_does_not(
+    cnn_artifacts: Artifacts, predicted: Footprint
+) -> None:
+    budget = predicted.peak_bytes() + 10_000_000
+    largest = cnn_artifacts.largest_batch(budget)
+    assert largest > predicted.batch_size
+    assert cnn_artifacts.footprint(largest).peak_bytes() <= budget
+    assert cnn_artifacts.footprint(largest + 1).peak_bytes() > budget
+    assert cnn_artifacts.largest_batch(1) == 0
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("number", [0, -1, 1.5, True, "8", None])
+def test_what_is_no_number_of_rows_or_bytes_is_refused(
+    cnn_artifacts: Artifacts, number: Any
+) -> None:
+    with pytest.raises(ConfigError, match=r"batch_size=.* must be a whole number of at least 1"):
+        cnn_artifacts.footprint(number)
+    with pytest.raises(ConfigError, match=r"memory_bytes=.* must be a whole number of at least 1"):
+        cnn_artifacts.largest_batch(number)
+
+
+@pytest.mark.fault
+def test_changed_artifacts_are_refused(cnn_artifacts: Artifacts, tmp_path: Path) -> None:
+    folder = shutil.copytree(cnn_artifacts.directory, tmp_path / "changed")
+    artifacts = Artifacts.load(folder)
+    artifacts.training_model.write_bytes(artifacts.training_model.read_bytes()[:-100])
+    with pytest.raises(ArtifactsError, match="was changed"):
+        artifacts.footprint(8)

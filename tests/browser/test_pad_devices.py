@@ -1,0 +1,130 @@
+"""Camera and microphone of the pads: Chromium's fake ones, fed from files, and refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.browser.conftest import CHROMIUM_FLAGS, MakeNotebook, end_kernels
+from tests.browser.media_files import write_sound, write_video
+from tests.browser.notebook import SLOW_MS
+from tests.personalisation.recorded import drawings, words
+
+ALLOWED = ("camera", "microphone")
+WORD = words(voice=0)[0]
+KEY = next(drawing for drawing in drawings(hand=0) if drawing.symbol == "key")
+
+PADS_CELL = """
+import workbench as wb
+sketches, sounds = wb.SketchPad(["key", "cup"]), wb.SoundPad(["lamp", "music"])
+display(sketches, sounds)
+"""
+
+CHECK_CELL = f"""
+import numpy as np
+from workbench.personalisation import Examples
+drawn = Examples("image")
+expected = drawn[drawn.add({KEY.strokes!r}, "key")].value
+seen = sketches.examples.items[-1].value
+correlation = np.corrcoef(seen.ravel(), expected.ravel())[0, 1]
+said = Examples("audio")
+said.add(np.array({WORD.sound.round(3).tolist()}), "word", rate=8000)
+pair = [Examples.spectrogram(each.items[-1].value) for each in (sounds.examples, said)]
+similar = np.corrcoef(pair[0].ravel(), pair[1].ravel())[0, 1]
+print(correlation > 0.8 or correlation, similar > 0.7 or similar)
+"""
+
+
+@pytest.fixture(scope="module")
+def media_browser(
+    chromium: Browser, chromium_path: str, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Browser]:
+    """A Chromium whose camera sees a key on paper and whose microphone hears a word."""
+    folder = tmp_path_factory.mktemp("media")
+    video = write_video(folder / "key.y4m", KEY.strokes)
+    sound = write_sound(folder / "word.wav", WORD.sound, 8000)
+    browser = chromium.browser_type.launch(
+        executable_path=chromium_path,
+        args=[
+            *CHROMIUM_FLAGS,
+            "--use-fake-device-for-media-stream",
+            f"--use-file-for-fake-video-capture={video}",
+            f"--use-file-for-fake-audio-capture={sound}",
+        ],
+    )
+    yield browser
+    browser.close()
+
+
+@pytest.fixture
+def permissions() -> tuple[str, ...]:
+    """What the page may use without being asked."""
+    return ALLOWED
+
+
+@pytest.fixture
+def page(media_browser: Browser, lab_url: str, permissions: tuple[str, ...]) -> Iterator[Page]:
+    """A page of that Chromium; an error in its scripts fails the test."""
+    context = media_browser.new_context(
+        viewport={"width": 1400, "height": 1300}, permissions=[*permissions]
+    )
+    page = context.new_page()
+    problems: list[str] = []
+    page.on("pageerror", lambda error: problems.append(str(error)))
+    yield page
+    end_kernels(page, lab_url)
+    context.close()
+    assert not problems, "\n".join(problems)
+
+
+def test_a_picture_is_taken_and_a_word_recorded(open_notebook: MakeNotebook) -> None:
+    notebook = open_notebook(PADS_CELL, CHECK_CELL)
+    notebook.run(0)
+    page = notebook.page
+    page.get_by_role("button", name="Use the camera").first.click()
+    # Until the camera shows something there is nothing to take.
+    page.wait_for_function(
+        "() => [...document.querySelectorAll('video')].some(video => video.currentTime > 0)",
+        timeout=SLOW_MS,
+    )
+    page.get_by_role("button", name="Add picture").click()
+    expect(page.get_by_role("button", name="drawing 1 of key")).to_be_visible()
+    page.get_by_role("button", name="Close the camera").click()
+    expect(page.get_by_role("button", name="Add picture")).to_be_hidden()
+
+    record = page.get_by_role("button", name="Record 1 s")
+    record.click()
+    loudness = page.get_by_role("meter", name="Loudness").first
+    expect(loudness).to_have_attribute("aria-valuetext", re.compile("decibels below full scale"))
+    expect(page.get_by_role("button", name="recording 1 of lamp")).to_be_visible()
+    expect(record).to_be_enabled()
+    page.get_by_role("button", name="recording 1 of lamp").click()
+    page.get_by_role("button", name="Play").click()
+    notebook.run(1)
+    expect(notebook.output(1)).to_have_text("True True")
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("permissions", [()], ids=["refused"])
+def test_refused_camera_and_microphone_are_one_sentence_and_the_rest_goes_on(
+    open_notebook: MakeNotebook, permissions: tuple[str, ...]
+) -> None:
+    notebook = open_notebook(PADS_CELL, "sketches.add([[(0, 0), (1, 1)]], 'key');")
+    notebook.run(0)
+    page = notebook.page
+    page.get_by_role("button", name="Use the camera").first.click()
+    camera = page.get_by_role("alert").filter(has_text="camera")
+    expect(camera).to_have_text(
+        re.compile(r"^The camera cannot be used: its use was refused; .* Drawing goes on")
+    )
+    page.get_by_role("button", name="Record 1 s").click()
+    microphone = page.get_by_role("alert").filter(has_text="microphone")
+    expect(microphone).to_have_text(
+        re.compile(r"^The microphone cannot be used: its use was refused; .* Importing audio")
+    )
+    expect(page.get_by_role("button", name="Record 1 s")).to_be_enabled()
+    notebook.run(1)
+    expect(page.get_by_role("button", name="drawing 1 of key")).to_be_visible()

@@ -1,0 +1,150 @@
+"""The pad of drawings in JupyterLab, used by mouse and by keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser.conftest import MakeNotebook
+from tests.browser.notebook import SLOW_MS
+from tests.personalisation.recorded import SYMBOLS, Drawing, drawings
+from tests.plain_onnxruntime.environment import plain_onnxruntime
+from workbench.data.strokes import rasterise
+
+SKETCH_CELL = f"""
+import workbench as wb
+pad = wb.SketchPad({list(SYMBOLS)})
+pad
+"""
+
+
+def draw(page: Page, area: Locator, strokes: Sequence[Sequence[Sequence[float]]]) -> None:
+    """Draw with the mouse, with every fourth point of the strokes."""
+    area.scroll_into_view_if_needed()
+    box = area.bounding_box()
+    assert box is not None
+    for stroke in strokes:
+        kept = [*stroke[:-1:4], stroke[-1]]
+        places = [(box["x"] + box["width"] * x, box["y"] + box["height"] * y) for x, y in kept]
+        page.mouse.move(*places[0])
+        page.mouse.down()
+        for place in places[1:]:
+            page.mouse.move(*place)
+        page.mouse.up()
+
+
+def of_each(hand: int, count: int) -> list[Drawing]:
+    """The first `count` drawings of each symbol."""
+    every = drawings(hand)
+    return [
+        one
+        for symbol in SYMBOLS
+        for one in [each for each in every if each.symbol == symbol][:count]
+    ]
+
+
+def choose_class(page: Page, name: str) -> None:
+    page.get_by_role("radio", name=re.compile(f"^{name}")).check()
+
+
+def test_five_drawings_of_three_symbols_are_trained_tried_and_exported(
+    open_notebook: MakeNotebook, tmp_path: Path
+) -> None:
+    """The exported model recognises a new drawing in the onnxruntime of today."""
+    notebook = open_notebook(SKETCH_CELL, "2 + 2")
+    notebook.run(0)
+    page = notebook.page
+    area = page.get_by_role("application", name="Drawing", exact=True)
+    for drawing in of_each(hand=1, count=5):
+        choose_class(page, drawing.symbol)
+        draw(page, area, drawing.strokes)
+        page.get_by_role("button", name=f"Add to {drawing.symbol}").click()
+    for symbol in SYMBOLS:
+        expect(page.get_by_role("button", name=f"drawing 5 of {symbol}")).to_be_visible()
+    page.get_by_role("button", name="Train", exact=True).click()
+    expect(page.get_by_role("button", name="Stop")).to_be_enabled()
+    # The kernel is free for other cells while it trains.
+    notebook.run(1)
+    expect(notebook.output(1)).to_have_text("4")
+    results = page.get_by_role("region", name="On drawings that were not trained on")
+    expect(results).to_be_visible(timeout=SLOW_MS)
+    before, after = results.get_by_role("figure").all()
+    expect(before).to_contain_text("0 of 6 recognised")
+    expect(after).to_contain_text("6 of 6 recognised")
+    expect(after.get_by_role("columnheader")).to_have_text(list(SYMBOLS))
+    expect(after.get_by_role("row", name="key 0 2 0", exact=True)).to_be_visible()
+
+    new = of_each(hand=1, count=6)[5]
+    draw(page, page.get_by_role("application", name="Drawing to recognise"), new.strokes)
+    trial = page.get_by_role("region", name="Try it")
+    expect(trial.locator(".wb-verdict")).to_have_text(new.symbol)
+    expect(trial.get_by_role("meter")).to_have_count(3)
+    expect(trial.get_by_text(re.compile(f"^Recognised as {new.symbol}"))).to_be_attached()
+    path = tmp_path / "symbols.onnx"
+    page.get_by_label("Export the model to").fill(str(path))
+    page.get_by_role("button", name="Export", exact=True).click()
+    expect(page.get_by_text(f"Exported to {path}")).to_be_visible()
+    image = rasterise(new.strokes)[np.newaxis, np.newaxis]
+    (logits,) = plain_onnxruntime().run(path, {"image": image}, tmp_path).values()
+    assert logits[0].argmax() == 24 + SYMBOLS.index(new.symbol)
+
+
+def test_drawing_classes_and_gallery_by_the_keyboard_alone(open_notebook: MakeNotebook) -> None:
+    notebook = open_notebook(SKETCH_CELL)
+    notebook.run(0)
+    page = notebook.page
+    area = page.get_by_role("application", name="Drawing", exact=True)
+    area.focus()
+    for key in ("2", " ", *("Shift+ArrowRight", "ArrowDown") * 2, " ", "Enter"):
+        page.keyboard.press(key)
+    thumbnail = page.get_by_role("button", name="drawing 1 of key")
+    expect(thumbnail).to_be_visible()
+    # Nothing is left to add, and the keys did nothing to the notebook's cells.
+    expect(page.get_by_role("button", name="Add to key")).to_be_disabled()
+    expect(page.locator(".jp-Notebook .jp-CodeCell")).to_have_count(2)
+    thumbnail.press("Enter")
+    page.get_by_role("combobox", name="Class", exact=True).select_option("cup")
+    moved = page.get_by_role("button", name="drawing 1 of cup")
+    expect(moved).to_be_focused()
+    moved.press("Delete")
+    expect(moved).to_have_count(0)
+    page.get_by_role("button", name="Undo", exact=True).press("Enter")
+    expect(moved).to_be_visible()
+
+    page.get_by_text("Edit classes").press("Enter")
+    page.get_by_label("New class").fill("boat")
+    page.get_by_label("New class").press("Enter")
+    expect(page.get_by_role("radio", name=re.compile("^boat"))).to_be_checked()
+    page.get_by_label("Name of the chosen class").fill("ship")
+    page.get_by_label("Name of the chosen class").press("Enter")
+    expect(page.get_by_role("radio", name=re.compile("^ship"))).to_be_checked()
+    page.get_by_label("New class").fill("ship")
+    page.get_by_label("New class").press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("There is a class 'ship' already")
+    # What is too little to train with is said beside the button.
+    page.get_by_role("button", name="Train", exact=True).press("Enter")
+    expect(page.get_by_role("status").first).to_contain_text("needs examples of two labels")
+
+
+@pytest.mark.sweep
+def test_examples_leave_and_enter_as_a_file(open_notebook: MakeNotebook, tmp_path: Path) -> None:
+    notebook = open_notebook(SKETCH_CELL, "pad.add([[(0, 0), (1, 1)]], 'cup');")
+    notebook.run(0)
+    notebook.run(1)
+    page = notebook.page
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as file").click()
+    path = tmp_path / download.value.suggested_filename
+    download.value.save_as(path)
+    assert path.name == "image-examples.npz"
+    page.get_by_label("File with examples").set_input_files(path)
+    expect(page.get_by_role("button", name="drawing 2 of cup")).to_be_visible()
+    torn = tmp_path / "torn.npz"
+    torn.write_bytes(path.read_bytes()[:90])
+    page.get_by_label("File with examples").set_input_files(torn)
+    expect(page.get_by_role("alert")).to_contain_text("torn.npz")

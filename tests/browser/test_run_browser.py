@@ -1,0 +1,140 @@
+"""The browser of recorded runs in JupyterLab: by mouse and by keyboard, in both themes, narrow."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Locator, expect
+
+from tests.browser.conftest import MakeNotebook
+from tests.browser.notebook import Notebook
+from tests.runs.recorded import changed, recorded
+from workbench.data import Dataset
+from workbench.run_folder.run_folder import RunFolder
+from workbench.runs import Run
+
+CELL = "import workbench as wb\nbrowser = wb.RunBrowser()\nbrowser"
+NAMES = ("alpha", "beta <b>bold</b>", "gamma")
+LOSSES = {"alpha": 3.0, "beta <b>bold</b>": 1.0, "gamma": 2.0}
+
+
+@pytest.fixture
+def home(lab_folder: Path, digits: Dataset, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Three recorded runs where the kernels of these tests look for them."""
+    home = lab_folder / "home"
+    monkeypatch.setenv("WORKBENCH_HOME", str(home))
+    kept = home / "runs"
+    aside = lab_folder / "aside"
+    if kept.exists():
+        kept.rename(aside)
+    for name in NAMES:
+        add_run(digits, name)
+    yield home
+    shutil.rmtree(kept)
+    if aside.exists():
+        aside.rename(kept)
+
+
+def add_run(digits: Dataset, name: str) -> Run:
+    folder: RunFolder = recorded(digits)
+    text = folder.events_path.read_text()
+    folder.events_path.write_text(text.replace("1.2, 1.0]", f"1.2, {LOSSES.get(name, 9.0)}]"))
+    changed(folder.spec_path, lambda spec: {**spec, "dataset": f"data-{name[0]}"})
+    run = Run(folder)
+    run.rename(name)
+    return run
+
+
+def names(notebook: Notebook) -> list[str]:
+    return [text.strip() for text in notebook.page.locator(".wb-run-name").all_inner_texts()]
+
+
+def grid_of(notebook: Notebook) -> Locator:
+    return notebook.page.get_by_role("grid", name="Recorded runs")
+
+
+def selected(notebook: Notebook) -> Locator:
+    return grid_of(notebook).locator('[role="row"][aria-selected="true"]')
+
+
+def test_runs_are_found_sorted_labelled_deleted_and_brought_back(
+    open_notebook: MakeNotebook, home: Path, digits: Dataset
+) -> None:
+    notebook = open_notebook(CELL)
+    notebook.run(0)
+    page, grid = notebook.page, grid_of(notebook)
+    expect(page.get_by_text("3 runs", exact=True)).to_be_visible()
+    assert names(notebook) == list(reversed(NAMES))
+
+    search = page.get_by_role("searchbox", name="Search runs")
+    search.fill("DATA-B bold")
+    expect(page.get_by_text("1 of 3 runs")).to_be_visible()
+    assert names(notebook) == [NAMES[1]]
+    page.get_by_role("button", name="Show all").click()
+
+    grid.get_by_role("button", name="Last loss").click()
+    assert names(notebook) == ["alpha", "gamma", NAMES[1]]
+    grid.get_by_role("button", name="Last loss").click()
+    assert names(notebook) == [NAMES[1], "gamma", "alpha"]
+
+    # By the keyboard: the notebook must not take the keys for its own.
+    grid.focus()
+    page.keyboard.press("Home")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Space")
+    page.keyboard.press("Shift+ArrowDown")
+    expect(selected(notebook)).to_have_count(2)
+    expect(page.locator(".jp-Notebook .jp-CodeCell")).to_have_count(2)
+
+    # A new run comes; nothing that is looked at moves.
+    add_run(digits, "delta")
+    expect(page.get_by_text("4 runs", exact=True)).to_be_visible()
+    expect(selected(notebook)).to_have_count(2)
+    assert names(notebook) == [NAMES[1], "gamma", "alpha", "delta"]
+
+    page.keyboard.press("Escape")
+    page.keyboard.press("Home")
+    page.keyboard.press("F2")
+    page.get_by_label("Display name of beta").fill("a <i>new</i> name")
+    page.keyboard.press("Enter")
+    expect(page.locator(".wb-run-name", has_text="a <i>new</i> name")).to_be_visible()
+    expect(grid).to_be_focused()
+
+    page.keyboard.press("Delete")
+    expect(page.get_by_text("Deleted 1 run.")).to_be_visible()
+    expect(page.get_by_text("3 runs", exact=True)).to_be_visible()
+    page.get_by_role("button", name="Undo").click()
+    expect(page.get_by_text("4 runs", exact=True)).to_be_visible()
+    assert len(list((home / "runs").iterdir())) == 4
+
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("img", name="Loss, throughput and memory of")).to_be_visible()
+    page.get_by_role("button", name="Close").click()
+
+    # A folder that vanishes while it is shown.
+    for path in (home / "runs").iterdir():
+        if Run(RunFolder(path)).name == "gamma":
+            shutil.rmtree(path)
+    expect(page.get_by_text("3 runs", exact=True)).to_be_visible()
+    assert "gamma" not in names(notebook)
+
+
+def test_it_fits_400_pixels_in_both_themes(open_notebook: MakeNotebook, home: Path) -> None:
+    notebook = open_notebook(CELL)
+    notebook.run(0)
+    page, grid = notebook.page, grid_of(notebook)
+    expect(grid).to_be_visible()
+    colors = set()
+    for theme in ("JupyterLab Light", "JupyterLab Dark"):
+        notebook.use_theme(theme)
+        colors.add(grid.evaluate("node => getComputedStyle(node).backgroundColor"))
+    assert len(colors) == 2
+    table = page.locator(".wb-run-table")
+    table.evaluate("node => { node.style.width = '400px'; }")
+    expect(grid.get_by_role("columnheader")).to_have_count(2)
+    for node in (grid, table):
+        assert node.evaluate("node => node.scrollWidth <= node.clientWidth")
+    notebook.use_theme("JupyterLab Light")

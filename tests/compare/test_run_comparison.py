@@ -1,0 +1,95 @@
+"""Recorded runs of any day beside each other, from records that are known to the last digit."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.runs.written import steps, write_run
+from workbench.compare import Comparison, compare_runs
+from workbench.compare.differences import differing
+from workbench.compare.lockstep import make_plan
+from workbench.errors import ConfigError, RunFolderError
+from workbench.runs import Run
+
+
+def recorded(label: str, step_s: float, **settings: Any) -> Run:
+    """A run of 22 steps of ten samples; the first two, of the warm-up, take ten times as long."""
+    seconds = [10 * step_s] * 2 + [step_s] * 20
+    losses = [2.0 - step / 100 for step in range(22)]
+    evaluation = {"event": "evaluation", "step": 22, "epoch": 8, "loss": 0.5, "accuracy": 0.75}
+    summary = {
+        "status": "completed",
+        "peak_rss_bytes": 300_000_000,
+        "rss_before_bytes": 100_000_000,
+    }
+    return write_run(
+        label,
+        [steps(1, seconds[:1], losses[:1]), steps(2, seconds[1:], losses[1:]), evaluation],
+        summary,
+        **{"engine": "fake", "steps": 22, "warmup_steps": 2, **settings},
+    )
+
+
+def test_the_table_is_the_records_and_the_first_run_the_reference() -> None:
+    slow, fast = recorded("slow", 0.5), recorded("fast", 0.25)
+    both = compare_runs([slow, fast.id])
+    table = both.table()
+    assert list(table.index) == [f"fake {slow.id}", f"fake {fast.id}"]
+    assert both.reference == f"fake {slow.id}"
+    np.testing.assert_allclose(table["samples_per_s"], [20.0, 40.0], rtol=1e-12)
+    np.testing.assert_allclose(table["ratio"], [1.0, 2.0], rtol=1e-12)
+    assert table["ratio_low"].isna().all()
+    assert list(table["memory_growth_mb"]) == [200.0, 200.0]
+    assert list(table["steps"]) == [22, 22]
+
+
+def test_the_verdict_says_that_there_was_no_lockstep_and_what_differs() -> None:
+    slow, fast = recorded("slow", 0.5), recorded("fast", 0.25, learning_rate=0.5)
+    verdict = compare_runs([slow, fast]).verdict()
+    assert verdict.sentence.startswith(f"fake {fast.id} is 2.0 times as fast as fake {slow.id};")
+    assert "each by itself, not in lockstep" in verdict.sentence
+    assert "learning_rate" in verdict.sentence
+    assert verdict.level == "unpaired"
+
+
+def test_only_settings_that_differ_are_listed() -> None:
+    slow, fast = recorded("same", 0.5), recorded("same", 0.5, learning_rate=0.5, seed=7)
+    found = compare_runs([slow, fast]).differences()
+    assert list(found.index) == ["learning_rate", "seed"]
+    assert found.loc["seed"].tolist() == ["0", "7"]
+    assert compare_runs([slow]).differences().empty
+
+
+def test_a_setting_that_a_run_does_not_have_differs() -> None:
+    found = differing({"a": {"x": 1, "y": None}, "b": {"x": 1, "y": 3}, "c": {"y": None}})
+    assert found == {
+        "x": {"a": "1", "b": "1", "c": "not set"},
+        "y": {"a": "not set", "b": "3", "c": "not set"},
+    }
+
+
+def test_a_comparison_stands_for_its_runs() -> None:
+    runs = {"pytorch": recorded("one", 0.5, engine="pytorch"), "fake": recorded("two", 0.25)}
+    comparison = Comparison("c", make_plan(22, 2), [*runs], runs=runs)
+    other = recorded("three", 1.0)
+    found = compare_runs([comparison, other])
+    assert [run.id for run in found.runs.values()] == [
+        *(run.id for run in runs.values()),
+        other.id,
+    ]
+    assert comparison.differences().index.tolist() == ["model"]
+    assert comparison.verdict().level == "unknown"
+
+
+@pytest.mark.fault
+def test_what_is_no_set_of_runs_is_a_sentence() -> None:
+    run = recorded("once", 0.5)
+    with pytest.raises(ConfigError, match="give at least one run"):
+        compare_runs([])
+    with pytest.raises(ConfigError, match="twice"):
+        compare_runs([run, run.id])
+    with pytest.raises(RunFolderError, match="nowhere"):
+        compare_runs(["nowhere"])

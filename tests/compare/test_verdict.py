@@ -1,0 +1,91 @@
+"""One sentence says what the ratios mean, how sure they are and whether the machine was quiet."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from workbench.compare.statistics import Ratio
+from workbench.compare.verdict import unpaired_verdict, verdict_of
+from workbench.machine.load import Load
+
+QUIET = Load(wall_s=10.0, other_s=0.1, cores=2)
+BUSY = Load(wall_s=10.0, other_s=14.0, cores=2)
+ONE = Ratio(1.0, 1.0, 1.0)
+
+
+def sentence(ratio: Ratio, load: Load | None = QUIET) -> str:
+    return verdict_of({"pytorch": ONE, "ondevice": ratio}, "pytorch", load, 2).sentence
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"),
+    [
+        (Ratio(1.8, 1.6, 2.0), "ondevice is 1.8 times as fast as pytorch (1.6 to 2.0)"),
+        (Ratio(1.04, 1.02, 1.06), "ondevice is 1.04 times as fast as pytorch (1.02 to 1.06)"),
+        (
+            Ratio(0.8, 0.75, 0.85),
+            "ondevice is slower, 0.80 times as fast as pytorch (0.75 to 0.85)",
+        ),
+        (Ratio(312.4, 300.0, 320.0), "ondevice is 312 times as fast as pytorch (300 to 320)"),
+        (
+            Ratio(1.02, 0.97, 1.05),
+            "no difference seen between ondevice and pytorch (0.970 to 1.05)",
+        ),
+        (
+            Ratio(1.5, math.nan, math.nan),
+            "ondevice is 1.5 times as fast as pytorch (too few rounds for an interval)",
+        ),
+    ],
+)
+def test_a_ratio_is_said_with_its_interval(ratio: Ratio, said: str) -> None:
+    assert sentence(ratio) == f"{said}; the machine was quiet."
+
+
+def test_an_interval_that_only_touches_1_is_no_difference() -> None:
+    assert sentence(Ratio(1.3, 1.0, 1.6)).startswith("no difference seen")
+
+
+def test_a_busy_machine_is_said_with_what_it_did() -> None:
+    ratios = {"pytorch": ONE, "ondevice": Ratio(1.8, 1.6, 2.0)}
+    verdict = verdict_of(ratios, "pytorch", BUSY, 2)
+    assert verdict.sentence.endswith(
+        "; the machine was busy (other programs used 1.4 of 2 cores): do not trust these ratios."
+    )
+    assert (verdict.badge, verdict.level) == ("machine busy", "busy")
+    unknown = verdict_of(ratios, "pytorch", None, 2)
+    assert "it is not known whether the machine was quiet" in unknown.sentence
+    assert unknown.level == "unknown"
+
+
+def test_several_engines_are_one_sentence() -> None:
+    ratios = {"ondevice": Ratio(2.0, 1.9, 2.1), "pytorch": ONE, "ortmodule": Ratio(1.0, 0.9, 1.1)}
+    assert verdict_of(ratios, "pytorch", QUIET, 3).sentence == (
+        "ondevice is 2.0 times as fast as pytorch (1.9 to 2.1), no difference seen between "
+        "ortmodule and pytorch (0.900 to 1.10); the machine was quiet."
+    )
+
+
+@pytest.mark.parametrize(("engines", "why"), [(1, "only one engine"), (2, "no round")])
+def test_without_a_ratio_it_says_why(engines: int, why: str) -> None:
+    nothing = Ratio(math.nan, math.nan, math.nan)
+    verdict = verdict_of({"pytorch": nothing, "fake": nothing}, "pytorch", QUIET, engines)
+    assert why in verdict.sentence
+    assert verdict.level == "none"
+    busy = verdict_of({"pytorch": nothing}, "pytorch", BUSY, engines)
+    assert busy.sentence.endswith("do not trust these figures.")
+    assert busy.level == "busy"
+
+
+def test_runs_of_different_days_have_no_lockstep_and_no_interval() -> None:
+    days = ["2026-11-20", "2026-11-22"]
+    verdict = unpaired_verdict({"a": 1.0, "b": 1.8}, "a", days, ["batch_size"])
+    assert verdict.sentence == (
+        "b is 1.8 times as fast as a; the runs were measured on different days (2026-11-20, "
+        "2026-11-22), not in lockstep, and their settings differ (batch_size): what else the "
+        "machine did is part of these ratios, and they have no interval."
+    )
+    assert verdict.level == "unpaired"
+    assert "each by itself" in unpaired_verdict({"a": 1, "b": 2}, "a", days[:1], []).sentence
+    assert unpaired_verdict({"a": 1.0, "b": math.nan}, "a", days, []).level == "none"

@@ -1,0 +1,70 @@
+"""A view without widgets: it keeps what the controller told."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+
+from workbench.controller import State
+from workbench.controller.engine_rows import EngineRows
+from workbench.controller.inspection import LayerRow
+from workbench.controller.job import Job
+from workbench.controller.view import View
+from workbench.models import Model
+from workbench.runs.reader import NewPoints
+
+PATIENCE_S = 90
+
+
+class RecordingView(View):
+    """Everything told so far, in order."""
+
+    def __init__(self) -> None:
+        self.states: list[State] = []
+        self.engines: EngineRows = []
+        self.models: list[Model | None] = []
+        self.layers: Sequence[LayerRow] | None = None
+        self.started: list[Job] = []
+        self.ended: list[Job] = []
+        self.failures = 0
+        self.total_steps = 0
+        self.steps: dict[str, list[int]] = {}
+        self.losses: dict[str, list[float]] = {}
+
+    def show_state(self, state: State) -> None:
+        self.states.append(state)
+
+    def show_engines(self, rows: EngineRows) -> None:
+        self.engines = rows
+
+    def show_model(self, model: Model | None, problem: str = "") -> None:
+        self.models.append(model)
+
+    def show_layers(self, rows: Sequence[LayerRow] | None, *, loading: bool = False) -> None:
+        self.layers = rows
+
+    def job_started(self, job: Job) -> None:
+        self.started.append(job)
+        self.steps = {engine: [] for engine in job.engines}
+        self.losses = {engine: [] for engine in job.engines}
+
+    def show_total_steps(self, steps: int) -> None:
+        self.total_steps = steps
+
+    def add_points(self, engine: str, points: NewPoints) -> None:
+        self.steps[engine] += points.step.tolist()
+        self.losses[engine] += points.loss.tolist()
+
+    def job_ended(self, job: Job) -> None:
+        self.ended.append(job)
+
+    def job_failed(self) -> None:
+        self.failures += 1
+
+
+def until(holds: Callable[[], object]) -> None:
+    """Wait until `holds` returns something true."""
+    deadline = time.monotonic() + PATIENCE_S
+    while not holds():
+        assert time.monotonic() < deadline, "what was waited for did not happen"
+        time.sleep(0.02)

@@ -1,0 +1,207 @@
+"""The controller without widgets: what it does and tells, on real runs of the fake engine."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import workbench as wb
+from tests.controller.recording_view import PATIENCE_S, RecordingView, until
+from tests.runs import recorded
+from workbench.controller import Controller, Setup
+from workbench.controller.job import ComparisonJob
+from workbench.controller.state import failure
+from workbench.errors import ConfigError
+
+Make = Callable[..., tuple[Controller, RecordingView]]
+
+
+@pytest.fixture
+def make(monkeypatch: pytest.MonkeyPatch) -> Iterator[Make]:
+    """Makes controllers of the fake engine, which behaves as the keywords say."""
+    made: list[Controller] = []
+
+    def one(model: str = "digits-mlp", **behaviour: Any) -> tuple[Controller, RecordingView]:
+        monkeypatch.setenv("WORKBENCH_FAKE", json.dumps(behaviour))
+        view = RecordingView()
+        controller = Controller(view, Setup(engines=["fake"]))
+        made.append(controller)
+        if model:
+            controller.choose_model(model)
+        return controller, view
+
+    yield one
+    for controller in made:
+        controller.stop()
+        controller.wait(PATIENCE_S)
+        controller.close()
+
+
+def test_a_chosen_model_brings_its_settings_card_and_layers(make: Make) -> None:
+    controller, view = make()
+    until(lambda: view.layers)
+    defaults = wb.load_model("digits-mlp").defaults
+    assert controller.typed.defaults == defaults
+    assert controller.setup.settings == {}
+    assert [model.name for model in view.models if model] == ["digits-mlp"]
+    assert sum(row.layer.parameters for row in view.layers or ()) == 17226
+    assert controller.state.message == "digits-mlp is ready. Press Train or Compare."
+    controller.choose_model("")
+    until(lambda: view.models[-1] is None)
+    assert view.layers is None
+
+
+def test_a_training_is_told_from_its_start_to_its_end(make: Make) -> None:
+    controller, view = make()
+    until(lambda: view.layers)
+    controller.setup.settings["epochs"] = 2
+    controller.train()
+    assert controller.wait(PATIENCE_S)
+    [job] = view.ended
+    assert view.started == view.ended
+    assert view.steps["fake"] == list(range(1, view.total_steps + 1))
+    assert view.losses["fake"][-1] < view.losses["fake"][0]
+    statuses = list(dict.fromkeys(state.status for state in view.states))
+    assert statuses[0] == "idle"
+    assert statuses[1] == "starting"
+    assert statuses[-1] == "completed"
+    last = view.states[-1]
+    assert (last.status, last.level, last.progress) == ("idle", "done", 1.0)
+    assert last.message.startswith("Trained digits-mlp on fake: ")
+    assert last.message == job.outcome
+    assert not last.active
+
+
+def test_pause_resume_and_stop(make: Make) -> None:
+    controller, view = make(step_ms=10)
+    controller.train()
+    until(lambda: len(view.steps.get("fake", ())) > 3)
+    controller.pause()
+    until(lambda: controller.state.status == "paused")
+    controller.resume()
+    held = len(view.steps["fake"])
+    until(lambda: len(view.steps["fake"]) > held + 3)
+    assert controller.state.active
+    controller.stop()
+    assert controller.wait(PATIENCE_S)
+    assert controller.state.message.startswith("Stopped digits-mlp on fake at step ")
+
+
+def test_a_comparison_is_a_job_with_its_figures(make: Make) -> None:
+    controller, view = make()
+    controller.setup.comparison_steps = 40
+    controller.compare()
+    assert controller.wait(PATIENCE_S)
+    [job] = view.ended
+    assert isinstance(job, ComparisonJob)
+    assert job.comparison.table().loc["fake", "status"] == "completed"
+    assert view.steps["fake"] == list(range(1, 41))
+
+
+def test_there_is_one_job_at_a_time(make: Make) -> None:
+    controller, view = make(step_ms=10)
+    controller.train()
+    controller.compare()
+    until(lambda: len(view.steps.get("fake", ())) > 3)
+    assert len(view.started) == 1
+
+
+def test_what_keeps_a_job_from_starting_is_told_and_leaves_no_job(make: Make) -> None:
+    controller, view = make(model="")
+    for change, sentence in (
+        (lambda: None, "No model is chosen"),
+        (lambda: controller.choose_model("digits-mpl"), "Did you mean 'digits-mlp'"),
+        (lambda: controller.choose_model("digits-mlp"), "choose at least one engine"),
+    ):
+        controller.setup.engines = []
+        change()
+        controller.train()
+        assert controller.wait(PATIENCE_S)
+        assert (controller.state.status, controller.state.level) == ("idle", "error")
+        assert sentence in controller.state.message
+    assert view.failures == 3
+    assert view.started == []
+
+
+@pytest.mark.fault
+def test_settings_that_a_later_engine_cannot_take_are_told_before_the_first_trains(
+    make: Make,
+) -> None:
+    controller, view = make(model="")
+    controller.choose_model(recorded.model())  # from ONNX alone, which pytorch cannot train
+    controller.setup.dataset = "digits"
+    controller.setup.engines = ["fake", "pytorch"]
+    controller.train()
+    assert controller.wait(PATIENCE_S)
+    assert "Engine 'pytorch' needs an nn.Module" in controller.state.message
+    assert view.started == []
+    assert len(wb.runs()) == 0
+
+
+def test_a_view_that_fails_at_the_end_leaves_the_controller_usable(make: Make) -> None:
+    controller, view = make()
+
+    def fail(_: object) -> None:
+        raise OSError("no disk")
+
+    view.job_ended = fail  # type: ignore[method-assign]
+    controller.compare()
+    until(lambda: controller.state.level == "error")
+    assert "OSError: no disk" in controller.state.message
+    assert controller.state.status == "idle"
+
+
+def test_the_engines_are_listed_when_asked_for(make: Make) -> None:
+    controller, view = make(model="")
+    assert view.engines == []
+    controller.list_engines()
+    until(lambda: view.engines)
+    assert {"pytorch", "fake"} <= {row["name"] for row in view.engines}
+
+
+def test_close_ends_its_threads(make: Make) -> None:
+    before = threading.active_count()
+    controller, view = make()
+    until(lambda: view.layers)
+    controller.close()
+    until(lambda: threading.active_count() <= before)
+
+
+def test_an_error_is_told_as_it_is_or_by_its_type() -> None:
+    state = failure(ConfigError(["epochs=-1: too few."]))
+    assert state.message == "1 setting is wrong:\n  - epochs=-1: too few."
+    assert failure(KeyError("x")).message == "Unexpected error: KeyError: 'x'"
+
+
+PROGRAM = """
+import sys
+for name in ("anywidget", "ipywidgets", "traitlets", "IPython"):
+    sys.modules[name] = None  # importing it fails
+from tests.controller.recording_view import RecordingView
+from workbench.controller import Controller, Setup
+view = RecordingView()
+controller = Controller(view, Setup(engines=["fake"], comparison_steps=20))
+controller.choose_model("digits-mlp")
+controller.compare()
+assert controller.wait(90)
+print(controller.state.message)
+controller.close()
+"""
+
+
+def test_it_works_where_no_widgets_are_installed() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "WORKBENCH_FAKE": "{}"},
+        check=False,
+    )
+    assert done.stdout.strip() == "Compared fake.", done.stderr

@@ -1,0 +1,91 @@
+"""Objects of the notebook: what can be used is found, and nothing is run to find it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from workbench.controller.namespace import Unreadable, look
+from workbench.controller.sources import Sources, complete
+from workbench.errors import DataError, ModelError
+from workbench.load import load_dataset, load_model
+
+
+class Shy(torch.nn.Linear):
+    """A module that raises when it is looked at."""
+
+    def parameters(self, recurse: bool = True) -> Any:
+        raise RuntimeError("not now")
+
+
+class Trap:
+    """Raises at any attribute, its class included."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise AssertionError(f"asked for {name}")
+
+
+def names() -> dict[str, Any]:
+    return {
+        "net": torch.nn.Linear(4, 3),
+        "x": np.zeros((6, 4), np.float32),
+        "y": np.array([0, 1, 2] * 2),
+        "data": load_dataset("digits"),
+        "model": load_model("digits-mlp"),
+        "number": 7,
+        "Linear": torch.nn.Linear,
+        "_hidden": np.zeros(3),
+    }
+
+
+@pytest.mark.fault
+def test_models_datasets_and_arrays_are_found_and_what_raises_is_named() -> None:
+    found, failed = look({**names(), "trap": Trap(), "shy": Shy(2, 2)})
+    assert {each.name: each.kind for each in found} == {
+        "net": "model",
+        "x": "array",
+        "y": "array",
+        "data": "dataset",
+        "model": "model",
+    }
+    assert next(each.detail for each in found if each.name == "net") == "Linear, 15 parameters"
+    assert failed == [Unreadable("shy", "RuntimeError: not now")]
+
+
+def test_a_module_of_the_notebook_is_loaded_by_its_name_with_its_example_input() -> None:
+    own = names()
+    sources = Sources(lambda: own)
+    model = sources.model("net", "x")
+    assert model.name == "net"
+    assert model.parameters["weight"] == (3, 4)
+    assert sources.model("model") is own["model"]
+    assert sources.dataset("data", None) is own["data"]
+    assert len(sources.dataset("x, y", model).train.inputs) == 1
+    assert sources.dataset("", sources.model("digits-mlp")).name == "digits"
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("model", "example", "sentence"),
+    [("net", "", "name an example input"), ("net", "z", "The notebook has no 'z'")],
+)
+def test_what_is_missing_is_a_sentence(model: str, example: str, sentence: str) -> None:
+    with pytest.raises(ModelError, match=sentence):
+        Sources(names).model(model, example)
+    with pytest.raises(DataError, match="No dataset is chosen"):
+        Sources(names).dataset("", None)
+
+
+def test_paths_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "nets").mkdir()
+    for name in ("a.onnx", "b.txt", "nets/c.onnx"):
+        (tmp_path / name).touch()
+    assert complete("", (".onnx",)) == ["a.onnx"]
+    assert complete("./", (".onnx",)) == ["./a.onnx", "./nets/"]
+    assert complete("nets/C", (".onnx",)) == ["nets/c.onnx"]
+    assert complete("nowhere/", (".onnx",)) == []

@@ -1,0 +1,81 @@
+"""What is typed into the form: every setting can be reached, read and written back."""
+
+from __future__ import annotations
+
+import pytest
+
+from workbench.controller.setting_fields import field_groups
+from workbench.controller.setting_texts import FIELDS, read_texts, write_texts
+from workbench.settings.config import TrainingConfig
+from workbench.settings.device import Device
+from workbench.settings.lora import LoraOptions
+
+ELSEWHERE = {"engine", "ortmodule"}
+"""Chosen by the list of engines, and by the form of ORTModule."""
+
+
+def test_every_setting_has_one_field() -> None:
+    names = [field.name for group in field_groups() for field in group.fields]
+    assert len(names) == len(set(names))
+    inner = {f"lora.{name}" for name in LoraOptions.model_fields}
+    inner |= {f"device.{name}" for name in Device.model_fields if name != "name"}
+    settings = set(TrainingConfig.model_fields) - ELSEWHERE
+    assert set(names) == settings | inner | {"base", "base_except", "detached"}
+    for name in names:
+        assert FIELDS[name].label
+        assert FIELDS[name].description
+
+
+def test_what_is_written_is_read_back() -> None:
+    settings = {
+        "epochs": 3,
+        "learning_rate": 0.01,
+        "lr_schedule": "cosine",
+        "max_grad_norm": 1.5,
+        "evaluate": False,
+        "requires_grad": ("head.*", "body.0.bias"),
+        "lora": {"rank": 4, "targets": ("*.query.*",)},
+        "device": {"cores": 1, "memory_bytes": 500_000_000},
+        "checkpoint_every_s": 30.0,
+    }
+    found = read_texts(write_texts(settings))
+    assert found.settings == settings
+    assert found.problems == {}
+    assert read_texts(write_texts({"base": "a", "detached": True})).further == {
+        "base": "a",
+        "detached": True,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("500 MB", 5 * 10**8), ("2GiB", 2**31), ("1_000", 1000)]
+)
+def test_sizes_are_read_with_their_units(text: str, size: int) -> None:
+    assert read_texts({"memory_limit_bytes": text}).settings == {"memory_limit_bytes": size}
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("name", "text", "problem"),
+    [
+        ("epochs", "-1", "Must be 1 or more."),
+        ("epochs", "1.5", "'1.5' is not a whole number, such as 20."),
+        ("epochs", "<b>x", "'<b>x' is not a whole number, such as 20."),
+        ("learning_rate", "nan", "Must be a finite number."),
+        ("learning_rate", "fast", "'fast' is not a number, such as 0.001 or 1e-3."),
+        ("seed", "-3", "Must be 0 or more."),
+        ("memory_limit_bytes", "much", "'much' is not a size, such as 500 MB or 2 GiB."),
+        ("optimizer", "adam", "There is no 'adam'. Did you mean 'adamw'?"),
+        ("detached", "maybe", "'maybe' is neither yes nor no."),
+        ("comparison_steps", "0", "Must be 1 or more."),
+    ],
+)
+def test_a_wrong_text_is_a_sentence_of_ours(name: str, text: str, problem: str) -> None:
+    assert read_texts({name: text}).problems == {name: problem}
+
+
+@pytest.mark.fault
+def test_settings_that_do_not_go_together_are_told_at_one_of_them() -> None:
+    found = read_texts({"early_stopping": "2", "evaluate": "no"})
+    assert list(found.problems) == ["early_stopping"]
+    assert "evaluate=True" in found.problems["early_stopping"]

@@ -1,3 +1,0 @@
-"""What the tests here share."""
-
-from tests.exports import translations  # noqa: F401

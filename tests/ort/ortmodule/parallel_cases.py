@@ -1,0 +1,155 @@
+"""Ways of training one module in several processes, each with the plain module and with ORTModule.
+
+A case is given what to make its module of and trains it on this rank's share of the rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import fp16_compress_hook
+from torch.distributed.algorithms.join import Join
+from torch.distributed.fsdp import fully_shard
+from torch.nn.functional import cross_entropy
+from torch.nn.parallel import DistributedDataParallel
+
+Wrap = Callable[[nn.Module], nn.Module]
+"""Makes an ORTModule of a module, or leaves it plain."""
+Rows = tuple[Tensor, Tensor]
+
+STEPS = 3
+
+
+class Network(nn.Module):
+    def __init__(self, *, normalized: bool = False, unused: bool = False) -> None:
+        super().__init__()
+        self.first = nn.Linear(12, 32)
+        self.norm = nn.BatchNorm1d(32) if normalized else nn.Identity()
+        self.second = nn.Linear(32, 32)
+        self.last = nn.Linear(32, 10)
+        if unused:
+            self.unused = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.norm(torch.relu(self.first(x)))
+        result: Tensor = self.last(nn.functional.gelu(self.second(y)))
+        return result
+
+
+def network(**choices: bool) -> Network:
+    torch.manual_seed(0)
+    return Network(**choices)
+
+
+def ddp(**options: Any) -> Callable[[Wrap], nn.Module]:
+    return lambda wrap: DistributedDataParallel(wrap(network()), **options)
+
+
+def with_unused_layer(wrap: Wrap) -> nn.Module:
+    return DistributedDataParallel(wrap(network(unused=True)), find_unused_parameters=True)
+
+
+def with_batch_norm(wrap: Wrap) -> nn.Module:
+    return DistributedDataParallel(wrap(network(normalized=True)))
+
+
+def with_frozen_layer(wrap: Wrap) -> nn.Module:
+    module = network()
+    module.first.requires_grad_(False)
+    return DistributedDataParallel(wrap(module))
+
+
+def wrapped_layer(wrap: Wrap) -> nn.Module:
+    module = network()
+    module.second = wrap(nn.Sequential(module.second, nn.ReLU()))  # type: ignore[assignment]
+    return DistributedDataParallel(module)
+
+
+def with_compressed_gradients(wrap: Wrap) -> nn.Module:
+    module = DistributedDataParallel(wrap(network()))
+    module.register_comm_hook(None, fp16_compress_hook)
+    return module
+
+
+def sharded(*, reshard: bool) -> Callable[[Wrap], nn.Module]:
+    return lambda wrap: fully_shard(wrap(network()), reshard_after_forward=reshard)
+
+
+def sharded_inside(*, reshard: bool) -> Callable[[Wrap], nn.Module]:
+    return lambda wrap: wrap(fully_shard(network(), reshard_after_forward=reshard))
+
+
+def sharded_layers(*, reshard: bool) -> Callable[[Wrap], nn.Module]:
+    def build(wrap: Wrap) -> nn.Module:
+        module = network()
+        for name in ("first", "second", "last"):
+            setattr(module, name, wrap(getattr(module, name)))
+            fully_shard(getattr(module, name), reshard_after_forward=reshard)
+        return fully_shard(module)
+
+    return build
+
+
+def every_step(module: nn.Module, rows: Rows) -> Iterator[None]:
+    """A backward pass for each step, over all rows."""
+    for _ in range(STEPS):
+        cross_entropy(module(rows[0]), rows[1]).backward()
+        yield
+
+
+def accumulated(module: Any, rows: Rows) -> Iterator[None]:
+    """Two backward passes for each step, of which only the second communicates."""
+    half = len(rows[1]) // 2
+    for _ in range(STEPS):
+        set_sync = getattr(module, "set_requires_gradient_sync", None)
+        if set_sync is None:
+            with module.no_sync():
+                (cross_entropy(module(rows[0][:half]), rows[1][:half]) / 2).backward()
+        else:
+            set_sync(False)
+            (cross_entropy(module(rows[0][:half]), rows[1][:half]) / 2).backward()
+            set_sync(True)
+        (cross_entropy(module(rows[0][half:]), rows[1][half:]) / 2).backward()
+        yield
+
+
+def other_sizes(module: nn.Module, rows: Rows) -> Iterator[None]:
+    """Batches that differ in size by rank."""
+    rank = torch.distributed.get_rank()
+    for size in ((16, 16), (7, 13), (1, 16)):
+        taken = size[rank % 2]
+        cross_entropy(module(rows[0][:taken]), rows[1][:taken]).backward()
+        yield
+
+
+def joined(module: Any, rows: Rows) -> Iterator[None]:
+    """One rank runs out of batches before the other."""
+    with Join([module]):
+        for _ in range(STEPS if torch.distributed.get_rank() == 0 else STEPS - 1):
+            cross_entropy(module(rows[0]), rows[1]).backward()
+            yield
+
+
+CASES: dict[str, tuple[Callable[[Wrap], nn.Module], Callable[..., Iterator[None]]]] = {
+    "ddp": (ddp(), every_step),
+    "ddp-accumulated": (ddp(), accumulated),
+    "ddp-static-graph": (ddp(static_graph=True), every_step),
+    "ddp-bucket-views": (ddp(gradient_as_bucket_view=True, bucket_cap_mb=0.001), every_step),
+    "ddp-unused-parameters": (with_unused_layer, every_step),
+    "ddp-batch-norm": (with_batch_norm, every_step),
+    "ddp-frozen-layer": (with_frozen_layer, every_step),
+    "ddp-wrapped-layer": (wrapped_layer, every_step),
+    "ddp-compressed-gradients": (with_compressed_gradients, every_step),
+    "ddp-other-sizes": (ddp(), other_sizes),
+    "ddp-join": (ddp(), joined),
+    "fully-shard": (sharded(reshard=False), every_step),
+    "fully-shard-reshard": (sharded(reshard=True), every_step),
+    "fully-shard-accumulated": (sharded(reshard=True), accumulated),
+    "fully-shard-inside": (sharded_inside(reshard=False), every_step),
+    "fully-shard-inside-reshard": (sharded_inside(reshard=True), every_step),
+    "fully-shard-layers": (sharded_layers(reshard=False), every_step),
+    "fully-shard-layers-reshard": (sharded_layers(reshard=True), every_step),
+}

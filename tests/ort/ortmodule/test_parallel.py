@@ -1,0 +1,59 @@
+"""An ORTModule trains in several processes as the plain module does: DDP and fully_shard.
+
+All of it runs once on two ranks (parallel_probe.py); the tests read what came out. One step would
+hide that ranks drift apart, so each case takes several.
+"""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import nn
+from torch.nn.parallel import DataParallel
+
+from tests.answers import Answers, probed
+from tests.ort.ortmodule.parallel_cases import CASES
+from tests.representative import representative
+from workbench import ORTModule
+from workbench.errors import EngineError, UntrainableError
+
+USUAL = list(representative(CASES, every=3))
+TOLERANCE = 1e-6
+SUMS = {"ddp-compressed-gradients": 1e-4}
+"""float16 rounds gradients that differ in the last bit of float32 to its own neighbours."""
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    return probed("tests.ort.ortmodule.parallel_probe", tmp_path_factory.mktemp("parallel"), *USUAL)
+
+
+@pytest.mark.parametrize("name", USUAL)
+def test_ranks_train_as_with_the_plain_module(answers: Answers, name: str) -> None:
+    answer = answers[name]
+    assert answer["graphs"] > 0, "nothing ran in ONNX Runtime"
+    assert answer["pytorch_calls"] == []
+    assert answer["found"], "isinstance finds no ORTModule among the modules"
+    assert answer["difference"] <= SUMS.get(name, TOLERANCE)
+    if name != "ddp-batch-norm":  # running statistics are those of each rank until the next step
+        assert answer["ranks_apart"] == 0
+
+
+def test_a_wrapper_that_averages_gradients_is_refused_inside() -> None:
+    around = DataParallel(nn.Linear(2, 2))
+    with pytest.raises(UntrainableError, match=r"is a DataParallel.*DataParallel\(ORTModule"):
+        ORTModule(around)
+    with pytest.raises(UntrainableError, match="contains a DataParallel at '0'"):
+        ORTModule(nn.Sequential(around, nn.ReLU()))
+
+
+def test_a_parameter_that_loses_its_memory_before_backward_is_an_error() -> None:
+    """Its gradient was computed from memory that had been freed."""
+    module = ORTModule(nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 2)))
+    loss = module(torch.randn(3, 4)).sum()
+    weight = module.wrapped[2].weight
+    weight.data = weight.data.clone()
+    with pytest.raises(EngineError, match=r"lost its own.*reshard_after_forward=False"):
+        loss.backward()
+    module(torch.randn(3, 4)).sum().backward()
+    assert weight.grad is not None

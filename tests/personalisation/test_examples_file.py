@@ -1,0 +1,120 @@
+"""Files of examples: what was saved is loaded, and what is no such file is refused."""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.personalisation.recorded import drawn_examples, spoken_examples
+from workbench.errors import DataError
+from workbench.personalisation import Examples
+
+
+def texts() -> Examples:
+    examples = Examples("text")
+    examples.add("caf\u00e9 \0 \U0001f600\n", "notes")
+    examples.add("second " * 50)
+    return examples
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda: drawn_examples(0, 2)[0],
+        lambda: spoken_examples(0, 1)[0],
+        texts,
+        lambda: Examples("image", ["a"]),
+        lambda: Examples("text"),
+    ],
+    ids=["image", "audio", "text", "no examples", "no texts"],
+)
+def test_what_was_saved_is_loaded(made: Callable[[], Examples], tmp_path: Path) -> None:
+    examples = made()
+    if len(examples) > 1:
+        examples.remove(examples.items[0].id)
+    loaded = Examples.load(examples.save(tmp_path / "mine.npz"))
+    assert loaded.kind == examples.kind
+    assert loaded.counts() == examples.counts()
+    for old, new in zip(examples.items, loaded.items, strict=True):
+        assert (old.id, old.label) == (new.id, new.label)
+        assert np.array_equal(old.value, new.value)
+    assert not loaded.undo()
+
+
+def changed(path: Path, **members: object) -> None:
+    with np.load(path) as file:
+        content = {**file, **members}
+    np.savez(path, **content)  # type: ignore[arg-type]
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("members", "sentence"),
+    [
+        ({"format": 2}, "a newer workbench wrote them"),
+        ({"format": "x"}, "no file of examples"),
+        ({"kind": "video"}, "kind='video'"),
+        ({"ids": np.array([1, 1])}, "ids must be different"),
+        ({"ids": np.array([1])}, "1 ids|labels"),
+        ({"ids": np.array([0.5, 1])}, "ids"),
+        ({"labels": np.array(["", "b"])}, "label=''"),
+        ({"labels": np.array([1, 2])}, None),
+        ({"values": np.zeros((2, 8), np.uint8)}, r"values are uint8 of shape \(2, 8\)"),
+        ({"values": np.zeros((1, 28, 28), np.uint8)}, "no file of examples|shorter"),
+        ({"values": np.array([{}, {}])}, "pickled"),
+    ],
+)
+def test_a_file_of_something_else_is_refused(
+    members: dict[str, object], sentence: str | None, tmp_path: Path
+) -> None:
+    examples = Examples("image")
+    for label in "ab":
+        examples.add([[(0, 0), (1, 1)]], label)
+    path = examples.save(tmp_path / "mine.npz")
+    changed(path, **members)
+    if sentence is None:  # numbers are labels as well as any
+        assert [item.label for item in Examples.load(path).items] == ["1", "2"]
+        return
+    with pytest.raises(DataError, match=sentence) as caught:
+        Examples.load(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("size", [0, 10, 300, -30])
+def test_a_truncated_file_is_refused(size: int, tmp_path: Path) -> None:
+    path = drawn_examples(0, 1)[0].save(tmp_path / "mine.npz")
+    path.write_bytes(path.read_bytes()[:size])
+    with pytest.raises(DataError, match=r"is not a (readable )?\.npz file"):
+        Examples.load(path)
+
+
+@pytest.mark.fault
+def test_texts_whose_lengths_do_not_fit_are_refused(tmp_path: Path) -> None:
+    path = texts().save(tmp_path / "mine.npz")
+    changed(path, lengths=np.array([5, -5]))
+    with pytest.raises(DataError, match="holds no valid examples"):
+        Examples.load(path)
+    changed(path, lengths=np.array([1, 2]))
+    with pytest.raises(DataError, match="do not fit"):
+        Examples.load(path)
+
+
+@pytest.mark.fault
+def test_missing_files_members_and_suffixes_are_told(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="does not exist"):
+        Examples.load(tmp_path / "none.npz")
+    with pytest.raises(DataError, match=r"suffix \.npz"):
+        texts().save(tmp_path / "mine.zip")
+    path = tmp_path / "other.npz"
+    np.savez(path, x=np.zeros(3))
+    with pytest.raises(DataError, match=r"no file of examples as .* it: KeyError"):
+        Examples.load(path)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("../outside.npy", b"x")
+    with pytest.raises(DataError, match="not a readable"):
+        Examples.load(path)

@@ -1,0 +1,64 @@
+"""Which runs have a worker: by the locks of this directory, and by processes anywhere."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.runs.written import write_run
+from workbench.run_folder.run_folder import home
+from workbench.runs import runs
+from workbench.runs.active import active_folders
+
+SLEEPER = "import time; print('up', flush=True); time.sleep(600)"
+
+
+@contextmanager
+def process(*arguments: str) -> Iterator[None]:
+    """A process with this command line."""
+    command = [sys.executable, "-S", "-c", SLEEPER, *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as sleeper:
+        assert sleeper.stdout is not None
+        assert sleeper.stdout.readline() == "up\n"
+        yield
+        sleeper.kill()
+
+
+def mine(folder: Path) -> list[Path]:
+    """Of the active folders those below `folder`: the machine may train other things."""
+    return [path for path in active_folders() if path.is_relative_to(folder)]
+
+
+def test_a_run_of_this_directory_is_known_by_its_lock() -> None:
+    under_way = write_run("a", [])
+    write_run("b", [], {"status": "completed"})
+    (home() / "runs" / "empty").mkdir()
+    assert mine(home()) == [under_way.folder.path]
+    listed = runs(active=True)
+    assert under_way.id in set(listed["id"])
+    assert str(under_way.folder.path) in set(listed["folder"])
+    assert list(listed.columns)[-1] == "folder"
+    assert "folder" not in runs().columns
+
+
+def test_a_run_elsewhere_is_known_by_its_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "other"))
+    first = write_run("a", [], {"status": "completed"}).folder.path
+    later = write_run("b", [], {"status": "completed"}).folder.path
+    later = later.rename(later.with_name(f"9{later.name}"))
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "here"))
+    assert mine(tmp_path) == []
+    worker = ("-m", "workbench.worker")
+    with process(*worker, str(first)), process(*worker, str(later)):
+        assert mine(tmp_path) == [later, first], "the newest first"
+    with process(*worker, str(tmp_path)), process("-m", "other.worker", str(first)):
+        assert mine(tmp_path) == []
+    with process(*worker, str(first), "more"):
+        assert mine(tmp_path) == []

@@ -1,0 +1,117 @@
+"""Deleted runs: moved away, brought back, and removed for good by age or on request."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.runs.recorded import recorded
+from tests.runs.written import write_run
+from workbench.data import Dataset
+from workbench.errors import ConfigError, RunError, RunFolderError
+from workbench.runs import Run, load_run, purge_trash, runs, undelete
+from workbench.runs.trash import KEPT_DAYS, trash
+
+
+@pytest.fixture
+def run(digits: Dataset) -> Run:
+    return Run(recorded(digits))
+
+
+def test_a_deleted_run_comes_back_as_it_was(run: Run) -> None:
+    run.tags = ["kept"]
+    weights = run.weights()
+    path = run.delete()
+    assert path == trash() / run.id
+    assert runs().empty
+    assert list(runs(deleted=True)["id"]) == [run.id]
+    assert run.error == f"It was deleted; wb.undelete({run.id!r}) brings it back."
+    with pytest.raises(RunFolderError, match=r"It was deleted; wb\.undelete"):
+        load_run(run.id)
+    back = undelete(run.id)
+    assert back.tags == ("kept",)
+    assert back.status == "completed"
+    assert {name: value.tobytes() for name, value in back.weights().items()} == {
+        name: value.tobytes() for name, value in weights.items()
+    }
+    assert runs(deleted=True).empty
+
+
+def test_old_runs_of_the_trash_are_removed_when_another_is_deleted(digits: Dataset) -> None:
+    old, recent, last = (
+        Run(recorded(digits, engine)) for engine in ("pytorch", "fake", "ondevice")
+    )
+    for run, days in ((old, KEPT_DAYS + 1), (recent, KEPT_DAYS - 1)):
+        deleted = time.time() - 86400 * days
+        os.utime(run.delete(), (deleted, deleted))
+    last.delete()
+    assert list(runs(deleted=True)["id"]) == [last.id, recent.id]
+    assert purge_trash(10) == [recent.id]
+    assert purge_trash() == [last.id]
+    assert list(trash().iterdir()) == []
+
+
+@pytest.mark.fault
+def test_a_run_under_way_is_not_deleted() -> None:
+    run = write_run("active", [])
+    with pytest.raises(RunError, match=f"Run {run.id} is under way: stop it"):
+        run.delete()
+    assert run.folder.path.is_dir()
+
+
+@pytest.mark.fault
+def test_what_is_not_among_the_runs_here_is_not_moved(run: Run, tmp_path: Path) -> None:
+    elsewhere = run.folder.path.rename(tmp_path / "elsewhere")
+    with pytest.raises(RunFolderError, match="is not among the runs"):
+        load_run(elsewhere).delete()
+    assert elsewhere.is_dir()
+
+
+@pytest.mark.fault
+def test_deleting_twice_and_a_name_that_is_taken_are_told(run: Run) -> None:
+    path = run.delete()
+    with pytest.raises(RunFolderError, match="does not exist any more"):
+        run.delete()
+    run.folder.path.mkdir()
+    with pytest.raises(RunFolderError, match="exists: move"):
+        undelete(run.id)
+    with pytest.raises(RunFolderError, match="The trash holds another run"):
+        run.delete()
+    assert path.is_dir()
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("run_id", ["nothing", "", "..", "a/b", 3, None])
+def test_only_what_is_in_the_trash_comes_back(run_id: str, run: Run) -> None:
+    with pytest.raises(RunFolderError, match="No deleted run"):
+        undelete(run_id)
+    assert run.status == "completed"
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("days", [-1, "all", float("nan"), True])
+def test_a_wrong_age_purges_nothing(days: float, run: Run) -> None:
+    run.delete()
+    with pytest.raises(ConfigError, match="older_than_days"):
+        purge_trash(days)
+    assert list(runs(deleted=True)["id"]) == [run.id]
+
+
+@pytest.mark.fault
+def test_a_link_in_the_trash_is_removed_and_not_followed(run: Run, tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    (kept / "file").touch()
+    run.delete()
+    (trash() / "link").symlink_to(kept)
+    assert sorted(purge_trash()) == sorted([run.id, "link"])
+    assert (kept / "file").exists()
+
+
+@pytest.mark.fault
+def test_active_and_deleted_exclude_each_other() -> None:
+    with pytest.raises(ConfigError, match="exclude each other"):
+        runs(active=True, deleted=True)

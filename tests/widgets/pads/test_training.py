@@ -1,0 +1,144 @@
+"""Pads that train: results before and after, recognition and export, without a browser."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.personalisation.recorded import drawn_examples, spoken_examples
+from tests.plain_onnxruntime.environment import plain_onnxruntime
+from tests.widgets.pads.browser_side import PATIENCE_S, send, strokes
+from workbench.errors import DataError
+from workbench.widgets.pads import SketchPad, SoundPad, TextPad
+
+POEM = (
+    "The rain it raineth every day upon the just and unjust fella, but chiefly on the just, "
+    "because the unjust hath the just's umbrella. "
+) * 12
+
+
+def eventually_recognised(pad: SketchPad | SoundPad) -> str:
+    """The most probable class, once what was sent is recognised."""
+    for _ in range(PATIENCE_S * 10):
+        if pad.recognised or pad.problem:
+            break
+        time.sleep(0.1)
+    assert not pad.problem
+    return str(max(pad.recognised, key=lambda each: each["probability"])["name"])
+
+
+@pytest.mark.sweep  # the browser test of the pad does the same by mouse
+def test_draw_train_try_and_export(tmp_path: Path) -> None:
+    examples, others = drawn_examples(hand=0)
+    pad = SketchPad(examples=examples)
+    try:
+        send(pad, {"kind": "train"})
+        # A second press while it trains changes nothing.
+        send(pad, {"kind": "train"})
+        assert pad.training
+        assert pad.wait(PATIENCE_S)
+        assert pad.problem == ""
+        assert (pad.level, pad.training, pad.ready) == ("done", False, True)
+        before, after = pad.results
+        assert (before["title"], after["title"]) == ("Before", "After")
+        assert (before["right"], after["right"], after["total"]) == (0, 6, 6)
+        assert pad.result is not None
+        assert pad.result.after is not None
+        assert pad.result.after.accuracy == 1
+        assert after["columns"] == pad.result_classes == ["umbrella", "key", "cup"]
+        assert np.trace(np.array(after["confusion"])) == 6
+        assert len(pad.held_out_thumbnails) == 6 * 28 * 28
+        assert all(each["after"] == each["label"] for each in pad.held_out)
+        assert "9 were trained with, 6 were held out" in pad.result_note
+
+        drawing = others[0]
+        content, points = strokes(*drawing.strokes)
+        send(pad, {"kind": "recognise_drawing", **content}, points)
+        assert eventually_recognised(pad) == drawing.symbol
+        path = tmp_path / "symbols.onnx"
+        send(pad, {"kind": "export", "path": str(path)})
+        assert str(path) in pad.exported
+        image = pad.examples.rasterise(drawing.strokes)[np.newaxis, np.newaxis]
+        (logits,) = plain_onnxruntime().run(path, {"image": image}, tmp_path).values()
+        ours = pad.recognise(drawing.strokes)
+        assert max(ours, key=ours.__getitem__) == drawing.symbol
+        # The free outputs of new classes follow those of the base model.
+        assert logits[0].argmax() == 24 + ["umbrella", "key", "cup"].index(drawing.symbol)
+    finally:
+        pad.close()
+
+
+@pytest.mark.fault
+def test_what_keeps_it_from_training_is_shown_and_raised() -> None:
+    pad = SketchPad()
+    try:
+        pad.add([[(0, 0), (1, 1)]], "A")
+        pad.train()
+        with pytest.raises(DataError, match="needs examples of two labels or more"):
+            pad.wait(PATIENCE_S)
+        assert (pad.level, pad.training, pad.ready) == ("error", False, False)
+        assert "needs examples of two labels" in pad.message
+    finally:
+        pad.close()
+
+
+@pytest.mark.fault
+def test_a_text_that_is_too_short_or_too_long_is_told() -> None:
+    pad = TextPad("Hello.")
+    try:
+        pad.train()
+        with pytest.raises(DataError, match="Add text"):
+            pad.wait(PATIENCE_S)
+        assert "Add text" in pad.message
+        pad.text = "long " * 30_000
+        pad.train()
+        with pytest.raises(DataError, match="150,000 characters"):
+            pad.wait(PATIENCE_S)
+        send(pad, {"kind": "continue"})
+        assert (pad.problem_at, "Type a prompt" in pad.problem) == ("try", True)
+    finally:
+        pad.close()
+    with pytest.raises(DataError, match="150,000 characters"):
+        TextPad("long " * 30_000)
+
+
+@pytest.mark.sweep
+def test_words_are_recognised_after_training() -> None:
+    examples, others = spoken_examples(voice=0)
+    pad = SoundPad(examples=examples)
+    try:
+        pad.train()
+        assert pad.wait(PATIENCE_S)
+        before, after = pad.results
+        assert before["right"] == 0
+        assert after["right"] >= 5
+        word = others[0]
+        send(pad, {"kind": "recognise_sound", "rate": 8000}, word.sound)
+        assert eventually_recognised(pad) == word.word
+    finally:
+        pad.close()
+
+
+@pytest.mark.sweep
+def test_a_text_is_continued_in_its_own_manner() -> None:
+    pad = TextPad(POEM, prompt="The rain ", steps=60)
+    try:
+        pad.train()
+        assert pad.wait(PATIENCE_S)
+        before, after = pad.continuations
+        assert before["prompt"] == after["prompt"] == "The rain "
+        assert before["text"] != after["text"]
+        assert pad.result is not None
+        assert pad.result.before is not None
+        assert pad.result.after is not None
+        assert pad.result.after.loss < pad.result.before.loss
+        pad.prompt = "because the "
+        send(pad, {"kind": "continue"})
+        assert [each["prompt"] for each in pad.continuations] == ["because the "] * 2
+        assert pad.continuations[0]["text"] != pad.continuations[1]["text"]
+        assert pad.problem == ""
+    finally:
+        pad.close()

@@ -1,0 +1,114 @@
+"""The browser of runs in Python: what it sends, and that its methods do what its buttons do."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import workbench as wb
+from tests.processes import until
+from tests.runs.recorded import recorded
+from workbench.data import Dataset
+from workbench.widgets.run_browser import RunBrowser
+
+
+class Wire:
+    """A browser and the messages of its table."""
+
+    def __init__(self) -> None:
+        self.browser = RunBrowser()
+        self.sent: list[tuple[dict[str, Any], np.ndarray]] = []
+        self.browser.table.send = self.receive
+
+    def receive(self, content: dict[str, Any], buffers: list[bytes]) -> None:
+        json.dumps(content, allow_nan=False)
+        self.sent.append((content, np.frombuffer(buffers[0], np.float32)))
+
+    def press(self, name: str, runs: list[str], text: str = "") -> None:
+        content = {"kind": "act", "name": name, "runs": runs, "text": text}
+        self.browser.table._on_message(None, content, None)
+        assert self.browser.wait(60)
+
+    def listed(self) -> None:
+        until(lambda: not self.browser.table.loading)
+
+
+@pytest.fixture
+def wire() -> Iterator[Wire]:
+    found = Wire()
+    yield found
+    found.browser.close()
+
+
+def test_all_rows_are_sent_when_asked_and_then_only_changes(wire: Wire, digits: Dataset) -> None:
+    folders = [recorded(digits, engine) for engine in ("pytorch", "ondevice")]
+    wire.listed()
+    until(lambda: len(wire.browser.table._rows) == 2)
+    wire.sent.clear()
+    wire.browser.table._on_message(None, {"kind": "sync"}, None)
+    [(content, curves)] = wire.sent
+    assert content["full"]
+    assert {row["id"] for row in content["rows"]} == {folder.id for folder in folders}
+    assert [row["points"] for row in content["rows"]] == [4, 4]
+    np.testing.assert_array_equal(curves, np.array([2.0, 1.5, 1.2, 1.0] * 2, np.float32))
+    wire.sent.clear()
+    wire.press("rename", [folders[0].id], "<b>a name</b>")
+    rows = [row for content, _ in wire.sent for row in content["rows"]]
+    assert [(row["id"], row["name"]) for row in rows] == [(folders[0].id, "<b>a name</b>")]
+
+
+def test_a_deleted_run_is_not_selected_any_more_and_can_be_brought_back(
+    wire: Wire, digits: Dataset
+) -> None:
+    first, second = (recorded(digits, engine).id for engine in ("pytorch", "ondevice"))
+    until(lambda: len(wire.browser.table._rows) == 2)
+    table = wire.browser.table
+    table.selected = [first, second]
+    wire.press("delete", [first])
+    assert table.selected == [second]
+    assert (table.outcome, table.message, table.undo) == ("done", "Deleted 1 run.", [first])
+    wire.press("undelete", table.undo)
+    assert table.undo == []
+    assert set(table._rows) == {first, second}
+
+
+def test_an_opened_run_is_shown_with_its_figure(wire: Wire, digits: Dataset) -> None:
+    run_id = recorded(digits).id
+    wire.press("open", [run_id])
+    detail = wire.browser.detail
+    assert detail.heading == run_id
+    assert detail.png.startswith("iVBOR")
+    assert ["Model", "line"] in detail.facts
+    wire.press("compare", [run_id, run_id])
+    assert detail.heading == "2 runs compared"
+    assert detail.facts == []
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"kind": "act"},
+        {"kind": "act", "name": "close", "runs": ["a"], "text": ""},
+        {"kind": "act", "name": "open", "runs": [], "text": ""},
+        {"kind": "act", "name": "rename", "runs": [{}], "text": ""},
+        {"kind": "act", "name": "delete", "runs": ["../.."], "text": 3},
+    ],
+)
+def test_a_message_that_makes_no_sense_changes_nothing(
+    wire: Wire, content: dict[str, Any], digits: Dataset
+) -> None:
+    run_id = recorded(digits).id
+    wire.browser.table._on_message(None, content, None)
+    assert wire.browser.wait(60)
+    until(lambda: run_id in wire.browser.table._rows)
+    assert wire.browser.comm is not None
+
+
+def test_it_is_public() -> None:
+    assert wb.RunBrowser is RunBrowser

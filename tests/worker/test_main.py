@@ -1,0 +1,78 @@
+"""What the worker writes of an error, and of a stop before its first step."""
+
+from __future__ import annotations
+
+import errno
+from pathlib import Path
+
+import pytest
+
+from workbench.engines.base import EngineSetup
+from workbench.errors import EngineError
+from workbench.run_folder.control import request_state
+from workbench.run_folder.run_folder import RunFolder
+from workbench.settings.config import make_config
+from workbench.worker.__main__ import build_engine, describe, write_early_stop
+from workbench.worker.control import Control
+
+
+@pytest.mark.parametrize(
+    ("error", "message"),
+    [
+        (EngineError("It is too large."), "It is too large."),
+        (ValueError("7"), "ValueError: 7"),
+        (ValueError(), "ValueError: ValueError"),
+        (
+            OSError(errno.ENOSPC, "write"),
+            "The disk is full: free some space. Files written before are kept.",
+        ),
+    ],
+)
+def test_an_error_is_named_unless_its_message_is_a_sentence(error: Exception, message: str) -> None:
+    found = describe(error)
+    assert found["message"] == message
+    assert found["type"] == type(error).__name__
+    assert type(error).__name__ in found["traceback"]
+
+
+@pytest.mark.parametrize(
+    ("interruption", "status", "reason"),
+    [("", "stopped", ""), ("a signal", "interrupted", "a signal")],
+)
+def test_a_stop_before_the_first_step_has_a_whole_summary(
+    control: Control,
+    control_path: Path,
+    tmp_path: Path,
+    interruption: str,
+    status: str,
+    reason: str,
+) -> None:
+    if interruption:
+        control.interruption = interruption
+    else:
+        request_state(control_path, "stop")
+    folder = RunFolder(tmp_path)
+    write_early_stop(folder, "fake", control, 7, {"loss": 0.5, "accuracy": None})
+    summary = folder.read_summary()
+    assert summary is not None
+    assert (summary["engine"], summary["status"], summary["reason"]) == ("fake", status, reason)
+    assert (summary["steps"], summary["error"]) == (7, None)
+    assert summary["evaluation"] == {"loss": 0.5, "accuracy": None}
+    assert summary["peak_rss_bytes"] > 0
+    assert summary["ended"] > 0
+
+
+@pytest.mark.fault
+def test_only_what_fails_with_a_checkpoint_is_laid_to_the_checkpoint(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(setup: EngineSetup) -> None:
+        raise ValueError("7")
+
+    monkeypatch.setattr("workbench.worker.__main__.engine_class", lambda name: broken)
+    config = make_config({"engine": "fake", "steps": 1})
+    setup = EngineSetup(tmp_path, tmp_path, config, lambda text: None)
+    with pytest.raises(ValueError, match=r"^7$"):
+        build_engine(setup)
+    with pytest.raises(EngineError, match="step-7 cannot be restored by engine 'fake': ValueError"):
+        build_engine(setup._replace(checkpoint=tmp_path / "step-7"))

@@ -1,0 +1,99 @@
+"""What the programs of a bundle need to know of a model: one object, from which all are written."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from workbench.artifacts.artifacts import Artifacts
+from workbench.errors import ArtifactsError
+
+STEPS = 20
+"""Optimizer steps that each program takes on the sample."""
+
+TOLERANCE = 1e-3
+"""Relative difference up to which a loss equals the expected one: processors round differently."""
+
+
+class Tensor(NamedTuple):
+    """An input, a target or an output."""
+
+    name: str
+    dtype: str
+    """As numpy names it."""
+    shape: tuple[int | str, ...]
+    """The model's: an axis of any length has a name."""
+    sample_shape: tuple[int, ...]
+    """In the sample."""
+    file: str
+    """The values in the sample, row-major and little-endian; empty for an output."""
+
+    @property
+    def axes(self) -> str:
+        """The model's shape, for people."""
+        return "(" + ", ".join(map(str, self.shape)) + ")"
+
+
+class Description(NamedTuple):
+    """A model, its sample, and what training on the sample gives."""
+
+    model: str
+    inputs: tuple[Tensor, ...]
+    targets: tuple[Tensor, ...]
+    results: tuple[Tensor, ...]
+    """Outputs of the eval model: the loss first."""
+    outputs: tuple[str, ...]
+    """Names of the outputs of the model that is exported."""
+    parameter: str
+    """Name of the first trained parameter."""
+    accumulation: int
+    """Batches whose gradients are averaged for one optimizer step."""
+    learning_rate: float
+    loss_before: float
+    """Loss of the sample with the parameters of the checkpoint, in evaluation mode."""
+    loss_after: float
+    """After `steps` optimizer steps; without Dropout every device gets nearly the same."""
+    steps: int = STEPS
+    tolerance: float = TOLERANCE
+
+    @property
+    def fed(self) -> tuple[Tensor, ...]:
+        """What a step is given, in this order."""
+        return (*self.inputs, *self.targets)
+
+    @property
+    def rows(self) -> int:
+        return self.inputs[0].sample_shape[0] if self.inputs[0].sample_shape else 1
+
+    def to_json(self) -> dict[str, Any]:
+        record = self._asdict()
+        for group in ("inputs", "targets", "results"):
+            record[group] = [tensor._asdict() for tensor in record[group]]
+        return record
+
+
+def fed_values(artifacts: Artifacts) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Inputs and targets of the eval model, as the manifest describes them.
+
+    Raises:
+        ArtifactsError: the manifest does not describe the graphs.
+    """
+    graphs = artifacts.manifest.get("graphs")
+    if not isinstance(graphs, dict) or not {"eval", "inference"} <= graphs.keys():
+        raise ArtifactsError(
+            f"{artifacts.directory} was written by an older workbench, whose manifest does not "
+            "describe the graphs. Generate the artifacts again."
+        )
+    parameters = {*artifacts.trainable, *artifacts.frozen}
+    fed = [value for value in graphs["eval"]["inputs"] if value["name"] not in parameters]
+    inputs = {value["name"] for value in graphs["inference"]["inputs"]}
+    return (
+        [value for value in fed if value["name"] in inputs],
+        [value for value in fed if value["name"] not in inputs],
+    )
+
+
+def exported_outputs(artifacts: Artifacts) -> tuple[str, ...]:
+    """Outputs of the model that its losses use: those that a device can export."""
+    graphs = artifacts.manifest["graphs"]
+    known = {value["name"] for value in graphs["inference"]["outputs"]}
+    return tuple(value["name"] for value in graphs["eval"]["outputs"] if value["name"] in known)

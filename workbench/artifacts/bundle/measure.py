@@ -1,0 +1,134 @@
+"""Trains on the sample of a bundle, as the programs do, so that devices know what to expect."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.artifacts.artifacts import Artifacts
+from workbench.artifacts.bundle.description import STEPS
+from workbench.child_process.child import run_child
+from workbench.errors import ArtifactsError
+from workbench.files.temporary_folder import temporary_folder
+from workbench.ort.ondevice.ondevice import TrainingSession
+from workbench.run_folder.run_folder import write_json
+
+LEARNING_RATES = (1e-3, 1e-2, 1e-1, 1e-4)
+"""Tried in this order, until one lowers the loss of the sample."""
+
+CLEAR, LEAST = 0.1, 0.01
+"""Fractions of the loss by which training lowers it: so much that no other learning rate is tried;
+and so much at least, or a device could not tell it from noise."""
+
+
+class Measured(NamedTuple):
+    """What training on the sample gave."""
+
+    learning_rate: float
+    loss_before: float
+    loss_after: float
+    result_shapes: tuple[tuple[int, ...], ...]
+    """Shapes of the eval model's outputs."""
+
+
+def measure_apart(
+    artifacts: Artifacts, arrays: Sequence[np.ndarray], learning_rate: float | None
+) -> Measured:
+    """Train on the sample in a child process: native code may crash.
+
+    Args:
+        artifacts: those of the bundle.
+        arrays: inputs and targets of the sample.
+        learning_rate: None: one is found that lowers the loss.
+
+    Raises:
+        ArtifactsError: no learning rate lowers the loss.
+        EngineError: ONNX Runtime cannot train.
+    """
+    with temporary_folder() as folder:
+        request = folder / "request.json"
+        np.savez(folder / "sample.npz", *arrays)
+        write_json(
+            request,
+            {
+                "artifacts": str(artifacts.directory.absolute()),
+                "learning_rates": [learning_rate] if learning_rate else list(LEARNING_RATES),
+                "accumulation": artifacts.manifest.get("gradient_accumulation", 1),
+            },
+        )
+        run_child(
+            "workbench.artifacts.bundle",
+            request,
+            lambda _: None,
+            os.environ,
+            work="trains on the sample",
+            failure=ArtifactsError,
+        )
+        result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
+    return Measured(
+        result["learning_rate"],
+        result["loss_before"],
+        result["loss_after"],
+        tuple(tuple(shape) for shape in result["result_shapes"]),
+    )
+
+
+def measure(request_path: Path) -> None:
+    """The child's side: write result.json beside the request.
+
+    Raises:
+        ArtifactsError: no learning rate lowers the loss.
+        EngineError: ONNX Runtime cannot train.
+    """
+    request = json.loads(request_path.read_text(encoding="utf-8"))
+    with np.load(request_path.with_name("sample.npz"), allow_pickle=False) as loaded:
+        arrays = [loaded[name] for name in loaded.files]
+    artifacts = Artifacts.load(request["artifacts"])
+    best: dict[str, Any] | None = None
+    tried: list[str] = []
+    for learning_rate in request["learning_rates"]:
+        result = _train(artifacts, arrays, learning_rate, request["accumulation"])
+        before, after = result["loss_before"], result["loss_after"]
+        tried.append(f"{learning_rate:g}: {before:.6g} to {after:.6g}")
+        if np.isfinite(after) and after < before - abs(before) * LEAST:
+            if best is None or after < best["loss_after"]:
+                best = result
+            if after < before - abs(before) * CLEAR:
+                break
+    if best is None:
+        raise ArtifactsError(
+            f"{STEPS} steps on the sample do not lower its loss (learning rate: loss before to "
+            f"after: {'; '.join(tried)}), so no device could check its training with it. Pass the "
+            "dataset as data=, or a learning_rate=."
+        )
+    write_json(request_path.with_name("result.json"), best)
+
+
+def _train(
+    artifacts: Artifacts, arrays: list[np.ndarray], learning_rate: float, accumulation: int
+) -> dict[str, Any]:
+    session = TrainingSession(
+        checkpoint=artifacts.checkpoint,
+        training_model=artifacts.training_model,
+        eval_model=artifacts.eval_model,
+        optimizer_model=artifacts.optimizer_model,
+        threads=1,
+        seed=0,
+    )
+    session.set_learning_rate(learning_rate)
+    results = session.eval_results(arrays)
+    for _ in range(STEPS):
+        for _ in range(accumulation - 1):
+            session.accumulate(arrays)
+        session.train_step(arrays)
+    return {
+        "learning_rate": learning_rate,
+        "loss_before": float(results[0]),
+        "loss_after": float(session.eval_results(arrays)[0]),
+        "result_shapes": [list(result.shape) for result in results],
+    }

@@ -1,0 +1,164 @@
+"""Writes a device bundle."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import zipfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.artifacts.artifacts import Artifacts
+from workbench.artifacts.bundle.description import (
+    Description,
+    Tensor,
+    exported_outputs,
+    fed_values,
+)
+from workbench.artifacts.bundle.measure import Measured, measure_apart
+from workbench.artifacts.bundle.programs import programs
+from workbench.artifacts.bundle.sample import ROWS, sample_arrays
+from workbench.data import Dataset
+from workbench.errors import ArtifactsError, ConfigError, value_text
+from workbench.files.output_file import output_path, replacing_file
+from workbench.files.sha256 import sha256
+
+KIND = "device-bundle"
+FORMAT_VERSION = 1
+"""Version of the layout, written to bundle.json. Newer versions are rejected."""
+
+BUNDLE_MANIFEST = "bundle.json"
+ARTIFACTS_FOLDER = "artifacts"
+
+_DATE = (1980, 1, 1, 0, 0, 0)
+"""Of every entry, so that the same artifacts give the same bytes."""
+
+
+def write_bundle(
+    artifacts: Artifacts,
+    path: Path | str,
+    *,
+    data: Dataset | None = None,
+    rows: int = ROWS,
+    learning_rate: float | None = None,
+    report: Callable[[str], None] | None = None,
+) -> Path:
+    """Write the zip that a device trains from; see `Artifacts.bundle`."""
+    path = output_path(path, ArtifactsError)
+    _check_arguments(data, rows, learning_rate)
+    if rows < artifacts.manifest.get("minimum_batch", 1):
+        raise ArtifactsError(
+            f"rows={rows} is below the smallest batch that this model trains on, "
+            f"{artifacts.manifest.get('minimum_batch', 1)}."
+        )
+    # A manifest that describes other files gives a bundle that nobody can open.
+    artifacts = Artifacts.load(artifacts.directory)
+    say = report or (lambda _: None)
+    say("training on the sample")
+    inputs, targets = fed_values(artifacts)
+    input_arrays, target_arrays = sample_arrays(inputs, targets, data, rows)
+    measured = measure_apart(artifacts, [*input_arrays, *target_arrays], learning_rate)
+    description = _description(artifacts, input_arrays, target_arrays, measured)
+    say("writing the bundle")
+    arrays = [*input_arrays, *target_arrays]
+    texts = {name: text.encode() for name, text in programs(description).items()}
+    texts |= {
+        tensor.file: array.tobytes() for tensor, array in zip(description.fed, arrays, strict=True)
+    }
+    folder_files = {
+        f"{ARTIFACTS_FOLDER}/{name}": artifacts.directory / name
+        for name in sorted([*artifacts.manifest["files"], "manifest.json"])
+    }
+    manifest = {
+        "kind": KIND,
+        "format": FORMAT_VERSION,
+        "description": description.to_json(),
+        "versions": artifacts.manifest.get("versions", {}),
+        "files": {
+            **{
+                name: {"bytes": file.stat().st_size, "sha256": sha256(file)}
+                for name, file in folder_files.items()
+            },
+            **{
+                name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+                for name, content in texts.items()
+            },
+        },
+    }
+    with (
+        replacing_file(path, ArtifactsError) as temporary,
+        zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive,
+    ):
+        archive.writestr(_entry(BUNDLE_MANIFEST), json.dumps(manifest, indent=2))
+        for name in sorted(texts):
+            archive.writestr(_entry(name), texts[name])
+        for name, file in folder_files.items():
+            with (
+                file.open("rb") as source,
+                archive.open(
+                    _entry(name), "w", force_zip64=file.stat().st_size >= 1 << 31
+                ) as target,
+            ):
+                while block := source.read(1 << 20):
+                    target.write(block)
+    return path
+
+
+def _check_arguments(data: Any, rows: Any, learning_rate: Any) -> None:
+    problems = []
+    if not isinstance(data, Dataset | None):
+        problems.append(f"data={value_text(data)}: give a Dataset, as load_dataset returns it.")
+    if not isinstance(rows, int) or isinstance(rows, bool):
+        problems.append(f"rows={value_text(rows)} must be a whole number.")
+    number = isinstance(learning_rate, int | float) and not isinstance(learning_rate, bool)
+    if learning_rate is not None and not (number and 0 < learning_rate < math.inf):
+        problems.append(f"learning_rate={value_text(learning_rate)} must be a number above 0.")
+    if problems:
+        raise ConfigError(problems)
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _DATE)
+    entry.external_attr = 0o100644 << 16
+    return entry
+
+
+def _description(
+    artifacts: Artifacts,
+    inputs: Sequence[np.ndarray],
+    targets: Sequence[np.ndarray],
+    measured: Measured,
+) -> Description:
+    input_values, target_values = fed_values(artifacts)
+    results = artifacts.manifest["graphs"]["eval"]["outputs"]
+    return Description(
+        model=artifacts.manifest["model"],
+        inputs=_tensors(input_values, [array.shape for array in inputs], "input"),
+        targets=_tensors(target_values, [array.shape for array in targets], "target"),
+        results=_tensors(results, measured.result_shapes, ""),
+        outputs=exported_outputs(artifacts),
+        parameter=artifacts.trainable[0],
+        accumulation=artifacts.manifest.get("gradient_accumulation", 1),
+        learning_rate=measured.learning_rate,
+        loss_before=measured.loss_before,
+        loss_after=measured.loss_after,
+    )
+
+
+def _tensors(
+    values: Sequence[dict[str, Any]], shapes: Sequence[tuple[int, ...]], kind: str
+) -> tuple[Tensor, ...]:
+    return tuple(
+        Tensor(
+            name=value["name"],
+            dtype=value["dtype"],
+            shape=tuple(value["shape"]),
+            sample_shape=tuple(shape),
+            file=f"sample/{kind}_{index}.bin" if kind else "",
+        )
+        for index, (value, shape) in enumerate(zip(values, shapes, strict=True))
+    )

@@ -1,0 +1,107 @@
+"""`python -m workbench.artifacts.footprint REQUEST.json`: predicts footprints."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+from workbench.artifacts.artifacts import Artifacts
+from workbench.artifacts.footprint.footprint import NODE_BYTES, RUNTIME_BYTES, Footprint
+from workbench.artifacts.footprint.predict import LARGEST_BATCH, MARGIN_BYTES
+from workbench.child_process.child import serve
+from workbench.files.temporary_folder import temporary_folder
+from workbench.ort.graph.memory_plan import memory_plan, optimized_model
+from workbench.run_folder.run_folder import write_json
+
+MOMENTS = {"adamw": 2, "sgd": 0}
+"""How many values each optimizer keeps for an element of a parameter."""
+
+FLOAT32_BYTES = 4
+
+
+class Predictor:
+    """Predicts the footprint of some artifacts at any batch size."""
+
+    def __init__(self, artifacts: Artifacts) -> None:
+        with temporary_folder() as folder:
+            self._training = optimized_model(artifacts.training_model, folder)
+            self._eval = optimized_model(artifacts.eval_model, folder)
+        groups = artifacts.manifest["parameters"]
+        trained, frozen = (
+            sum(math.prod(each["shape"]) * FLOAT32_BYTES for each in groups[name].values())
+            for name in ("trainable", "frozen")
+        )
+        self._parameters, self._trained = trained + frozen, trained
+        self._state = MOMENTS[artifacts.manifest["optimizer"]["name"]] * trained
+        self._cache: dict[int, Footprint] = {}
+
+    def footprint(self, batch_size: int) -> Footprint:
+        if batch_size not in self._cache:
+            self._cache[batch_size] = self._predicted(batch_size)
+        return self._cache[batch_size]
+
+    def largest_batch(self, memory_bytes: int, minimum: int, evaluate: bool) -> int:
+        """The largest batch size of at least `minimum` that fits; 0: none does."""
+
+        def fits(batch_size: int) -> bool:
+            return self.footprint(batch_size).peak_bytes(evaluate=evaluate) <= memory_bytes
+
+        if not fits(minimum):
+            return 0
+        fitting, too_large = minimum, 2 * minimum
+        while too_large <= LARGEST_BATCH and fits(too_large):
+            fitting, too_large = too_large, 2 * too_large
+        while too_large - fitting > 1:
+            middle = (fitting + too_large) // 2
+            fitting, too_large = (middle, too_large) if fits(middle) else (fitting, middle)
+        return min(fitting, LARGEST_BATCH)
+
+    def _predicted(self, batch_size: int) -> Footprint:
+        training = memory_plan(self._training, batch_size)
+        evaluation = memory_plan(self._eval, batch_size)
+        saved = self._parameters + self._state
+        return Footprint(
+            batch_size=batch_size,
+            parameters_bytes=self._parameters,
+            gradients_bytes=self._trained,
+            optimizer_state_bytes=self._state,
+            activations_bytes=training.resident_bytes,
+            evaluation_bytes=evaluation.resident_bytes,
+            # The buffer of the native checkpoint doubles: the old one, full, and the new one.
+            checkpoint_bytes=2 * self._parameters
+            + saved
+            + 2 ** math.ceil(math.log2(max(saved, 1))) // 2,
+            runtime_bytes=RUNTIME_BYTES + NODE_BYTES * len(self._training.graph.node),
+            unknown_values=training.unknown_values + evaluation.unknown_values,
+        )
+
+
+def answer(_: Callable[[str], None]) -> None:
+    """Answer the request, see `workbench.artifacts.footprint.predict`.
+
+    Raises:
+        ArtifactsError: the artifacts cannot be read.
+    """
+    request = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
+    artifacts = Artifacts.load(request["directory"])
+    predictor = Predictor(artifacts)
+    minimum = artifacts.manifest["minimum_batch"]
+    batch_size = request.get("batch_size", minimum)
+    footprint, largest = predictor.footprint(batch_size), batch_size
+    memory_bytes, evaluate = request.get("memory_bytes"), request.get("evaluate", True)
+    if memory_bytes is not None and (
+        "batch_size" not in request or footprint.peak_bytes(evaluate=evaluate) > memory_bytes
+    ):
+        margin_bytes = MARGIN_BYTES if "batch_size" in request else 0
+        largest = predictor.largest_batch(memory_bytes - margin_bytes, minimum, evaluate)
+    write_json(
+        Path(request["answer"]),
+        {"footprint": footprint._asdict(), "largest_batch": largest},
+    )
+
+
+if __name__ == "__main__":
+    serve(answer)

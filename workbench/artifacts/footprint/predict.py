@@ -1,0 +1,70 @@
+"""Footprints, predicted in a child process."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Any
+
+from workbench.artifacts.footprint.footprint import Footprint
+from workbench.child_process.child import run_child
+from workbench.errors import ArtifactsError, ConfigError, value_text
+from workbench.files.temporary_folder import temporary_folder
+from workbench.run_folder.run_folder import write_json
+
+if TYPE_CHECKING:
+    from workbench.artifacts.artifacts import Artifacts
+
+MARGIN_BYTES = 2_000_000
+"""What a batch size that is advised leaves free: a process is never twice of the same size."""
+
+LARGEST_BATCH = 2**16
+"""No larger batch is considered."""
+
+
+def footprint(artifacts: Artifacts, batch_size: int) -> Footprint:
+    """As `Artifacts.footprint`."""
+    return _predict(artifacts, batch_size=_positive("batch_size", batch_size))[0]
+
+
+def largest_batch(artifacts: Artifacts, memory_bytes: int, *, evaluate: bool = True) -> int:
+    """As `Artifacts.largest_batch`."""
+    _positive("memory_bytes", memory_bytes)
+    return _predict(artifacts, memory_bytes=memory_bytes, evaluate=evaluate)[1]
+
+
+def footprint_within(
+    artifacts: Artifacts, batch_size: int, memory_bytes: int, *, evaluate: bool
+) -> tuple[Footprint, int]:
+    """The footprint at `batch_size`, and where it is above `memory_bytes` the largest batch.
+
+    Returns:
+        The footprint, and `batch_size` where it fits, else the largest that does with
+        `MARGIN_BYTES` to spare; 0: none does.
+    """
+    return _predict(artifacts, batch_size=batch_size, memory_bytes=memory_bytes, evaluate=evaluate)
+
+
+def _positive(name: str, value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise ConfigError([f"{name}={value_text(value)} must be a whole number of at least 1."])
+    return value
+
+
+def _predict(artifacts: Artifacts, **question: Any) -> tuple[Footprint, int]:
+    with temporary_folder() as folder:
+        request, answer = folder / "request.json", folder / "answer.json"
+        write_json(
+            request,
+            {**question, "directory": str(artifacts.directory.absolute()), "answer": str(answer)},
+        )
+        run_child(
+            "workbench.artifacts.footprint",
+            request,
+            lambda _: None,
+            os.environ,
+            work="predicts the footprint",
+            failure=ArtifactsError,
+        )
+        answered = json.loads(answer.read_text(encoding="utf-8"))
+    return Footprint(**answered["footprint"]), answered["largest_batch"]

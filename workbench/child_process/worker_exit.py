@@ -1,0 +1,130 @@
+"""Clean-up after a worker has exited: its summary and unfinished checkpoints.
+
+The watchdog uses it: standard library only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import shutil
+import signal
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+EXIT_UNWRITABLE = 74
+EXIT_NOT_STARTED = 127
+
+PREVIOUS = {"spec.json": "spec.previous.json", "summary.json": "summary.previous.json"}
+"""Records of a run that is being resumed, kept until its worker has restored the checkpoint."""
+
+UNFINISHED = re.compile(r"\.step-[0-9]{8,18}")
+"""Name of an unfinished checkpoint; see workbench/run_folder/checkpoint.py."""
+
+
+def describe_exit(log: Path, exit_status: int) -> dict[str, str]:
+    """The error record of a worker without a summary, from its exit status and its log."""
+    kind = "Exit"
+    message = f"The worker exited with status {exit_status} and wrote no summary."
+    if exit_status < 0:
+        kind = signal.Signals(-exit_status).name
+        hint = {
+            "SIGKILL": " Often the system does this when it is out of memory.",
+            "SIGSEGV": " Native code crashed.",
+            "SIGFPE": " Native code crashed, as ONNX Runtime does with some graphs.",
+            "SIGABRT": " Native code aborted.",
+        }.get(kind, "")
+        message = f"The worker was killed by {kind}.{hint}"
+    elif exit_status == EXIT_UNWRITABLE:
+        message = "The worker could not write to its run folder: is the disk full?"
+    elif exit_status == EXIT_NOT_STARTED:
+        message = "The worker process could not be started."
+    lines: list[str] = []
+    with contextlib.suppress(OSError):
+        if log.is_file():
+            lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-12:]
+    return {"type": kind, "message": message, "traceback": "\n".join(lines)}
+
+
+def failed(kind: str, message: str) -> dict[str, Any]:
+    return {"status": "failed", "error": {"type": kind, "message": message, "traceback": ""}}
+
+
+def write_summary(folder: Path, engine: str, exit_status: int, summary: dict[str, Any]) -> None:
+    """Write `summary`, or the exit reason if that is empty, unless the worker wrote one itself."""
+    path = folder / "summary.json"
+    if path.exists():
+        return
+    if not summary:
+        summary = {"status": "failed", "error": describe_exit(folder / "worker.log", exit_status)}
+    if summary["status"] == "failed":
+        summary = as_before_resuming(folder, summary)
+    text = json.dumps({"engine": engine, "ended": time.time(), **summary}, indent=1)
+    temporary = folder / ".summary.json.watchdog"
+    with contextlib.suppress(OSError):
+        os.truncate(folder / "watchdog.lock", 0)  # frees the disk space reserved for the summary
+    with contextlib.suppress(OSError):  # on a full disk `Run.error` uses the exit status
+        temporary.unlink(missing_ok=True)  # even a link
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+        forget_previous(folder)
+
+
+def as_before_resuming(folder: Path, summary: dict[str, Any]) -> dict[str, Any]:
+    """The summary for a worker that failed; also puts the earlier spec back.
+
+    If it failed before it had restored the checkpoint, the run is what it was before it was
+    resumed: the earlier summary, with the error as `resume_error`. Otherwise `summary` itself.
+    """
+    try:
+        path = folder / PREVIOUS["summary.json"]
+        # Reading a pipe could block forever.
+        earlier = json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
+        os.replace(folder / PREVIOUS["spec.json"], folder / "spec.json")
+    except (OSError, ValueError):
+        return summary
+    if not isinstance(earlier, dict):
+        return summary
+    return {**earlier, "resume_error": summary["error"]}
+
+
+def forget_previous(folder: Path) -> None:
+    """Remove the earlier records of a run that was resumed."""
+    for name in PREVIOUS.values():
+        with contextlib.suppress(OSError):
+            (folder / name).unlink(missing_ok=True)
+
+
+def remove_unfinished(folder: Path) -> None:
+    """Remove the unfinished checkpoints of a worker that has exited.
+
+    No link is followed, so nothing outside of `folder` is removed.
+    """
+    for unfinished in _unfinished(folder):
+        shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _unfinished(folder: Path) -> list[Path]:
+    """The folders of unfinished checkpoints."""
+    checkpoints = folder / "checkpoints"
+    with contextlib.suppress(OSError):
+        if stat.S_ISDIR(checkpoints.lstat().st_mode):
+            with os.scandir(checkpoints) as entries:
+                folders = [entry.name for entry in entries if entry.is_dir(follow_symlinks=False)]
+            return [checkpoints / name for name in folders if UNFINISHED.fullmatch(name)]
+    return []
+
+
+def unfinished_sizes(folder: Path) -> list[tuple[str, int]]:
+    """Path and size of each file of an unfinished checkpoint."""
+    with contextlib.suppress(OSError):
+        return [
+            (str(file), file.stat().st_size)
+            for unfinished in _unfinished(folder)
+            for file in sorted(unfinished.rglob("*"))
+        ]
+    return []

@@ -1,0 +1,85 @@
+"""`workbench personalise`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from workbench.cli import options as opt
+from workbench.cli.output import print_facts, print_json, say
+from workbench.errors import ModelError
+from workbench.files.output_file import check_place
+
+if TYPE_CHECKING:
+    from workbench.personalisation import Outcome
+
+
+def personalise(
+    examples: Annotated[
+        Path, typer.Argument(metavar="EXAMPLES.npz", help="What Examples.save wrote.")
+    ],
+    model: Annotated[
+        str | None, typer.Option(help="Default: the sample for this kind of examples.")
+    ] = None,
+    engine: Annotated[str, typer.Option(help="Trains the model.")] = "ondevice",
+    train: Annotated[str, typer.Option(help="head or all: what is trained.")] = "head",
+    held_out: Annotated[float, typer.Option(help="Share that is not trained with.")] = 0.4,
+    prompt: Annotated[str | None, typer.Option(help="Of texts: what is continued.")] = None,
+    steps: opt.StepsOption = None,
+    learning_rate: opt.LearningRateOption = None,
+    seed: opt.SeedOption = None,
+    threads: opt.ThreadsOption = None,
+    export: Annotated[
+        Path | None, typer.Option(help="Write the trained model to this .onnx file.")
+    ] = None,
+    json: opt.JsonOption = False,
+) -> None:
+    """Train a base model on with your own examples, and compare both on those held out."""
+    import workbench as wb
+
+    settings = opt.given(
+        steps=steps, learning_rate=learning_rate, seed=seed, threads=threads, prompt=prompt
+    )
+    if export is not None:
+        check_place(export, ModelError)
+    # The command line gives text; `personalise` checks it.
+    chosen: Any = train
+    made = wb.personalise(
+        wb.Examples.load(examples),
+        model,
+        engine=engine,
+        train=chosen,
+        held_out=held_out,
+        **settings,
+    ).wait()
+    if export is not None:
+        made.export(export)
+    assert made.before is not None
+    assert made.after is not None
+    if json:
+        print_json(
+            {
+                "run": made.run.id,
+                "seconds": made.seconds,
+                "before": made.before.record(),
+                "after": made.after.record(),
+                "export": None if export is None else str(export),
+            }
+        )
+    else:
+        print_facts({"run": made.run.id, "seconds": round(made.seconds or 0, 1)})
+        for name, outcome in (("before", made.before), ("after", made.after)):
+            say(f"{name}: {sentence(outcome)}")
+        if export is not None:
+            say(f"Exported to {export}.")
+    made.close()
+
+
+def sentence(outcome: Outcome) -> str:
+    """An outcome in words."""
+    if outcome.perplexity is not None:
+        return f"perplexity {outcome.perplexity:.2f}; {outcome.prompt!r} {outcome.continuation!r}"
+    count = 0 if outcome.confusion is None else int(outcome.confusion.sum())
+    return f"{outcome.accuracy or 0:.0%} of the {count} held-out examples"

@@ -1,0 +1,64 @@
+"""The settings that differ between runs, and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from workbench.runs import Run
+
+RECORDED = ("model", "dataset", "samples")
+"""Entries of a run's spec beside its settings."""
+GROUPS = ("machine", "versions")
+"""Entries of a run's spec that are groups of entries."""
+
+
+def settings_of(run: Run) -> dict[str, Any]:
+    """Everything that could explain a difference: settings, model, dataset, machine, versions."""
+    found = dict(_flat(run.config.model_dump()))
+    for name in RECORDED:
+        found[name] = run.spec.get(name)
+    for group in GROUPS:
+        entries = run.spec.get(group)
+        if isinstance(entries, Mapping):
+            found |= {f"{group}.{name}": value for name, value in _flat(entries)}
+    return found
+
+
+def differing(settings: Mapping[str, Mapping[str, Any]]) -> dict[str, dict[str, str]]:
+    """For each setting that differs, its value by name of the run, as text.
+
+    Args:
+        settings: by name of the run; a setting that a run does not have is shown as "not set".
+    """
+    names = dict.fromkeys(name for every in settings.values() for name in every)
+    found = {}
+    for name in names:
+        texts = {run: _text(every.get(name)) for run, every in settings.items()}
+        if len(set(texts.values())) > 1:
+            found[name] = texts
+    return found
+
+
+def differences_frame(settings: Mapping[str, Mapping[str, Any]]) -> pd.DataFrame:
+    """`differing` as a table: one row a setting, one column a run."""
+    import pandas as pd
+
+    rows = differing(settings)
+    index = pd.Index([*rows], name="setting")
+    return pd.DataFrame([*rows.values()], index=index, columns=[*settings])
+
+
+def _flat(entries: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    for name, value in entries.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, f"{prefix}{name}.")
+        else:
+            yield f"{prefix}{name}", value
+
+
+def _text(value: Any) -> str:
+    return "not set" if value is None else str(value)

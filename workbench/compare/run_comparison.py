@@ -1,0 +1,155 @@
+"""Recorded runs of any day beside each other."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.compare.columns import COLUMNS
+from workbench.compare.comparison import Comparison, pytorch_fallbacks_of
+from workbench.compare.differences import differences_frame, differing, settings_of
+from workbench.compare.verdict import Verdict, unpaired_verdict
+from workbench.errors import ConfigError
+from workbench.machine.machine import machine_sentence
+from workbench.runs import Run, load_run, mean_samples_per_s
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+NOT_LOCKSTEP = "The runs were not measured in lockstep."
+
+MAY_DIFFER = ("engine", "versions.", "machine.", "samples")
+"""Settings that the verdict does not name: the engine is in the names of the runs."""
+
+
+class RunComparison:
+    """Runs that were recorded independently, returned by `compare_runs`.
+
+    Throughput is the mean over all steps after the warm-up. Ratios are those of these means: there
+    are no rounds in which all runs met the same load, so there is no interval.
+    """
+
+    def __init__(self, runs: Sequence[Run]) -> None:
+        self.runs: dict[str, Run] = {_name(run): run for run in runs}
+        """By engine and id."""
+
+    def __repr__(self) -> str:
+        return f"<RunComparison of {', '.join(self.runs)}>"
+
+    @property
+    def reference(self) -> str:
+        """The run that the others are compared with: the first."""
+        return next(iter(self.runs))
+
+    @property
+    def ended(self) -> bool:
+        return all(run.ended for run in self.runs.values())
+
+    @property
+    def caption(self) -> str:
+        """Model, dataset, steps and machine of each run."""
+        texts = [
+            f"{name}: {run.spec['model']} on {run.spec['dataset']}, batch {run.config.batch_size}, "
+            f"{run.config.threads} threads; {machine_sentence(run.spec.get('machine'))}"
+            for name, run in self.runs.items()
+        ]
+        return " | ".join(texts)
+
+    def table(self) -> pd.DataFrame:
+        """One row per run with the columns of `Comparison.table`; `rounds` is 0."""
+        import pandas as pd
+
+        points = {name: run.follow().poll() for name, run in self.runs.items()}
+        speeds = {
+            name: mean_samples_per_s(points[name], run.config.warmup_steps)
+            for name, run in self.runs.items()
+        }
+        rows = [
+            self._row(run, points[name].loss, speeds[name], speeds[self.reference])
+            for name, run in self.runs.items()
+        ]
+        return pd.DataFrame(rows, index=pd.Index([*self.runs], name="run"), columns=[*COLUMNS])
+
+    def verdict(self) -> Verdict:
+        """What the ratios mean, in one sentence."""
+        settings = {name: settings_of(run) for name, run in self.runs.items()}
+        names = [name for name in differing(settings) if not name.startswith(MAY_DIFFER)]
+        machines = [name for name in differing(settings) if name.startswith("machine.")]
+        if machines:
+            names.append("machine")
+        days = dict.fromkeys(filter(None, (_day(run) for run in self.runs.values())))
+        ratios = {str(name): float(ratio) for name, ratio in self.table()["ratio"].items()}
+        return unpaired_verdict(ratios, self.reference, [*days], names)
+
+    def differences(self) -> pd.DataFrame:
+        """The settings that differ between the runs: one row a setting, one column a run."""
+        return differences_frame({name: settings_of(run) for name, run in self.runs.items()})
+
+    def plot(self) -> Figure:
+        """Plot loss, throughput and memory of all runs."""
+        from workbench.runs.figure import plot_runs
+
+        return plot_runs([*self.runs.values()])
+
+    def _row(self, run: Run, losses: np.ndarray, speed: float, reference: float) -> dict[str, Any]:
+        summary = run.summary or {}
+        peak, before = summary.get("peak_rss_bytes"), summary.get("rss_before_bytes")
+        return {
+            "samples_per_s": speed,
+            "ratio": speed / reference if reference else math.nan,
+            "rounds": 0,
+            "peak_memory_mb": peak / 1e6 if peak else math.nan,
+            "memory_growth_mb": (peak - before) / 1e6 if peak and before else math.nan,
+            "startup_s": run.startup_s,
+            "steps": len(losses),
+            "final_loss": losses[-1] if len(losses) else math.nan,
+            "status": run.status,
+            "pytorch_fallbacks": pytorch_fallbacks_of(run),
+            "warning": NOT_LOCKSTEP,
+        }
+
+
+def compare_runs(runs: Sequence[Run | Comparison | str | Path]) -> RunComparison:
+    """Put recorded runs of any day beside each other, the first as reference.
+
+    Args:
+        runs: each a `Run`, what `load_run` takes, or a `Comparison`, which stands for its runs.
+
+    Raises:
+        ConfigError: there are none, or one is given twice.
+        RunFolderError: there is no such run, or it cannot be read.
+    """
+    found: list[Run] = []
+    for given in [runs] if isinstance(runs, str | Path | Run | Comparison) else runs:
+        if isinstance(given, Comparison):
+            found += given.runs.values()
+        else:
+            found.append(given if isinstance(given, Run) else load_run(given))
+    if not found:
+        raise ConfigError(["runs=[]: give at least one run."])
+    ids = [run.id for run in found]
+    twice = [each for each in dict.fromkeys(ids) if ids.count(each) > 1]
+    if twice:
+        raise ConfigError([f"runs contains {each!r} twice." for each in twice])
+    return RunComparison(found)
+
+
+def _name(run: Run) -> str:
+    return f"{run.engine} {run.id}"
+
+
+def _day(run: Run) -> str:
+    """The day on which the run was started, in local time; empty if that is not recorded."""
+    launched = run.spec.get("launched")
+    if not isinstance(launched, int | float):
+        return ""
+    try:
+        return datetime.datetime.fromtimestamp(launched).date().isoformat()
+    except (OverflowError, OSError, ValueError):
+        return ""

@@ -1,0 +1,116 @@
+"""What the ratios of a comparison mean, in one sentence."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
+
+from workbench.compare.statistics import Ratio
+from workbench.display.number_format import significant
+from workbench.machine.load import Load
+
+Level = Literal["quiet", "busy", "unknown", "unpaired", "none"]
+"""How far the ratios can be trusted: `quiet`: the machine had nothing else to do; `busy`: it had;
+`unknown`: that was not measured; `unpaired`: the runs were not measured in lockstep; `none`: there
+is no ratio."""
+
+BADGES: dict[Level, str] = {
+    "quiet": "machine quiet",
+    "busy": "machine busy",
+    "unknown": "load not known",
+    "unpaired": "not in lockstep",
+    "none": "no ratio",
+}
+
+NEAR = 0.1
+"""Ratios as close to 1 as this are written with three digits, others with two."""
+
+
+class Verdict(NamedTuple):
+    """What a comparison came to, in words."""
+
+    sentence: str
+    badge: str
+    """A few words on how far the ratios can be trusted."""
+    level: Level
+
+
+def verdict_of(
+    ratios: Mapping[str, Ratio], reference: str, load: Load | None, engines: int
+) -> Verdict:
+    """The verdict on engines that were measured in lockstep.
+
+    Args:
+        ratios: of each engine to the reference; that of the reference is not looked at.
+        reference: name of the engine that the others are compared with.
+        load: of other programs meanwhile; None: not known.
+        engines: how many are compared.
+    """
+    clauses = [
+        _clause(engine, reference, ratio)
+        for engine, ratio in ratios.items()
+        if engine != reference and math.isfinite(ratio.median)
+    ]
+    level, state = _machine(load, "ratios" if clauses else "figures")
+    if not clauses:
+        why = "there is only one engine" if engines == 1 else "no round was measured for two"
+        sentence = f"There is no ratio, as {why}"
+        if level == "busy":
+            return Verdict(f"{sentence}; {state}.", BADGES[level], level)
+        return Verdict(f"{sentence}.", BADGES["none"], "none")
+    return Verdict(f"{', '.join(clauses)}; {state}.", BADGES[level], level)
+
+
+def unpaired_verdict(
+    ratios: Mapping[str, float], reference: str, days: Sequence[str], differing: Sequence[str]
+) -> Verdict:
+    """The verdict on recorded runs that were not measured in lockstep.
+
+    Args:
+        ratios: throughput of each run relative to the reference.
+        reference: the run that the others are compared with.
+        days: on which they ran, each once.
+        differing: settings that differ, other than the engine.
+    """
+    clauses = [
+        _clause(name, reference, Ratio(ratio, math.nan, math.nan), note="")
+        for name, ratio in ratios.items()
+        if name != reference and math.isfinite(ratio)
+    ]
+    if not clauses:
+        return Verdict("There is no ratio: fewer than two runs were measured.", "no ratio", "none")
+    when = f"on different days ({', '.join(days)})" if len(days) > 1 else "each by itself"
+    also = f", and their settings differ ({', '.join(differing)})" if differing else ""
+    sentence = (
+        f"{', '.join(clauses)}; the runs were measured {when}, not in lockstep{also}: what else "
+        "the machine did is part of these ratios, and they have no interval."
+    )
+    return Verdict(sentence, BADGES["unpaired"], "unpaired")
+
+
+def _clause(engine: str, reference: str, ratio: Ratio, note: str | None = None) -> str:
+    digits = 3 if any(abs(each - 1) < NEAR for each in ratio) else 2
+    median, low, high = (_number(each, digits) for each in ratio)
+    known = math.isfinite(ratio.low)
+    interval = f" ({low} to {high})" if known else " (too few rounds for an interval)"
+    interval = interval if note is None else note
+    if known and ratio.low <= 1 <= ratio.high:
+        return f"no difference seen between {engine} and {reference}{interval}"
+    if ratio.median < 1:
+        return f"{engine} is slower, {median} times as fast as {reference}{interval}"
+    return f"{engine} is {median} times as fast as {reference}{interval}"
+
+
+def _number(value: float, digits: int) -> str:
+    if not math.isfinite(value) or abs(value) >= 10 or digits == 3:
+        return significant(value)
+    return f"{value:.{1 if value >= 0.995 else 2}f}"
+
+
+def _machine(load: Load | None, what: str) -> tuple[Level, str]:
+    if load is None:
+        return "unknown", "it is not known whether the machine was quiet"
+    if load.busy:
+        return "busy", f"the machine was busy ({load.sentence}): do not trust these {what}"
+    return "quiet", "the machine was quiet"

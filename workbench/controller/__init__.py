@@ -1,0 +1,10 @@
+"""What the page does, without widgets: models, settings, trainings, comparisons and their state."""
+
+from __future__ import annotations
+
+from workbench.controller.controller import Controller
+from workbench.controller.setup import Setup
+from workbench.controller.state import Level, State
+from workbench.controller.view import View
+
+__all__ = ["Controller", "Level", "Setup", "State", "View"]

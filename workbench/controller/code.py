@@ -1,0 +1,125 @@
+"""The Python that does the same as the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.controller.namespace import own_names
+from workbench.controller.predictor import ARTIFACT_SETTINGS
+from workbench.controller.setup import Setup
+from workbench.controller.sources import split_names
+
+LINE = 88
+"""A call that is longer stands on several lines."""
+
+
+def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) -> str:
+    """A program of the public names that does what a step of the page does.
+
+    Args:
+        setup: what the page would do.
+        step: "model", "artifacts", "train", "compare" or "runs".
+        names: objects of the notebook, which code may name; None: those there are.
+    """
+    own = own_names() if names is None else names
+    lines = ["import workbench as wb", ""]
+    if step == "runs":
+        return "\n".join([*lines, "wb.runs()"]) + "\n"
+    if not setup.model:
+        return "\n".join([*lines, "# Choose a model first.", ""])
+    lines.append(_model(setup, own))
+    data = _data(setup, own)
+    match step:
+        case "model":
+            lines += ["model.layers()", "wb.check(model)"]
+            lines += [f"data = {data}"] if data else ["data = wb.load_dataset(model)"]
+        case "artifacts":
+            lines += [f"data = {data or 'wb.load_dataset(model)'}"]
+            settings = setup.config_settings()
+            chosen = {name: settings[name] for name in ARTIFACT_SETTINGS if name in settings}
+            batch = settings.get("batch_size", 'model.defaults.get("batch_size", 32)')
+            lines += [
+                f"artifacts = {_call('wb.generate_artifacts', ['model', 'data=data'], chosen)}",
+                f"artifacts.footprint(batch_size={batch})",
+            ]
+        case "train":
+            lines += [f"data = {data}"] if data else []
+            given = ["model", "data"] if data else ["model"]
+            lines += _training(setup, given)
+        case "compare":
+            lines += [f"data = {data}"] if data else []
+            given = ["model", "data"] if data else ["model"]
+            settings = {"engines": list(setup.engines), **_compared(setup)}
+            lines += [
+                f"comparison = {_call('wb.compare', given, settings)}",
+                "comparison.wait()",
+                "comparison.table()",
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def _training(setup: Setup, given: list[str]) -> list[str]:
+    settings = setup.training_settings()
+    engines = list(setup.engines)
+    if len(engines) == 1:
+        call = _call("wb.train", given, {"engine": engines[0], **settings})
+        return [f"run = {call}", "run.wait()", "run.plot()"]
+    call = _call("wb.train", [*given, "engine=engine"], settings, indent=4)
+    return [
+        f"for engine in {engines!r}:",
+        f"    run = {call}",
+        "    run.wait()",
+    ]
+
+
+def _compared(setup: Setup) -> dict[str, Any]:
+    settings = setup.copy()
+    settings.base = ""
+    found = settings.comparison_settings()
+    if not found["quiet_s"]:
+        del found["quiet_s"]
+    return found
+
+
+def _model(setup: Setup, names: Mapping[str, Any]) -> str:
+    if setup.model in names and setup.model.isidentifier():
+        kind = type(names[setup.model]).__name__
+        if kind == "Model":
+            return f"model = {setup.model}"
+        source, further = setup.model, [f"name={setup.model!r}"]
+    else:
+        source, further = repr(setup.model), []
+    examples = split_names(setup.example_inputs)
+    if examples:
+        given = examples[0] if len(examples) == 1 else f"({', '.join(examples)})"
+        further = [f"example_inputs={given}", *further]
+    return f"model = wb.load_model({', '.join([source, *further])})"
+
+
+def _data(setup: Setup, names: Mapping[str, Any]) -> str:
+    """An expression for the dataset; empty: that of the model."""
+    if not setup.dataset:
+        return ""
+    parts = split_names(setup.dataset)
+    if len(parts) > 1 and all(part.isidentifier() for part in parts):
+        *inputs, target = parts
+        given = f"({', '.join(inputs)},)" if len(inputs) > 1 else f"({inputs[0]},)"
+        return f"wb.load_dataset({given}, {target}, name={parts[0]!r})"
+    if setup.dataset in names and setup.dataset.isidentifier():
+        if type(names[setup.dataset]).__name__ == "Dataset":
+            return setup.dataset
+        return f"wb.load_dataset({setup.dataset}, name={setup.dataset!r})"
+    return f"wb.load_dataset({setup.dataset!r})"
+
+
+def _call(function: str, given: list[str], settings: Mapping[str, Any], indent: int = 0) -> str:
+    """A call, on several lines where it is long."""
+    arguments = [*given, *(f"{name}={value!r}" for name, value in settings.items())]
+    line = f"{function}({', '.join(arguments)})"
+    if len(line) + indent <= LINE:
+        return line
+    inner = " " * (indent + 4)
+    return (
+        f"{function}(\n" + "".join(f"{inner}{each},\n" for each in arguments) + " " * indent + ")"
+    )

@@ -1,0 +1,242 @@
+"""Starts, follows and steers trainings and comparisons for a view."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from workbench.compare import Comparison, compare
+from workbench.controller.engine_rows import engine_rows
+from workbench.controller.follower import Follower
+from workbench.controller.job import ComparisonJob, Job, Training
+from workbench.controller.model_loader import ModelLoader
+from workbench.controller.namespace import own_names
+from workbench.controller.offer import Offer, offers
+from workbench.controller.predictor import Predictor
+from workbench.controller.request_thread import RequestThread
+from workbench.controller.setup import Setup
+from workbench.controller.sources import Sources
+from workbench.controller.state import State, failure
+from workbench.controller.typed_settings import TypedSettings
+from workbench.controller.view import View, Views
+from workbench.data import Dataset
+from workbench.errors import ModelError
+from workbench.models import Model
+from workbench.runs import Run, load_run, prepare, resume, train
+from workbench.runs.activity import ENDED
+
+PERIOD_S = 0.25
+"""Time between two looks at the runs: four updates a second are live, and cost the least."""
+
+COMPARISON_PERIOD_S = 1.0
+"""The same during a comparison, where to draw takes from the cores that it measures."""
+
+READY = State("idle", "idle", "Choose a model to begin.")
+PREPARING = State("starting", "busy", "Preparing the model and its data …", progress=0.0)
+
+
+class Controller:
+    """Has one job at a time. Its methods return at once and may be called from any thread.
+
+    Everything that takes time happens on threads of the controller, and training in workers.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        setup: Setup | None = None,
+        names: Callable[[], Mapping[str, Any]] = own_names,
+    ) -> None:
+        """Start with no model and no job.
+
+        Args:
+            view: is told of everything that changes.
+            setup: what jobs are started with; the view changes it in place.
+            names: gives the objects of the notebook by name.
+        """
+        self.setup = Setup() if setup is None else setup
+        self.state = READY
+        self.typed = TypedSettings(self.setup)
+        self.views = Views(view)
+        self.sources = Sources(names)
+        self._view = self.views
+        self._follower: Follower | None = None
+        self._lock = threading.RLock()
+        self._idle = threading.Event()
+        self._idle.set()
+        self._models = ModelLoader(self.views, self.sources, self._on_loaded, self._on_side_error)
+        self._requests = RequestThread("workbench-page", self._on_error, self._poll, PERIOD_S)
+        self._engines = RequestThread("workbench-engines", self._on_side_error)
+        self._artifacts = Predictor(self.views, self._load)
+
+    def choose_model(self, model: Model | str) -> None:
+        """Choose a `Model`, or what `Sources.model` takes; an empty string chooses none."""
+        self.setup.model = model.name if isinstance(model, Model) else model.strip()
+        self._models.choose(model, self.setup.example_inputs)
+
+    def choose_dataset(self, dataset: str) -> None:
+        """Choose what `Sources.dataset` takes; an empty string chooses that of the model."""
+        self.setup.dataset = dataset.strip()
+        self._models.choose_dataset(dataset)
+
+    def list_engines(self) -> None:
+        """Find out which engines can run here; the view is told."""
+        self._engines.ask(lambda: self._view.show_engines(engine_rows()))
+
+    def list_offers(self) -> None:
+        """Find out which runs still train or were interrupted; the view is told."""
+        self._engines.ask(self._show_offers)
+
+    def predict(self) -> None:
+        """Generate the artifacts for the setup as it is now, and predict what training takes."""
+        self._artifacts.predict(self.setup.copy())
+
+    def train(self) -> None:
+        """Train the chosen model with each chosen engine, one after another.
+
+        The settings are those of this moment, whatever is typed while the model loads.
+        """
+        setup = self.setup.copy()
+        self._start(lambda: self._make_training(setup))
+
+    def compare(self) -> None:
+        """Compare the chosen engines on the chosen model, in lock step, as set up now."""
+        setup = self.setup.copy()
+        self._start(lambda: self._make_comparison(setup))
+
+    def accept(self, offer: Offer) -> None:
+        """Follow a run that still trains, or resume one that was interrupted."""
+        if offer.action == "follow":
+            self._start(lambda: Training.of(load_run(offer.folder)))
+        else:
+            self._start(lambda: Training.of(resume(offer.folder)))
+
+    def show(self, job: Run | Comparison) -> None:
+        """Follow a run or a comparison that was started, or has ended, elsewhere."""
+        made = Training.of(job) if isinstance(job, Run) else ComparisonJob(job)
+        self._start(lambda: made)
+
+    def pause(self) -> None:
+        """Pause before the next step, or the next burst of a comparison."""
+        self._steer(lambda job: job.pause())
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        self._steer(lambda job: job.resume())
+
+    def step_once(self) -> None:
+        """Take one step and pause again."""
+        self._steer(lambda job: job.step_once())
+
+    def stop(self) -> None:
+        """Stop before the next step. Checkpoint and summary are kept."""
+        self._steer(lambda job: job.stop())
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until no job is under way; False when `timeout` seconds were too few."""
+        return self._idle.wait(timeout)
+
+    def close(self) -> None:
+        """End the threads; a job under way goes on without them."""
+        self._models.close()
+        self._requests.close()
+        self._engines.close()
+        self._artifacts.close()
+
+    def _show_offers(self) -> None:
+        found = offers()
+        with self._lock:
+            # What was started meanwhile is followed already, and what else there is can wait.
+            self._view.show_offers([] if self.state.active else found)
+
+    def _start(self, make: Callable[[], Job]) -> None:
+        self._idle.clear()
+        self._requests.ask(lambda: self._begin(make))
+
+    def _begin(self, make: Callable[[], Job]) -> None:
+        """Make a job and follow it, unless there is one. Runs on the thread of the requests, as do
+        `_poll`, `_finish` and what `_steer` asks for."""
+        if self._follower is not None:
+            return
+        self._show(PREPARING)
+        job = make()
+        self._view.job_started(job)
+        show_s = COMPARISON_PERIOD_S if isinstance(job, ComparisonJob) else 0.0
+        self._follower = Follower(job, self._view, self._show, show_s)
+        self._poll()
+
+    def _poll(self) -> bool:
+        if self._follower is None:
+            return False
+        if self._follower.poll() in ENDED:
+            self._finish(self._follower.job)
+        return self._follower is not None
+
+    def _finish(self, job: Job) -> None:
+        try:
+            self._view.job_ended(job)
+        finally:
+            self._follower = None
+            self._rest(self.state._replace(status="idle"))
+
+    def _rest(self, state: State) -> None:
+        self._show(state)
+        self._idle.set()
+
+    def _show(self, state: State) -> None:
+        with self._lock:
+            self.state = state
+            self._view.show_state(state)
+
+    def _show_beside(self, state: State) -> None:
+        """Show the message of `state`, which is not about a job, unless one is followed. A job that
+        is about to start keeps its status."""
+        with self._lock:
+            if self._follower is None:
+                self._show(state._replace(status=self.state.status))
+
+    def _steer(self, action: Callable[[Job], None]) -> None:
+        def act() -> None:
+            if self._follower is not None:
+                action(self._follower.job)
+                self._poll()
+
+        self._requests.ask(act)
+
+    def _make_training(self, setup: Setup) -> Job:
+        model, dataset = self._load(setup)
+        engines, settings = setup.chosen_engines(), setup.training_settings()
+        config = setup.config_settings()
+        for engine in engines:  # wrong settings of a later one are told before the first trains
+            prepare(model, dataset, {**config, "engine": engine})
+        return Training(
+            lambda engine: train(model, dataset, engine=engine, **settings),
+            engines,
+        )
+
+    def _make_comparison(self, setup: Setup) -> Job:
+        model, dataset = self._load(setup)
+        engines, settings = setup.chosen_engines(), setup.comparison_settings()
+        return ComparisonJob(compare(model, dataset, engines, **settings))
+
+    def _load(self, setup: Setup) -> tuple[Model, Dataset]:
+        """The chosen model and dataset."""
+        model = self._models.load()
+        if model is None:
+            raise ModelError("No model is chosen: pick a sample in the step Model, or type one.")
+        return model, self._models.load_data(model, setup.dataset)
+
+    def _on_loaded(self, model: Model) -> None:
+        self.typed.set_defaults(model.defaults)
+        ready = f"{model.name} is ready. Press Train or Compare."
+        self._show_beside(State("idle", "idle", ready))
+
+    def _on_side_error(self, error: Exception) -> None:
+        self._show_beside(failure(error))
+
+    def _on_error(self, error: Exception) -> None:
+        """What kept a job from starting or from being followed: it is not followed any more."""
+        self._follower = None
+        self._view.job_failed()
+        self._rest(failure(error))

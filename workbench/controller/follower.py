@@ -1,0 +1,117 @@
+"""Follows a job: its new points, and its state as often as it is to be shown."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+
+from workbench.controller.job import ComparisonJob, Job
+from workbench.controller.pace import Pace
+from workbench.controller.state import Level, State
+from workbench.controller.view import View
+from workbench.runs.activity import ENDED
+from workbench.runs.duration import total_duration_s
+from workbench.runs.reader import RunReader
+
+LEVELS: dict[str, Level] = {
+    "paused": "paused",
+    "completed": "done",
+    "stopped": "done",
+    "interrupted": "done",
+    "failed": "error",
+    "unreadable": "error",
+}
+
+
+class Follower:
+    """Reads what is new in the runs of one job, each time it is polled."""
+
+    def __init__(
+        self, job: Job, view: View, show_state: Callable[[State], None], show_s: float = 0.0
+    ) -> None:
+        """Follow a job.
+
+        Args:
+            job: what to follow.
+            view: gets its points.
+            show_state: gets its state.
+            show_s: seconds between two states at least; a change of status is shown at once.
+        """
+        self.job = job
+        self._view = view
+        self._show_state = show_state
+        self._show_s = show_s
+        self._show_after = 0.0
+        self._shown_status = ""
+        self._readers: dict[str, RunReader] = {}
+        self._done_steps: dict[str, int] = {}
+        self._total_steps = 0
+        self._epoch = 0
+        self._started = time.monotonic()
+        self._pace = Pace()
+
+    def poll(self) -> str:
+        """Tell what is new; returns the status of the job."""
+        self.job.advance()
+        # The status first: what is written before the end is then read before the end is shown.
+        status = self.job.status
+        for engine, run in self.job.runs.items():
+            if engine not in self._readers:
+                self._readers[engine] = run.follow()
+                self._total_steps = run.progress.total_steps
+                self._view.show_total_steps(self._total_steps)
+            points = self._readers[engine].poll()
+            if points.restored_step is not None:
+                self._done_steps[engine] = points.restored_step
+            if len(points.step):
+                self._done_steps[engine] = int(points.step[-1])
+                self._epoch = int(points.epoch[-1])
+            self._view.add_points(engine, points)
+        if status in ENDED:
+            self._view.show_total_steps(max(self._done_steps.values(), default=0))
+        if status != self._shown_status or time.monotonic() >= self._show_after:
+            self._shown_status = status
+            self._show_after = time.monotonic() + self._show_s
+            self._show_state(self._state(status))
+        return status
+
+    def _state(self, status: str) -> State:
+        if status in ENDED:
+            level, message, detail = self._last_level(status), self.job.outcome, self._duration
+        else:
+            level, message = LEVELS.get(status, "busy"), self.job.doing
+            detail = self._elapsed if status == "starting" else self._where
+        share = self._share
+        left_s = -1.0 if status != "running" else self._pace.left_s(share)
+        compares = isinstance(self.job, ComparisonJob)
+        return State(status, level, message, detail, share, left_s, compares)
+
+    def _last_level(self, status: str) -> Level:
+        if self.job.failed:
+            return "error"
+        if status == "stopped" and not self.job.runs:
+            return "idle"  # nothing was started, so nothing is done
+        return LEVELS[status]
+
+    @property
+    def _share(self) -> float:
+        total = self._total_steps * len(self.job.engines)
+        return sum(self._done_steps.values()) / total if total else 0.0
+
+    @property
+    def _where(self) -> str:
+        if not self._done_steps:
+            return self._elapsed
+        done = list(self._done_steps.values())[-1]
+        return f"step {done:,} of {self._total_steps:,}, epoch {self._epoch}"
+
+    @property
+    def _duration(self) -> str:
+        """How long the job took: from its record, since it may have ended before it was shown."""
+        seconds = total_duration_s(list(self.job.runs.values()))
+        return "" if math.isnan(seconds) else f"{seconds:.0f} s"
+
+    @property
+    def _elapsed(self) -> str:
+        return f"{time.monotonic() - self._started:.0f} s"

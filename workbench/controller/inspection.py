@@ -1,0 +1,100 @@
+"""What is shown of a model's layers: sizes, and what training does with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from workbench.models import Layer
+
+LayerState = str
+"""Of a layer: "trains", "frozen", "none" (no parameters), "rewritten", "cannot" or "" (unknown)."""
+
+
+class LayerRow(NamedTuple):
+    """One layer."""
+
+    layer: Layer
+    state: LayerState = ""
+    why: str = ""
+    """How its operators are rewritten, or why they cannot be trained, in sentences."""
+    multiply_adds: int | None = None
+    """Of one row of the batch; None: not known."""
+
+
+def layer_rows(
+    layers: Sequence[Layer],
+    parameters: Mapping[str, tuple[int, ...]],
+    trained: Iterable[str] | None = None,
+    findings: Mapping[str, Sequence[Any]] | None = None,
+) -> list[LayerRow]:
+    """Rows of a model's layers.
+
+    Args:
+        layers: as `Model.layers` gives them.
+        parameters: shapes of all parameters, by name.
+        trained: names of the parameters that are trained; None: not known yet.
+        findings: by layer, as `Check.by_layer` gives them; None: not known yet.
+    """
+    owned = _owned(layers, parameters)
+    chosen = None if trained is None else set(trained)
+    rows = []
+    for layer in layers:
+        own = owned[layer.name]
+        found = list((findings or {}).get(layer.name, ()))
+        notes = dict.fromkeys(
+            " ".join(part for part in (f"{one.op}:", one.note, one.remedy) if part) for one in found
+        )
+        rows.append(
+            LayerRow(
+                layer,
+                _state(own, chosen, found, checked=findings is not None),
+                " ".join(notes),
+                _multiply_adds(layer, [parameters[name] for name in own]),
+            )
+        )
+    return rows
+
+
+def _owned(
+    layers: Sequence[Layer], parameters: Mapping[str, tuple[int, ...]]
+) -> dict[str, list[str]]:
+    """Names of the parameters of each layer: those that begin with its name."""
+    owned: dict[str, list[str]] = {layer.name: [] for layer in layers}
+    for name in parameters:
+        scope = name.rpartition(".")[0] or "(root)"
+        if scope in owned:
+            owned[scope].append(name)
+    return owned
+
+
+def _state(
+    own: Sequence[str], trained: set[str] | None, found: Sequence[Any], *, checked: bool
+) -> LayerState:
+    if any(one.state == "cannot" for one in found):
+        return "cannot"
+    if found:
+        return "rewritten"
+    if trained is None:
+        return ""
+    if not own:
+        return "none" if checked else ""
+    return "trains" if any(name in trained for name in own) else "frozen"
+
+
+def _multiply_adds(layer: Layer, shapes: Sequence[tuple[int, ...]]) -> int | None:
+    """Those of a linear layer or a convolution; None of others, or where the shape is not known.
+
+    Each output element takes as many as a row of the weight has elements: in_features of a linear
+    layer, channels by group times the kernel of a convolution.
+    """
+    weights = [shape for shape in shapes if len(shape) > 1]
+    if layer.kind not in {"Linear", "Conv1d", "Conv2d", "Conv3d"} or len(weights) != 1:
+        return None
+    sizes = (layer.output_shape or ())[1:]
+    if not sizes or not all(isinstance(size, int) for size in sizes):
+        return None
+    total = 1
+    for size in (*sizes, *weights[0][1:]):
+        total *= int(size)
+    return total

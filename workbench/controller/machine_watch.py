@@ -1,0 +1,54 @@
+"""Says, every few seconds, whether other programs keep the machine busy."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable
+
+from workbench.machine.load import Load, LoadMeter
+
+PERIOD_S = 4.0
+"""How long the load is measured each time."""
+
+
+class MachineWatch:
+    """Measures on a thread of its own until it is closed."""
+
+    def __init__(
+        self,
+        show: Callable[[bool, str], None],
+        own_pids: Callable[[], Iterable[int]] = tuple,
+        period_s: float = PERIOD_S,
+    ) -> None:
+        """Start to measure.
+
+        Args:
+            show: gets whether the machine is busy, and a sentence on it.
+            own_pids: processes that do not count, such as workers that are watched.
+            period_s: length of a measurement.
+        """
+        self._show = show
+        self._meter = LoadMeter(own_pids)
+        self._period_s = period_s
+        self._closed = threading.Event()
+        threading.Thread(target=self._run, name="workbench-machine", daemon=True).start()
+
+    def close(self) -> None:
+        """End the thread."""
+        self._closed.set()
+
+    def _run(self) -> None:
+        while not self._closed.is_set():
+            self._meter.start()
+            self._closed.wait(self._period_s)
+            self._meter.stop()
+            load = self._meter.take()
+            if load is not None and not self._closed.is_set():
+                self._show(load.busy, sentence(load))
+
+
+def sentence(load: Load) -> str:
+    """For a badge and its description."""
+    if not load.busy:
+        return "The machine is quiet: other programs use next to nothing of its cores."
+    return f"The machine is busy: {load.sentence}. Times that are measured now are worse."

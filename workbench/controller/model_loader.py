@@ -1,0 +1,147 @@
+"""Loads the chosen model and dataset, and looks into them, on a thread of its own."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from workbench.check import check
+from workbench.controller.data_preview import data_preview
+from workbench.controller.inspection import layer_rows
+from workbench.controller.request_thread import RequestThread
+from workbench.controller.sources import Sources
+from workbench.controller.state import sentence_of
+from workbench.controller.view import View
+from workbench.data import Dataset
+from workbench.models import Model
+
+
+class ModelLoader:
+    """Knows which model and dataset are chosen, loads them and tells a view of them.
+
+    Loading a sample needs no PyTorch, but counting its layers does, and importing that takes
+    seconds; so the view gets the model at once, the layers later, and what can be trained last.
+    """
+
+    def __init__(
+        self,
+        view: View,
+        sources: Sources,
+        on_loaded: Callable[[Model], None],
+        on_error: Callable[[Exception], None],
+    ) -> None:
+        """Start with nothing chosen.
+
+        Args:
+            view: shows the model, its layers and its data.
+            sources: find what is chosen.
+            on_loaded: gets each model that was loaded, on any thread.
+            on_error: gets what went wrong.
+        """
+        self._view = view
+        self._sources = sources
+        self._on_loaded = on_loaded
+        self._lock = threading.RLock()
+        self._chosen = self._source = ("", "")
+        self._dataset = ""
+        self._model: Model | None = None
+        self._thread = RequestThread("workbench-model", on_error)
+
+    def choose(self, model: Model | str, example_inputs: str = "") -> None:
+        """Choose a model and have it loaded and shown; returns at once.
+
+        Args:
+            model: a `Model`, or what `Sources.model` takes; an empty string chooses none.
+            example_inputs: as of `Sources.model`.
+        """
+        with self._lock:
+            if isinstance(model, Model):
+                self._chosen = self._source = (model.name, example_inputs)
+                self._model = model
+            else:
+                self._chosen = (model.strip(), example_inputs.strip())
+        if isinstance(model, Model):
+            self._on_loaded(model)
+        self._thread.ask(self._show)
+
+    def choose_dataset(self, dataset: str) -> None:
+        """Choose a dataset and have it shown; returns at once."""
+        self._dataset = dataset.strip()
+        self._thread.ask(self._show_data)
+
+    def load(self) -> Model | None:
+        """The chosen model, loaded if it is not yet; None while none is chosen.
+
+        Raises:
+            ModelError: it cannot be loaded.
+        """
+        with self._lock:
+            chosen = self._chosen
+            if chosen != self._source or self._model is None:
+                self._source, self._model = chosen, None
+                if chosen[0]:
+                    self._model = self._sources.model(*chosen)
+                    self._on_loaded(self._model)
+            return self._model
+
+    def load_data(self, model: Model | None, dataset: str) -> Dataset:
+        """The dataset named, or that of the model.
+
+        Raises:
+            DataError: there is none, or it cannot be loaded.
+        """
+        return self._sources.dataset(dataset.strip(), model)
+
+    def close(self) -> None:
+        """End the thread."""
+        self._thread.close()
+
+    def _show(self) -> None:
+        chosen = self._chosen
+        if not chosen[0]:
+            self._show_none()
+            self._show_data()
+            return
+        self._view.show_layers(None, loading=True)
+        try:
+            model = self.load()
+        except Exception as error:
+            self._show_none(sentence_of(error))
+            raise
+        if model is None or chosen != self._chosen:
+            return
+        self._view.show_model(model)
+        self._show_data()
+        layers, shapes = model.layers(), model.parameter_shapes
+        self._view.show_layers(layer_rows(layers, shapes))
+        if chosen == self._chosen:
+            self._show_check(model)
+
+    def _show_check(self, model: Model) -> None:
+        """What ONNX Runtime can train. That it cannot be told keeps nothing from being trained."""
+        try:
+            found = check(model)
+        except Exception as error:
+            self._view.show_verdict(f"Not known whether it can be trained: {sentence_of(error)}")
+            return
+        rows = layer_rows(
+            model.layers(), model.parameter_shapes, model.parameters, found.by_layer()
+        )
+        self._view.show_layers(rows)
+        self._view.show_verdict(f"{found.verdict} {found.counts}")
+
+    def _show_data(self) -> None:
+        model = self._model
+        if not self._dataset and (model is None or model.dataset is None):
+            self._view.show_data(None)
+            return
+        try:
+            data = self.load_data(model, self._dataset)
+            self._view.show_data(data_preview(data))
+        except Exception as error:
+            self._view.show_data(None, sentence_of(error))
+
+    def _show_none(self, problem: str = "") -> None:
+        self._view.show_model(None, problem)
+        self._view.show_layers(None)
+        self._view.show_verdict("")

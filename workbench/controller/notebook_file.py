@@ -1,0 +1,37 @@
+"""The file of the notebook that this kernel belongs to."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+TIMEOUT_S = 5
+
+
+def notebook_path() -> Path | None:
+    """Its path, as Jupyter Server tells the kernel; None where it does not."""
+    name = os.environ.get("JPY_SESSION_NAME", "")
+    return Path(name) if name.endswith(".ipynb") else None
+
+
+def is_tracked(path: Path) -> bool:
+    """Whether git tracks a file; False where there is no git."""
+    try:
+        done = subprocess.run(
+            ["git", "ls-files", "--error-unmatch", "--", path.name],
+            cwd=path.parent,
+            capture_output=True,
+            stdin=subprocess.DEVNULL,
+            timeout=TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return done.returncode == 0
+
+
+def may_save() -> bool:
+    """Whether a page may save its notebook by itself: not where version control would show it."""
+    path = notebook_path()
+    return path is not None and not is_tracked(path)

@@ -1,0 +1,36 @@
+"""How long work still takes, by its pace of late."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable
+
+WINDOW_S = 20.0
+"""The pace is that of so many seconds: longer is steadier, shorter follows a change sooner."""
+FIRST_S = 1.0
+"""Nothing is said before the pace is known from so many seconds."""
+
+
+class Pace:
+    """Takes in the share of the work that is done, each time it is looked at."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._seen: deque[tuple[float, float]] = deque()
+
+    def left_s(self, share: float) -> float:
+        """Seconds to the end, given the share done, 0 to 1; -1 while that is not known.
+
+        While work is paused this is not asked: a gap of more than `WINDOW_S` begins anew.
+        """
+        now = self._clock()
+        if self._seen and now - self._seen[-1][0] > WINDOW_S:
+            self._seen.clear()
+        self._seen.append((now, share))
+        while now - self._seen[0][0] > WINDOW_S:
+            self._seen.popleft()
+        began, before = self._seen[0]
+        if now - began < FIRST_S or share <= before:
+            return -1.0
+        return (1.0 - share) * (now - began) / (share - before)

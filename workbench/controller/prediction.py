@@ -1,0 +1,15 @@
+"""Artifacts of the chosen model, and what training them takes on a device."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from workbench.artifacts import Artifacts
+from workbench.artifacts.footprint import Footprint
+
+
+class Prediction(NamedTuple):
+    """Artifacts that were generated, with their footprint."""
+
+    artifacts: Artifacts
+    footprint: Footprint

@@ -1,0 +1,68 @@
+"""Generates artifacts and predicts the memory of training, on a thread of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from workbench.artifacts import generate_artifacts
+from workbench.controller.prediction import Prediction
+from workbench.controller.request_thread import RequestThread
+from workbench.controller.setup import Setup
+from workbench.controller.state import sentence_of
+from workbench.controller.view import View
+from workbench.data import Dataset
+from workbench.models import Model
+from workbench.settings.config import make_config
+
+ARTIFACT_SETTINGS = (
+    *("loss", "optimizer", "weight_decay", "max_grad_norm", "gradient_accumulation"),
+    *("requires_grad", "lora"),
+)
+"""Settings of a run that its artifacts depend on."""
+
+
+class Predictor:
+    """Answers the last question asked; those before it that have not begun are dropped."""
+
+    def __init__(self, view: View, load: Callable[[Setup], tuple[Model, Dataset]]) -> None:
+        """Start with nothing to do.
+
+        Args:
+            view: is told what is done and what came out.
+            load: gives the model and the dataset of a setup.
+        """
+        self._view = view
+        self._load = load
+        self._asked = 0
+        self._thread = RequestThread("workbench-artifacts", self._on_error)
+
+    def predict(self, setup: Setup) -> None:
+        """Generate the artifacts for `setup` and predict their footprint; returns at once."""
+        self._asked += 1
+        number = self._asked
+        self._thread.ask(lambda: self._answer(setup, number))
+
+    def close(self) -> None:
+        """End the thread."""
+        self._thread.close()
+
+    def _answer(self, setup: Setup, number: int) -> None:
+        if number != self._asked:
+            return
+        self._view.show_prediction(None, "loading the model and its data")
+        model, data = self._load(setup)
+        settings = setup.config_settings()
+        config = make_config({**model.defaults, **settings})
+        chosen = {name: settings[name] for name in ARTIFACT_SETTINGS if name in settings}
+
+        def report(text: str) -> None:
+            self._view.show_prediction(None, text)
+
+        artifacts = generate_artifacts(model, data=data, report=report, **chosen)
+        report("predicting the memory")
+        footprint = artifacts.footprint(config.batch_size)
+        if number == self._asked:
+            self._view.show_prediction(Prediction(artifacts, footprint))
+
+    def _on_error(self, error: Exception) -> None:
+        self._view.show_prediction(None, problem=sentence_of(error))

@@ -1,0 +1,263 @@
+"""Lists the recorded runs for a view, and does to them what a person asks for."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Literal, Protocol
+
+from workbench.controller.request_thread import RequestThread
+from workbench.controller.run_detail import RunDetail, describe_run, describe_runs
+from workbench.controller.state import failure
+from workbench.errors import RunError, RunFolderError
+from workbench.run_folder.run_folder import RunFolder
+from workbench.runs import Run, load_run, resume, undelete
+from workbench.runs.listing import Changes, RunIndex, RunRow
+from workbench.runs.listing.read_row import RowReader
+from workbench.runs.trash import move_to_trash
+
+POLL_S = 0.5
+"""Least time between two looks at the folder of the runs."""
+POLL_SHARE = 0.02
+"""Largest share of a core that these looks may take."""
+COMPLETED_AT_ONCE = 40
+"""Runs whose event logs are read before the next request is heard: about 20 ms."""
+
+Outcome = Literal["busy", "done", "error"]
+
+
+class RunsView(Protocol):
+    """Shows `RecordedRuns`. Called from its threads; must return soon."""
+
+    def show_changes(self, changes: Changes) -> None:
+        """Some rows are new, have changed, or are gone."""
+
+    def show_problem(self, problem: str) -> None:
+        """Why the folder of the runs cannot be read; empty: it was read."""
+
+    def show_outcome(self, outcome: Outcome, message: str, undo: Sequence[str] = ()) -> None:
+        """What came of a request, in a sentence; and which runs `undelete` can bring back."""
+
+    def show_detail(self, detail: RunDetail) -> None:
+        """Some runs were opened or compared."""
+
+
+class RecordedRuns:
+    """Its methods return at once and may be called from any thread; the view shows what they do."""
+
+    def __init__(self, view: RunsView) -> None:
+        """Begin to list the runs of this directory.
+
+        Args:
+            view: is told of everything that changes.
+        """
+        self.on_open: Callable[[Run], None] | None = None
+        """Is given a run that is opened, in place of showing its detail."""
+        self.on_compare: Callable[[list[Run]], None] | None = None
+        """Is given the runs that are compared, in place of showing them."""
+        self.on_resume: Callable[[Run], None] | None = None
+        """Is given a run that goes on."""
+        self._view = view
+        self._index = RunIndex()
+        self._problem: str | None = None
+        self._next_poll = 0.0
+        self._resumed: list[Run] = []
+        self._listing = RequestThread("workbench-runs", self._on_error, self._tick, POLL_S)
+        self._actions = RequestThread("workbench-run-actions", self._on_error)
+        self.refresh()
+
+    @property
+    def folder(self) -> str:
+        """The folder of the runs."""
+        return str(self._index.folder)
+
+    @property
+    def rows(self) -> dict[str, RunRow]:
+        """What is listed, by id."""
+        return dict(self._index.rows)
+
+    def refresh(self) -> None:
+        """Look now for what has changed, as happens by itself every half second or so."""
+        self._listing.ask(self._poll)
+
+    def open(self, run_id: str) -> None:
+        """Show a run: its settings, results, figure, and why it failed."""
+        self._act(lambda: self._open(run_id), "Reading the run …")
+
+    def compare(self, run_ids: Sequence[str]) -> None:
+        """Show two runs or more side by side."""
+        self._act(lambda: self._compare(list(run_ids)), "Reading the runs …")
+
+    def resume(self, run_id: str) -> None:
+        """Go on with a run from its newest checkpoint, or after a pause."""
+        self._act(lambda: self._resume(run_id), "Resuming …")
+
+    def stop(self, run_ids: Sequence[str]) -> None:
+        """Stop runs that are under way; each writes a checkpoint."""
+        self._act(lambda: self._stop(list(run_ids)))
+
+    def export(self, run_id: str, path: str) -> None:
+        """Export the trained model of a run to the .onnx file `path`."""
+        self._act(lambda: self._export(run_id, path), "Exporting the model …")
+
+    def rename(self, run_id: str, name: str) -> None:
+        """As `Run.rename`."""
+        self._act(lambda: load_run(run_id).rename(name))
+
+    def tag(self, run_ids: Sequence[str], tags: Sequence[str] | str) -> None:
+        """Replace the tags of runs; a string is a list with commas."""
+
+        def set_tags() -> None:
+            for run_id in run_ids:
+                load_run(run_id).tags = tags
+
+        self._act(set_tags)
+
+    def note(self, run_id: str, notes: str) -> None:
+        """Replace the notes on a run."""
+
+        def set_notes() -> None:
+            load_run(run_id).notes = notes
+
+        self._act(set_notes)
+
+    def delete(self, run_ids: Sequence[str]) -> None:
+        """Move runs to the trash; those under way are left and said."""
+        self._act(lambda: self._delete(list(run_ids)))
+
+    def undelete(self, run_ids: Sequence[str]) -> None:
+        """Bring deleted runs back."""
+        self._act(lambda: self._undelete(list(run_ids)))
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until what was asked for so far is done; False if `timeout` seconds were too few."""
+        end = None if timeout is None else time.monotonic() + timeout
+        for thread in (self._actions, self._listing):
+            done = threading.Event()
+            thread.ask(done.set)
+            if not done.wait(None if end is None else max(0.0, end - time.monotonic())):
+                return False
+        return True
+
+    def close(self) -> None:
+        """End the threads."""
+        self._listing.close()
+        self._actions.close()
+
+    def _act(self, action: Callable[[], None], doing: str = "") -> None:
+        def act() -> None:
+            if doing:
+                self._view.show_outcome("busy", doing)
+            else:
+                self._view.show_outcome("done", "")
+            try:
+                action()
+            finally:
+                self.refresh()
+
+        self._actions.ask(act)
+
+    def _on_error(self, error: Exception) -> None:
+        self._view.show_outcome("error", failure(error).message)
+
+    def _tick(self) -> bool:
+        if time.monotonic() >= self._next_poll:
+            self._poll()
+        return True
+
+    def _poll(self) -> None:
+        started = time.monotonic()
+        try:
+            changes = self._index.poll()
+        except RunFolderError as error:
+            self._show_problem(str(error))
+        else:
+            first = self._problem is None
+            self._show_problem("")
+            if first or changes.rows or changes.removed:
+                self._view.show_changes(changes)
+        took_s = time.monotonic() - started
+        self._next_poll = time.monotonic() + max(POLL_S, took_s / POLL_SHARE)
+        if self._index.incomplete:
+            self._listing.ask(self._complete)
+
+    def _complete(self) -> None:
+        """Read the event logs that the first look has left out, some at a time."""
+        incomplete = self._index.incomplete
+        rows = self._index.complete(incomplete[:COMPLETED_AT_ONCE])
+        if rows:
+            self._view.show_changes(Changes(rows, []))
+        if len(incomplete) > COMPLETED_AT_ONCE:
+            self._listing.ask(self._complete)
+
+    def _show_problem(self, problem: str) -> None:
+        if problem != self._problem:
+            self._problem = problem
+            self._view.show_problem(problem)
+
+    def _open(self, run_id: str) -> None:
+        run = load_run(run_id)
+        if self.on_open is not None:
+            self.on_open(run)
+        else:
+            self._view.show_detail(describe_run(run))
+        self._view.show_outcome("done", "")
+
+    def _compare(self, run_ids: list[str]) -> None:
+        if len(run_ids) < 2:
+            raise RunError("Choose two runs or more to compare.")
+        runs = [load_run(run_id) for run_id in run_ids]
+        if self.on_compare is not None:
+            self.on_compare(runs)
+        else:
+            rows = [RowReader(run.folder).read() for run in runs]
+            self._view.show_detail(describe_runs(runs, rows))
+        self._view.show_outcome("done", "")
+
+    def _resume(self, run_id: str) -> None:
+        run = load_run(run_id)
+        if run.status == "paused":
+            run.resume()
+        else:
+            run = resume(run)
+            # As long as it is known here, its worker is watched.
+            self._resumed = [*(each for each in self._resumed if not each.ended), run]
+        if self.on_resume is not None:
+            self.on_resume(run)
+        step = run.progress.done_steps
+        self._view.show_outcome("done", f"{run.name} goes on after step {step:,}.")
+
+    def _stop(self, run_ids: list[str]) -> None:
+        for run_id in run_ids:
+            load_run(run_id).stop()
+
+    def _export(self, run_id: str, path: str) -> None:
+        if not path.strip():
+            raise RunFolderError("Give the path of the .onnx file to write.")
+        written = load_run(run_id).export(path.strip())
+        self._view.show_outcome("done", f"Exported to {written.absolute()}.")
+
+    def _delete(self, run_ids: list[str]) -> None:
+        deleted: list[str] = []
+        refused: list[str] = []
+        for run_id in run_ids:
+            try:
+                # Not `load_run`: one that cannot be read can be deleted.
+                move_to_trash(RunFolder(self._index.folder / run_id))
+                deleted.append(run_id)
+            except (RunError, RunFolderError) as error:
+                refused.append(str(error))
+        parts = [f"Deleted {_count(deleted)}."] if deleted else []
+        outcome: Outcome = "error" if refused else "done"
+        self._view.show_outcome(outcome, " ".join([*parts, *refused]), deleted)
+
+    def _undelete(self, run_ids: list[str]) -> None:
+        for run_id in run_ids:
+            undelete(run_id)
+        verb = "is" if len(run_ids) == 1 else "are"
+        self._view.show_outcome("done", f"{_count(run_ids)} {verb} back.")
+
+
+def _count(run_ids: Sequence[str]) -> str:
+    return f"{len(run_ids)} run{'' if len(run_ids) == 1 else 's'}"

@@ -1,0 +1,83 @@
+"""A thread that does what it is asked for, one thing after another."""
+
+from __future__ import annotations
+
+import atexit
+import queue
+import threading
+from collections.abc import Callable
+
+EXIT_S = 20.0
+"""How long the end of the process waits for a request that is under way."""
+
+Request = Callable[[], None]
+
+
+class RequestThread:
+    """Carries out requests in order, so that no handler of a widget ever waits for anything.
+
+    Between requests it can also tick: do a little work again and again. A background task of
+    asyncio would stall in a notebook once its cell has ended; a thread does not.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        on_error: Callable[[Exception], None],
+        tick: Callable[[], bool] = lambda: False,
+        period_s: float = 0.2,
+    ) -> None:
+        """Start the thread, idle.
+
+        Args:
+            name: of the thread.
+            on_error: gets what a request or a tick raised; the thread goes on.
+            tick: called every `period_s` after a request, for as long as it returns True.
+            period_s: seconds between ticks.
+        """
+        self._on_error = on_error
+        self._tick = tick
+        self._period_s = period_s
+        self._requests: queue.SimpleQueue[Request | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+        # A thread that is in native code while the interpreter ends would abort the process.
+        atexit.register(self._finish)
+
+    def ask(self, request: Request) -> None:
+        """Have `request` done soon; returns at once. Callable from any thread."""
+        self._requests.put(request)
+
+    def close(self) -> None:
+        """End the thread after the requests made so far."""
+        self._requests.put(None)
+
+    def _finish(self) -> None:
+        self.close()
+        self._thread.join(EXIT_S)
+
+    def _run(self) -> None:
+        try:
+            self._work()
+        finally:
+            atexit.unregister(self._finish)
+
+    def _work(self) -> None:
+        ticking = False
+        while True:
+            try:
+                request = self._requests.get(timeout=self._period_s if ticking else None)
+            except queue.Empty:
+                ticking = self._try(self._tick)
+                continue
+            if request is None:
+                return
+            self._try(request)
+            ticking = True
+
+    def _try(self, work: Callable[[], bool | None]) -> bool:
+        try:
+            return bool(work())
+        except Exception as error:  # shown to the person; the page must go on
+            self._on_error(error)
+            return False

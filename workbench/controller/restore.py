@@ -1,0 +1,62 @@
+"""What the page was when a run was started."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from workbench.errors import ModelError
+from workbench.load.model import find_sample
+from workbench.models import Model
+from workbench.runs import Run
+from workbench.settings.config import TrainingConfig, make_config
+
+
+class Restored(NamedTuple):
+    """What a run was started with, as far as its record tells."""
+
+    model: Model | str
+    """Empty where only code of the person's own builds it."""
+    dataset: str
+    settings: dict[str, Any]
+    """What differs from the defaults of the model and of `TrainingConfig`."""
+    ortmodule: dict[str, Any]
+
+
+NOT_TYPED = ("engine", "ortmodule", "threads")
+"""Not in the form, or of the machine that the run was on."""
+
+
+def restored(run: Run) -> Restored:
+    """Read it from the record of `run`; no code that the record names is executed."""
+    name, dataset = str(run.spec["model"]), str(run.spec.get("dataset") or "")
+    defaults: Mapping[str, Any] = {}
+    model: Model | str = run.model or ""
+    own_dataset = None
+    if isinstance(model, Model):
+        defaults, own_dataset = model.defaults, model.dataset
+    else:
+        with contextlib.suppress(ModelError):
+            sample = find_sample(name)
+            model, defaults, own_dataset = name, sample.defaults, sample.dataset_name
+    plain = make_config(dict(defaults))
+    settings = {
+        name: _typed(getattr(run.config, name))
+        for name in TrainingConfig.model_fields
+        if name not in NOT_TYPED and getattr(run.config, name) != getattr(plain, name)
+    }
+    if not isinstance(settings.get("loss", ""), str):
+        del settings["loss"]
+    return Restored(
+        model,
+        "" if dataset == own_dataset else dataset,
+        settings,
+        run.config.ortmodule.changed,
+    )
+
+
+def _typed(value: Any) -> Any:
+    """As a keyword argument of `train`."""
+    dump = getattr(value, "model_dump", None)
+    return dump(exclude_none=True) if callable(dump) else value

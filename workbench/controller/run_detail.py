@@ -1,0 +1,178 @@
+"""What a page shows of one recorded run, or of several that are compared, as text and a figure."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from workbench.display.number_format import significant
+from workbench.runs import Run
+from workbench.runs.duration import started_at
+from workbench.runs.listing import RunRow
+from workbench.runs.overlay_figure import plot_overlay
+from workbench.settings.config import TrainingConfig
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Facts = list[tuple[str, str]]
+"""Names and values to show."""
+
+
+class RunDetail(NamedTuple):
+    """What is shown of some recorded runs."""
+
+    heading: str
+    facts: Facts
+    """Of one run."""
+    settings: Facts
+    """Of one run: those that differ from their defaults."""
+    problem: str
+    """Why the run failed, was interrupted, or is not what it was planned to be; may be empty."""
+    traceback: str
+    """Of the failure, if it has one."""
+    header: list[str]
+    """Of the table of several runs; empty for one."""
+    table: list[list[str]]
+    """A row for each of several runs."""
+    figure: Figure | None
+    """None if no step was taken."""
+    figure_text: str
+    """What the figure shows."""
+
+
+def describe_run(run: Run) -> RunDetail:
+    """One run: its facts, settings, failure and figure."""
+    done, total = run.progress
+    evaluations = run.evaluations
+    summary = run.summary or {}
+    facts: Facts = [
+        ("Id", run.id),
+        ("Status", run.status),
+        ("Model", str(run.spec["model"])),
+        ("Dataset", f"{run.spec['dataset']}, {run.spec['samples']:,} training samples"),
+        ("Engine", run.engine),
+        ("Steps", f"{done:,} of {total:,}"),
+    ]
+    if not math.isnan(started_at(run.spec)):
+        facts.append(("Started", _clock(started_at(run.spec))))
+    if not math.isnan(run.duration_s):
+        facts.append(("Duration", duration_text(run.duration_s)))
+    if len(evaluations):
+        last = evaluations.iloc[-1]
+        known = [(name, text) for name, text in METRICS if not math.isnan(last[name])]
+        facts += [(text, _metric(name, last[name])) for name, text in known]
+    if summary.get("peak_rss_bytes"):
+        facts.append(("Peak memory", f"{summary['peak_rss_bytes'] / 1e6:,.0f} MB"))
+    facts += [("Tags", ", ".join(run.tags))] if run.tags else []
+    facts += [("Notes", run.notes)] if run.notes else []
+    facts += [("Checkpoint", str(run.checkpoint))] if run.checkpoint else []
+    facts.append(("Folder", str(run.folder.path)))
+    error = summary.get("error") or summary.get("resume_error") or {}
+    problem = " ".join(filter(None, (run.error, run.reason)))
+    if run.status == "failed":
+        facts.append(("Log", str(run.folder.log_path)))
+    return RunDetail(
+        heading=run.name,
+        facts=facts,
+        settings=_settings(run.config),
+        problem=problem,
+        traceback=str(error.get("traceback", "")),
+        header=[],
+        table=[],
+        figure=run.plot() if done else None,
+        figure_text=f"Loss, throughput and memory of {run.name} over {done:,} steps",
+    )
+
+
+METRICS = (
+    ("loss", "Test loss"),
+    ("accuracy", "Test accuracy"),
+    ("perplexity", "Test perplexity"),
+    ("r2", "Test R²"),
+    ("mean_absolute_error", "Test mean absolute error"),
+)
+"""Columns of `Run.evaluations` and what they are called."""
+
+
+def describe_runs(runs: Sequence[Run], rows: Sequence[RunRow]) -> RunDetail:
+    """Several runs side by side: their results and the settings that differ.
+
+    Args:
+        runs: two or more.
+        rows: of the same runs.
+    """
+    differing = _differing_settings([run.config for run in runs])
+    header = ["Run", "Engine", "Steps", "Last loss", "Metric", "Throughput, samples/s", "Duration"]
+    table = [
+        [
+            run.name,
+            run.engine,
+            f"{row.steps:,}",
+            significant(row.last_loss),
+            f"{row.metric_name} {significant(row.metric)}" if row.metric_name else "–",  # noqa: RUF001
+            significant(row.samples_per_s),
+            duration_text(row.duration_s),
+            *(_setting_text(getattr(run.config, name)) for name in differing),
+        ]
+        for run, row in zip(runs, rows, strict=True)
+    ]
+    drawn = [run for run in runs if run.progress.done_steps]
+    return RunDetail(
+        heading=f"{len(runs)} runs compared",
+        facts=[],
+        settings=[],
+        problem="",
+        traceback="",
+        header=[*header, *differing],
+        table=table,
+        figure=plot_overlay(drawn) if drawn else None,
+        figure_text=f"Loss, throughput and memory of {', '.join(run.name for run in drawn)}",
+    )
+
+
+def duration_text(seconds: float) -> str:
+    """A duration as people read it: 0.8 s, 134 s as "2 min 14 s", 3 h 5 min."""
+    if math.isnan(seconds):
+        return "–"  # noqa: RUF001
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    minutes, rest_s = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours:,} h {minutes} min"
+    return f"{minutes} min {rest_s} s" if minutes else f"{rest_s} s"
+
+
+def _clock(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
+
+
+def _metric(name: str, value: float) -> str:
+    return f"{100 * value:.1f} %" if name == "accuracy" else significant(value)
+
+
+def _settings(config: TrainingConfig) -> Facts:
+    fields = TrainingConfig.model_fields
+    return [
+        (name, _setting_text(getattr(config, name)))
+        for name in fields
+        if getattr(config, name) != fields[name].default
+    ]
+
+
+def _differing_settings(configs: Sequence[TrainingConfig]) -> list[str]:
+    """The settings, but for the engine, that are not the same in all."""
+    return [
+        name
+        for name in TrainingConfig.model_fields
+        if name != "engine"
+        and any(getattr(config, name) != getattr(configs[0], name) for config in configs)
+    ]
+
+
+def _setting_text(value: Any) -> str:
+    text = str(value)
+    return text if len(text) <= 120 else f"{text[:120]}…"

@@ -1,0 +1,167 @@
+"""What is typed into the settings form: read, and checked while it is typed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from pydantic import ValidationError
+
+from workbench.controller.setting_fields import (
+    COMPARISON_FIELDS,
+    NO,
+    OWN_NUMBERS,
+    YES,
+    field_groups,
+    value_as_text,
+)
+from workbench.controller.sources import split_names
+from workbench.errors import nearest, value_text
+from workbench.settings.config import TrainingConfig
+from workbench.settings.setting_problems import problems_by_setting
+
+FIELDS = {
+    field.name: field for group in (*field_groups(), *COMPARISON_FIELDS) for field in group.fields
+}
+NOT_CONFIGURED = ("base", "base_except", "detached", "comparison_steps", "quiet_s")
+"""Taken by `train` or `compare`, not by the configuration."""
+PARTS = ("lora", "device")
+"""Settings that have several fields."""
+UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
+SIZE = re.compile(r"\s*([\d_,. ]*\d)\s*([kmg]?i?)b?\s*", re.IGNORECASE)
+
+
+class ReadSettings(NamedTuple):
+    """What the texts of a form mean."""
+
+    settings: dict[str, Any]
+    """Of `TrainingConfig`; what was left empty is not in it."""
+    further: dict[str, Any]
+    """Of `train`: base, base_except, detached. Of `compare`: comparison_steps, quiet_s."""
+    problems: dict[str, str]
+    """By field, in a sentence each. A field with a problem is not in `settings` when it cannot be
+    read at all; one that is out of its limits is."""
+
+
+def read_texts(texts: Mapping[str, str], defaults: Mapping[str, Any] | None = None) -> ReadSettings:
+    """Read what was typed, by name of the field; an empty text means the default.
+
+    Args:
+        texts: as typed.
+        defaults: of the model, with which they are checked together.
+    """
+    values: dict[str, Any] = {}
+    problems: dict[str, str] = {}
+    for name, text in texts.items():
+        if name not in FIELDS or not text.strip():
+            continue
+        try:
+            values[name] = _read(name, text.strip())
+        except ValueError as error:
+            problems[name] = str(error)
+            values[name] = text.strip()  # so that a run with it is refused, not started without
+    further = {name: values.pop(name) for name in NOT_CONFIGURED if name in values}
+    settings = _joined(values, texts)
+    for name, least in (("comparison_steps", 1), ("quiet_s", 0)):
+        given = further.get(name, least)
+        if not isinstance(given, str) and not least <= given < float("inf"):
+            problems[name] = f"Must be {least} or more."
+    try:
+        TrainingConfig(**{**(defaults or {}), **settings})
+    except ValidationError as error:
+        for name, what in problems_by_setting(error, TrainingConfig).items():
+            field = name if name in FIELDS else name.partition(".")[0]
+            if field in FIELDS:
+                problems.setdefault(field, f"{what[0].upper()}{what[1:]}")
+    return ReadSettings(settings, further, problems)
+
+
+def write_texts(settings: Mapping[str, Any]) -> dict[str, str]:
+    """The texts that mean `settings`: keyword arguments of `train`.
+
+    Raises:
+        KeyError: there is no field for one of them.
+    """
+    texts: dict[str, str] = {}
+    for name, value in settings.items():
+        if value is None:
+            texts[name] = ""
+        elif name == "lora":
+            texts["lora"] = YES
+            texts |= {f"lora.{each}": value_as_text(part) for each, part in dict(value).items()}
+        elif name == "device" and not isinstance(value, str):
+            parts = dict(value)
+            named = parts.pop("name", OWN_NUMBERS)
+            texts["device"] = named if named in FIELDS["device"].choices else OWN_NUMBERS
+            if texts["device"] == OWN_NUMBERS:
+                texts |= {f"device.{each}": value_as_text(part) for each, part in parts.items()}
+        else:
+            texts[FIELDS[name].name] = value_as_text(value)
+    return texts
+
+
+def _joined(values: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
+    """Settings from fields: those of LoRA only where it is on, of a device where it is chosen."""
+    settings = {name: value for name, value in values.items() if "." not in name}
+    for owner in PARTS:
+        parts = {
+            name.partition(".")[2]: value
+            for name, value in values.items()
+            if name.startswith(f"{owner}.")
+        }
+        if owner == "lora":
+            if settings.pop("lora", False):
+                settings["lora"] = parts
+        elif settings.get("device") == OWN_NUMBERS or (parts and not texts.get("device")):
+            settings["device"] = parts
+    return settings
+
+
+def _read(name: str, text: str) -> Any:
+    """The value of one field.
+
+    Raises:
+        ValueError: it cannot be read, with a sentence that says what to give.
+    """
+    field = FIELDS[name]
+    match field.kind:
+        case "whole":
+            return _whole(text)
+        case "number":
+            return _number(text)
+        case "bytes":
+            return _bytes(text)
+        case "switch":
+            if text not in (YES, NO):
+                raise ValueError(f"{value_text(text)} is neither {YES} nor {NO}.")
+            return text == YES
+        case "names":
+            return tuple(split_names(text))
+        case "choice" if text not in field.choices:
+            raise ValueError(f"There is no {value_text(text)}. {nearest(text, field.choices)}")
+    return text
+
+
+def _whole(text: str) -> int:
+    if not re.fullmatch(r"[+-]?\d[\d_,]*", text):
+        raise ValueError(f"{value_text(text)} is not a whole number, such as 20.")
+    return int(text.replace(",", "").replace("_", ""))
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError(f"{value_text(text)} is not a number, such as 0.001 or 1e-3.") from None
+
+
+def _bytes(text: str) -> int:
+    found = SIZE.fullmatch(text)
+    if found is None:
+        raise ValueError(f"{value_text(text)} is not a size, such as 500 MB or 2 GiB.")
+    number = found[1].replace(",", "").replace("_", "").replace(" ", "")
+    try:
+        return round(float(number) * UNITS[found[2].lower()])
+    except (ValueError, KeyError):
+        raise ValueError(f"{value_text(text)} is not a size, such as 500 MB or 2 GiB.") from None

@@ -1,0 +1,91 @@
+"""What the next training or comparison is started with."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from workbench.errors import ConfigError
+
+COMPARISON_STEPS = 200
+"""As of `compare`."""
+
+TRAINING_ONLY = frozenset(
+    {
+        *("epochs", "steps", "evaluate", "evaluate_every", "early_stopping"),
+        *("checkpoint_every", "checkpoint_every_s"),
+    }
+)
+"""Settings that a comparison decides itself: it takes the same steps with every engine."""
+
+
+@dataclass
+class Setup:
+    """Changed by a view as a person changes it, copied when a job starts.
+
+    Wrong values are not refused here: `train` and `compare` do, all at once, with reasons.
+    """
+
+    model: str = ""
+    """What was chosen: a sample, a path, a factory, or a name of the notebook."""
+    example_inputs: str = ""
+    """Name of the notebook's object that a module of the notebook is called with."""
+    engines: Sequence[str] = ()
+    dataset: str = ""
+    """What `load_dataset` takes; empty: the dataset of the model."""
+    settings: dict[str, Any] = field(default_factory=dict)
+    """What a person gave; the defaults of the model and of `TrainingConfig` apply to the others."""
+    ortmodule: dict[str, Any] = field(default_factory=dict)
+    """Options of ORTModule that differ from their defaults."""
+    base: str = ""
+    """Run, .safetensors or .onnx file whose weights are trained further; empty: the model's own."""
+    base_except: tuple[str, ...] = ()
+    detached: bool = False
+    comparison_steps: int = COMPARISON_STEPS
+    quiet_s: float = 0.0
+
+    def copy(self) -> Setup:
+        """As it is now, whatever is changed later."""
+        return copy.deepcopy(self)
+
+    def chosen_engines(self) -> list[str]:
+        """The engines, one at least.
+
+        Raises:
+            ConfigError: none is chosen.
+        """
+        if not self.engines:
+            raise ConfigError(["engines=[]: choose at least one engine."])
+        return list(self.engines)
+
+    def config_settings(self) -> dict[str, Any]:
+        """Fields of `TrainingConfig`."""
+        ortmodule = {"ortmodule": dict(self.ortmodule)} if self.ortmodule else {}
+        return {**self.settings, **ortmodule}
+
+    def training_settings(self) -> dict[str, Any]:
+        """Keyword arguments of `train`."""
+        further: dict[str, Any] = {}
+        if self.base:
+            further["base"] = self.base
+        if self.base_except:
+            further["base_except"] = self.base_except
+        if self.detached:
+            further["detached"] = True
+        return {**self.config_settings(), **further}
+
+    def comparison_settings(self) -> dict[str, Any]:
+        """Keyword arguments of `compare`.
+
+        Raises:
+            ConfigError: there is a base, which only a training takes.
+        """
+        if self.base:
+            raise ConfigError(
+                [f"base={self.base!r}: a comparison begins with the model's own weights; clear it."]
+            )
+        settings = self.config_settings()
+        kept = {name: value for name, value in settings.items() if name not in TRAINING_ONLY}
+        return {"steps": self.comparison_steps, "quiet_s": self.quiet_s, **kept}

@@ -1,0 +1,28 @@
+"""Takes one step of a paused run, and pauses it again."""
+
+from __future__ import annotations
+
+from workbench.run_folder.control import NO_LIMIT, grant, request_state
+from workbench.runs import Run
+
+
+class SingleStep:
+    """The step that was asked for, until it is done."""
+
+    def __init__(self, run: Run) -> None:
+        """Let the paused `run` take one step and no further."""
+        self._run = run
+        self._step = run.progress.done_steps + 1
+        grant(run.folder.control_path, self._step)
+        request_state(run.folder.control_path, "run")
+
+    @property
+    def done(self) -> bool:
+        """Whether the step was taken, and the run waits."""
+        return self._run.waits_after(self._step)
+
+    def end(self) -> None:
+        """Pause, and lift the limit, so that the run goes on as usual when it is resumed."""
+        self._run.pause()
+        if not self._run.ended:
+            grant(self._run.folder.control_path, NO_LIMIT)

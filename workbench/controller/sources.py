@@ -1,0 +1,108 @@
+"""Loads the model and the dataset that a setup names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.controller.namespace import is_module, own_names
+from workbench.data import Dataset
+from workbench.errors import DataError, ModelError, nearest
+from workbench.load import load_dataset, load_model
+from workbench.models import Model
+
+COMPLETED = 30
+"""How many files are offered at most."""
+
+
+class Sources:
+    """Samples, files, factories and the names of the notebook."""
+
+    def __init__(self, names: Callable[[], Mapping[str, Any]] = own_names) -> None:
+        self.names = names
+
+    def model(self, source: str, example_inputs: str = "") -> Model:
+        """Load what `source` names.
+
+        Args:
+            source: a sample, a path, a factory, or a name of the notebook.
+            example_inputs: names of the notebook's arrays that a module is called with, separated
+                by commas; empty: none.
+
+        Raises:
+            ModelError: there is none, or it cannot be loaded.
+        """
+        names = self.names()
+        examples = tuple(_named(names, each, ModelError) for each in split_names(example_inputs))
+        given: Any = (examples[0] if len(examples) == 1 else examples) if examples else None
+        value = names.get(source) if source.isidentifier() else None
+        if isinstance(value, Model):
+            return value
+        if is_module(value):
+            if given is None:
+                raise ModelError(
+                    f"{source} is a module of the notebook: name an example input, an array or "
+                    "tensor of the notebook whose first axis is the batch, in the field below."
+                )
+            return load_model(value, example_inputs=given, name=source)  # type: ignore[arg-type]
+        if given is not None:
+            return load_model(source, example_inputs=given)
+        return load_model(source)
+
+    def dataset(self, source: str, model: Model | None) -> Dataset:
+        """Load what `source` names; empty: the dataset of the model.
+
+        Args:
+            source: a sample, a path, a name of the notebook, or two, of inputs and target.
+            model: whose dataset is loaded where `source` is empty.
+
+        Raises:
+            DataError: there is none, or it cannot be loaded.
+        """
+        names = self.names()
+        parts = split_names(source)
+        if len(parts) > 1 and all(part.isidentifier() for part in parts):
+            *inputs, target = (_named(names, part, DataError) for part in parts)
+            return load_dataset(tuple(inputs), target, name=parts[0])
+        value = names.get(source) if source.isidentifier() else None
+        if isinstance(value, Dataset):
+            return value
+        if value is not None:
+            return load_dataset(value, name=source)
+        if source:
+            return load_dataset(source)
+        if model is None:
+            raise DataError("No dataset is chosen: pick a sample dataset, or type one.")
+        return load_dataset(model)
+
+
+def split_names(text: str) -> list[str]:
+    """The parts between commas, without spaces and empty ones."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def complete(text: str, suffixes: tuple[str, ...]) -> list[str]:
+    """Paths that begin with `text`: folders, with a slash at the end, and files of `suffixes`."""
+    head, slash, last = text.rpartition("/")
+    folder = Path(head + slash).expanduser() if slash else Path()
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return []
+    found = []
+    for entry in entries:
+        if not entry.name.lower().startswith(last.lower()) or entry.name.startswith("."):
+            continue
+        if entry.suffix.lower() in suffixes:
+            found.append(f"{head}{slash}{entry.name}")
+        elif slash and entry.is_dir():
+            found.append(f"{head}{slash}{entry.name}/")
+    return found[:COMPLETED]
+
+
+def _named(names: Mapping[str, Any], name: str, error: type[Exception]) -> Any:
+    if name not in names:
+        known = [each for each in names if not each.startswith("_")]
+        raise error(f"The notebook has no {name!r}. {nearest(name, known)}")
+    return names[name]

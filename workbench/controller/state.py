@@ -1,0 +1,45 @@
+"""What a view shows of the work under way."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from workbench.errors import WorkbenchError
+
+Level = Literal["idle", "busy", "paused", "done", "error"]
+
+
+class State(NamedTuple):
+    """The work under way, or what the last one came to."""
+
+    status: str
+    """That of the job, one of `Run.status`; "idle" while there is no job."""
+    level: Level
+    message: str
+    """One or a few sentences."""
+    detail: str = ""
+    """What changes many times a second, such as the step."""
+    progress: float = -1.0
+    """Share of the work done, 0 to 1; below 0 when there is no work."""
+    left_s: float = -1.0
+    """Seconds that the work will still take; below 0 while that is not known."""
+    compares: bool = False
+    """Whether the work is a comparison."""
+
+    @property
+    def active(self) -> bool:
+        """Whether a job is under way."""
+        return self.status != "idle"
+
+
+def failure(error: Exception) -> State:
+    """No job, and what went wrong in sentences, without a traceback."""
+    return State("idle", "error", sentence_of(error))
+
+
+def sentence_of(error: Exception) -> str:
+    """What went wrong, in sentences."""
+    text = str(error)
+    if not isinstance(error, WorkbenchError):
+        text = f"Unexpected error: {type(error).__name__}: {text}"
+    return text

@@ -1,0 +1,142 @@
+"""The five steps of the app, and what each of them needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Literal, NamedTuple
+
+from workbench.controller.data_preview import DataPreview
+from workbench.controller.job import ComparisonJob, Job
+from workbench.controller.prediction import Prediction
+from workbench.controller.setup import Setup
+from workbench.controller.state import State
+from workbench.controller.typed_settings import TypedSettings
+from workbench.controller.view import View
+from workbench.models import Model
+
+StepState = Literal["needs", "ready", "busy", "done"]
+
+NAMES = ("model", "artifacts", "train", "compare", "runs")
+
+
+class Step(NamedTuple):
+    """One step."""
+
+    name: str
+    title: str
+    state: StepState
+    note: str
+    """What is there, or what is needed, in a few words."""
+
+
+class Steps(View):
+    """Collects what the controller tells and works out the state of each step."""
+
+    def __init__(
+        self, setup: Setup, typed: TypedSettings, show: Callable[[Sequence[Step]], None]
+    ) -> None:
+        """Start with nothing chosen.
+
+        Args:
+            setup: whose engines are looked at.
+            typed: whose problems are looked at.
+            show: gets all steps after every change.
+        """
+        self._setup = setup
+        self._typed = typed
+        self._show = show
+        self._model: Model | None = None
+        self._model_problem = ""
+        self._data_problem = ""
+        self._generated = False
+        self._ended: dict[str, str] = {}
+        self._running = ""
+        typed.observe(self.update)
+
+    def update(self) -> None:
+        """Show the steps as they are now."""
+        self._show(self.steps())
+
+    def steps(self) -> list[Step]:
+        """All five, in order."""
+        return [
+            self._of_model(),
+            self._of_artifacts(),
+            self._of("train"),
+            self._of("compare"),
+            Step("runs", "Runs", "ready", "what was trained here"),
+        ]
+
+    def show_state(self, state: State) -> None:
+        running = ("compare" if state.compares else "train") if state.active else ""
+        if running != self._running:
+            self._running = running
+            self.update()
+
+    def show_model(self, model: Model | None, problem: str = "") -> None:
+        self._model, self._model_problem = model, problem
+        self._generated = False
+        self._ended = {}
+        self.update()
+
+    def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
+        self._data_problem = problem
+        if preview is None and not problem and self._model is not None:
+            self._data_problem = "choose a dataset"
+        self.update()
+
+    def show_prediction(
+        self, prediction: Prediction | None, doing: str = "", problem: str = ""
+    ) -> None:
+        if not doing:
+            self._generated = prediction is not None
+            self.update()
+
+    def job_ended(self, job: Job) -> None:
+        step = "compare" if isinstance(job, ComparisonJob) else "train"
+        self._ended[step] = "failed" if job.failed else job.status
+        self.update()
+
+    def _of_model(self) -> Step:
+        if self._model is None:
+            return Step(
+                "model",
+                "Model",
+                "needs",
+                "cannot be loaded" if self._model_problem else "choose a model",
+            )
+        if self._data_problem:
+            short = self._data_problem == "choose a dataset"
+            note = self._data_problem if short else "the dataset cannot be loaded"
+            return Step("model", "Model", "needs", note)
+        return Step("model", "Model", "done", self._model.name)
+
+    def _of_artifacts(self) -> Step:
+        if self._model is None:
+            return Step("artifacts", "Artifacts", "needs", "needs a model")
+        if self._generated:
+            return Step("artifacts", "Artifacts", "done", "generated")
+        return Step("artifacts", "Artifacts", "ready", "optional: Train makes them")
+
+    def _of(self, name: str) -> Step:
+        title = name.capitalize()
+        if self._running == name:
+            return Step(name, title, "busy", "under way")
+        lack = self._lack()
+        if lack:
+            return Step(name, title, "needs", lack)
+        if name in self._ended:
+            return Step(name, title, "done", self._ended[name])
+        return Step(name, title, "ready", "ready")
+
+    def _lack(self) -> str:
+        if self._model is None:
+            return "needs a model"
+        if self._data_problem:
+            return "needs a dataset"
+        if not self._setup.engines:
+            return "needs an engine"
+        wrong = len(self._typed.read.problems)
+        if wrong:
+            return "1 setting is wrong" if wrong == 1 else f"{wrong} settings are wrong"
+        return ""

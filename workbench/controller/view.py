@@ -1,0 +1,88 @@
+"""What a controller tells whoever shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.controller.data_preview import DataPreview
+from workbench.controller.engine_rows import EngineRows
+from workbench.controller.inspection import LayerRow
+from workbench.controller.job import Job
+from workbench.controller.offer import Offer
+from workbench.controller.prediction import Prediction
+from workbench.controller.state import State
+from workbench.models import Model
+from workbench.runs.reader import NewPoints
+
+
+class View:
+    """Shows a controller; a subclass overrides what it shows.
+
+    Called from the controller's threads; every method must return soon.
+    """
+
+    def show_state(self, state: State) -> None:
+        """The work under way has changed, or points were added that can be drawn now."""
+
+    def show_engines(self, rows: EngineRows) -> None:
+        """Which engines can run here is known."""
+
+    def show_model(self, model: Model | None, problem: str = "") -> None:
+        """A model was loaded; None: no model is chosen, or it cannot be loaded, and why."""
+
+    def show_layers(self, rows: Sequence[LayerRow] | None, *, loading: bool = False) -> None:
+        """The layers of the model; None: not known, yet or at all."""
+
+    def show_verdict(self, verdict: str) -> None:
+        """Whether ONNX Runtime can train the model, in sentences; empty: not known."""
+
+    def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
+        """What is in the dataset; None: none is chosen, or it cannot be loaded, and why."""
+
+    def show_prediction(
+        self, prediction: Prediction | None, doing: str = "", problem: str = ""
+    ) -> None:
+        """What the artifacts are and what training them takes; `doing`: what is being done now;
+        `problem`: why there are none."""
+
+    def show_offers(self, offers: Sequence[Offer]) -> None:
+        """Runs that still train, or that were interrupted."""
+
+    def job_started(self, job: Job) -> None:
+        """A job is followed from now on; no point of it has been told yet."""
+
+    def show_total_steps(self, steps: int) -> None:
+        """The steps that each run takes, or took at most."""
+
+    def add_points(self, engine: str, points: NewPoints) -> None:
+        """New points of one engine; the next `show_state` may draw them."""
+
+    def job_ended(self, job: Job) -> None:
+        """The job has ended; its runs and figures are complete."""
+
+    def job_failed(self) -> None:
+        """A job could not be started, or not be followed any further."""
+
+
+EVENTS = tuple(name for name in vars(View) if not name.startswith("_"))
+
+
+class Views(View):
+    """Several views of one controller, in the order in which they are told."""
+
+    def __init__(self, *views: View) -> None:
+        self._views = list(views)
+        for name in EVENTS:
+            setattr(self, name, self._to_all(name))
+
+    def add(self, view: View) -> None:
+        """Tell `view`, too, from now on."""
+        self._views.append(view)
+
+    def _to_all(self, name: str) -> Any:
+        def tell(*values: Any, **named: Any) -> None:
+            for view in self._views:
+                getattr(view, name)(*values, **named)
+
+        return tell

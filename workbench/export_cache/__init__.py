@@ -1,0 +1,1 @@
+"""Exports of earlier runs, kept in the user's cache folder."""

@@ -1,0 +1,87 @@
+"""The key of an export: a digest of all that its result depends on, except the user's code files.
+
+Installed packages count by their versions, and the workbench by its source files. A difference that
+does not matter costs an export; one that is left out could give a wrong result.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.export_cache.code_used import own_packages
+from workbench.files.regular_file import open_regular
+from workbench.machine.machine import describe_machine
+from workbench.user_code.user_code import PATH_VARIABLE
+
+FORMAT = 1
+"""Of the entries. Another number makes every key another."""
+
+_CHUNK_BYTES = 1 << 20
+
+_IRRELEVANT = frozenset(
+    {"_", "PWD", "OLDPWD", "SHLVL", "COLUMNS", "LINES", "WINDOWID", "DISPLAY", "TMPDIR"}
+)
+_IRRELEVANT_BEGINNINGS = ("WORKBENCH_", "JPY_", "PYTEST_", "SSH_", "TERM", "XDG_", "PYDEVD_")
+"""Environment variables that tell where a process was started, not what it computes."""
+
+
+def export_key(folder: Path, settings: Mapping[str, Any], environment: Mapping[str, str]) -> str:
+    """The key, 64 hexadecimal digits.
+
+    Args:
+        folder: everything in it goes into the export: names and contents.
+        settings: what else is asked for, as JSON.
+        environment: of the process that would export.
+    """
+    machine = describe_machine()
+    parts = {
+        "format": FORMAT,
+        "settings": settings,
+        "python": sys.version,
+        "machine": [machine["processor"], machine["cores"]],
+        "packages": _installed(),
+        "environment": _relevant(environment),
+    }
+    digest = hashlib.sha256(json.dumps(parts, sort_keys=True).encode())
+    for root in (folder, *own_packages()):
+        for path in _files(root):
+            digest.update(f"\0{path.relative_to(root)}\0".encode(errors="surrogateescape"))
+            digest.update(_file_digest(path))
+    return digest.hexdigest()
+
+
+def _relevant(environment: Mapping[str, str]) -> dict[str, str]:
+    return {
+        name: value
+        for name, value in environment.items()
+        if name == PATH_VARIABLE
+        or not (name in _IRRELEVANT or name.startswith(_IRRELEVANT_BEGINNINGS))
+    }
+
+
+def _installed() -> list[str]:
+    """Names and versions of the installed packages, as their folders of metadata are called."""
+    folders = filter(Path.is_dir, map(Path, sys.path))
+    names = {path.name for folder in folders for path in folder.iterdir()}
+    return sorted(name for name in names if name.endswith((".dist-info", ".egg-info")))
+
+
+def _files(root: Path) -> Iterator[Path]:
+    for folder, folders, names in os.walk(root):
+        folders[:] = sorted(name for name in folders if name not in ("__pycache__", "static"))
+        for name in sorted(names):
+            yield Path(folder, name)
+
+
+def _file_digest(path: Path) -> bytes:
+    digest = hashlib.sha256()
+    with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
+        while chunk := file.read(_CHUNK_BYTES):
+            digest.update(chunk)
+    return digest.digest()

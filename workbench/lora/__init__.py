@@ -1,0 +1,1 @@
+"""Low-rank adaptation (LoRA): its weights, in a graph, in a module, and as a file."""

@@ -1,0 +1,45 @@
+"""ORTModule together with PyTorch's data-parallel wrappers."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+from torch import nn
+from torch.nn.parallel import DataParallel, DistributedDataParallel
+
+from workbench.errors import UntrainableError
+
+_FSDP = "torch.distributed.fsdp"
+
+
+def refuse_parallel_wrappers(module: nn.Module) -> None:
+    """Raise where `module` is or contains a wrapper that has to be around an ORTModule.
+
+    A graph holds layers alone: the averaging of gradients that such a wrapper does in its forward
+    and backward passes would be lost without a word.
+
+    Raises:
+        UntrainableError: names the wrapper and the order that works.
+    """
+    for name, each in module.named_modules():
+        if isinstance(each, (DistributedDataParallel, DataParallel, *_fully_sharded_class())):
+            kind = type(each).__name__
+            where = f"contains a {kind} at {name!r}" if name else f"is a {kind}"
+            raise UntrainableError(
+                f"ORTModule cannot wrap this module, which {where}: its exchange of gradients "
+                f"would be lost. Wrap in the other order: {kind}(ORTModule(module))."
+            )
+
+
+def releases_memory(modules: Iterable[nn.Module]) -> bool:
+    """Whether one of them is sharded by `fully_shard`, which releases or moves its parameters'
+    memory between the forward and the backward pass."""
+    fsdp = sys.modules.get(_FSDP)
+    return fsdp is not None and any(isinstance(each, fsdp.FSDPModule) for each in modules)
+
+
+def _fully_sharded_class() -> tuple[type, ...]:
+    # Who has not imported it has made none, and importing it takes a second.
+    fsdp = sys.modules.get(_FSDP)
+    return () if fsdp is None else (fsdp.FullyShardedDataParallel,)

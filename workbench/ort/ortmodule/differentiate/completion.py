@@ -1,0 +1,77 @@
+"""From the graph that ONNX Runtime's gradient builder gives to the one that is run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from workbench.ort.graph.own_gradients import HiddenNodes
+from workbench.ort.graph.relu_gradient import rewrite_relu_gradient
+from workbench.ort.ortmodule.aten import Kernels, use_pytorch_kernels
+from workbench.settings.ortmodule_options import ORTModuleOptions
+
+if TYPE_CHECKING:
+    import onnx
+
+_NOT_DIFFERENTIABLE = "non_differentiable_outputs"
+
+
+def complete(
+    model: bytes,
+    hidden: HiddenNodes,
+    results: Iterable[onnx.ValueInfoProto],
+    updates: Iterable[str],
+    options: ORTModuleOptions,
+) -> tuple[bytes, Kernels]:
+    """Complete a gradient graph, and choose whose kernels run it.
+
+    Args:
+        model: serialized, as the gradient builder gives it.
+        hidden: the nodes that were hidden from the builder.
+        results: outputs of the module.
+        updates: values of the forward pass that are the new values of buffers.
+        options: how to build the graph.
+
+    Returns:
+        The graph, serialized, and what was chosen for each operator.
+    """
+    import onnx
+
+    proto = onnx.load_from_string(model)
+    hidden.reveal(proto)
+    _keep_results(proto.graph, results)
+    _return_from_forward(proto.graph, updates)
+    kernels = use_pytorch_kernels(
+        proto, wanted=options.pytorch_kernels, keep_forward=options.recomputes
+    )
+    rewrite_relu_gradient(proto.graph)
+    return proto.SerializeToString(), kernels
+
+
+def _keep_results(graph: onnx.GraphProto, results: Iterable[onnx.ValueInfoProto]) -> None:
+    """Make `results` outputs of the graph, so that each keeps its memory to itself.
+
+    The builder's graph has no more use for a result than the backward pass has, so its memory
+    would be given to other values while the caller still holds it.
+    """
+    present = {value.name for value in graph.output}
+    graph.output.extend([value for value in results if value.name not in present])
+
+
+def _return_from_forward(graph: onnx.GraphProto, updates: Iterable[str]) -> None:
+    """Append `updates`, which have no gradient, to what the forward pass returns.
+
+    The forward pass returns what the YieldOp reads.
+    """
+    from onnx.helper import make_attribute
+
+    yield_op = next(node for node in graph.node if node.op_type == "YieldOp")
+    first = len(yield_op.input)
+    yield_op.input.extend(updates)
+    others = [attr for attr in yield_op.attribute if attr.name != _NOT_DIFFERENTIABLE]
+    indices = [i for attr in yield_op.attribute if attr not in others for i in attr.ints]
+    indices += range(first, len(yield_op.input))
+    del yield_op.attribute[:]
+    yield_op.attribute.extend(others)
+    if indices:
+        yield_op.attribute.append(make_attribute(_NOT_DIFFERENTIABLE, indices))

@@ -1,0 +1,41 @@
+"""Results of a module that no input, parameter or buffer leads to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from workbench.trainable.own_gradient import NodeGradient
+
+if TYPE_CHECKING:
+    import onnx
+
+
+def keep_constant_results(graph: onnx.GraphProto) -> list[NodeGradient]:
+    """Give each constant output of `graph` a node that stays while the gradient is built.
+
+    ONNX Runtime folds constants first, and then fails for an output that no node gives.
+
+    Args:
+        graph: its parameters and buffers are inputs. Changed in place; its outputs keep their
+            order, not their names.
+
+    Returns:
+        The gradients of these nodes, which stop at them.
+    """
+    from onnx import AttributeProto, helper
+
+    varying = {value.name for value in graph.input}
+    for node in graph.node:
+        # Subgraphs may read anything.
+        has_subgraph = any(each.type == AttributeProto.GRAPH for each in node.attribute)
+        if has_subgraph or not varying.isdisjoint(node.input):
+            varying.update(node.output)
+    gradients = []
+    for output in graph.output:
+        if output.name in varying:
+            continue
+        name = f"{output.name}.constant"
+        graph.node.append(helper.make_node("Identity", [output.name], [name], name=name))
+        output.name = name
+        gradients.append(NodeGradient(name, reads=(), nodes=(), results={}))
+    return gradients

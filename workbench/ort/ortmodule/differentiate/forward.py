@@ -1,0 +1,106 @@
+"""The forward pass of a module, made ready for ONNX Runtime's gradient builder."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from workbench.ort.graph.gelu_approximation import approximate_gelu
+from workbench.ort.graph.gradient import parameters_as_inputs
+from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
+from workbench.ort.ortmodule.aten import Fused, fuse_layers
+from workbench.ort.ortmodule.differentiate.constant_results import keep_constant_results
+from workbench.ort.ortmodule.differentiate.graph_options import (
+    Differentiated,
+    gelu_report,
+    label_report,
+)
+from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions
+from workbench.trainable import leading_to_outputs, make_trainable
+from workbench.trainable.own_gradient import NodeGradient
+from workbench.trainable.report import Report
+
+if TYPE_CHECKING:
+    import onnx
+
+
+class ForwardNames(NamedTuple):
+    """What the names of values in a forward graph stand for."""
+
+    inputs: Sequence[str]
+    """Arguments of the module."""
+    parameters: Sequence[str]
+    """Trainable or not."""
+    buffers: Collection[str]
+    requires_grad: Collection[str]
+    """Of the inputs and parameters."""
+
+
+class TrainableForward(NamedTuple):
+    """A forward pass that ONNX Runtime can differentiate."""
+
+    model: onnx.ModelProto
+    """Its parameters and buffers are inputs; its outputs are those of the module."""
+    names: Differentiated
+    rewrites: Report
+    fused: Fused
+    constants: Sequence[NodeGradient]
+    """Of the outputs that nothing leads to."""
+    options: tuple[OptionReport, ...]
+    """What came of the options that change it."""
+
+    @property
+    def gradients(self) -> list[NodeGradient]:
+        """Of the nodes whose gradient is not ONNX Runtime's."""
+        return [*self.rewrites.gradients, *self.fused.gradients, *self.constants]
+
+
+def trainable_forward(
+    model: onnx.ModelProto, names: ForwardNames, options: ORTModuleOptions
+) -> TrainableForward:
+    """Rewrite `model` so that ONNX Runtime can differentiate it.
+
+    Args:
+        model: a forward pass whose parameters and buffers are initializers; changed in place.
+        names: of its values.
+        options: how to build the graph.
+
+    Raises:
+        UntrainableError: names each node that cannot be trained through, why, and what to do.
+    """
+    losses = leave_out_ignored_labels(model) if options.label_sparsity else 0
+    _name_outputs_apart(model.graph)
+    # ONNX Runtime fails for a parameter that no gradient reaches.
+    requires_grad = leading_to_outputs(model, list(names.requires_grad))
+    model, rewrites = make_trainable(model, requires_grad)
+    # The builder would look for gradients of the buffers' new values; they are put back later.
+    del model.graph.output[len(model.graph.output) - len(rewrites.state_updates) :]
+    gelus = approximate_gelu(model) if options.gelu_approximation else 0
+
+    present = {tensor.name for tensor in model.graph.initializer}
+    state = [name for name in (*names.parameters, *names.buffers) if name in present]
+    model = parameters_as_inputs(model, state)
+    # The memory optimizer finds what to recompute by the operators of the forward pass.
+    fuses = options.pytorch_kernels and not options.recomputes
+    fused = fuse_layers(model, requires_grad) if fuses else Fused()
+
+    constants = keep_constant_results(model.graph)
+
+    trained = [name for name in names.parameters if name in requires_grad and name in state]
+    inputs = [name for name in names.inputs if name in requires_grad]
+    reports = (label_report(options, losses), gelu_report(options, gelus))
+    differentiated = Differentiated(state, trained, inputs)
+    return TrainableForward(model, differentiated, rewrites, fused, constants, reports)
+
+
+def _name_outputs_apart(graph: onnx.GraphProto) -> None:
+    """Let no output be an input, a parameter or another output: those get an Identity."""
+    from onnx.helper import make_node
+
+    taken = {value.name for value in graph.input} | {value.name for value in graph.initializer}
+    for index, output in enumerate(graph.output):
+        if output.name in taken:
+            name = f"{output.name}.output_{index}"
+            graph.node.append(make_node("Identity", [output.name], [name], name=f"{name}.identity"))
+            output.name = name
+        taken.add(output.name)

@@ -1,0 +1,20 @@
+"""Personalisation: a person's own labelled examples, and a base model trained on with them.
+
+    examples = Examples("image")
+    examples.add([[(0.1, 0.1), (0.9, 0.9)]], "slash")  # and more
+    mine = personalise(examples)
+    mine.wait().after.accuracy
+    mine.export("mine.onnx")
+
+Importing this package loads numpy only; models run in child processes.
+"""
+
+from __future__ import annotations
+
+from workbench.personalisation.example import Example
+from workbench.personalisation.examples import Examples
+from workbench.personalisation.outcome import Outcome, Prediction
+from workbench.personalisation.personalisation import Personalisation
+from workbench.personalisation.personalise import personalise
+
+__all__ = ["Example", "Examples", "Outcome", "Personalisation", "Prediction", "personalise"]

@@ -1,0 +1,130 @@
+"""Starts the personalisation of a base model with a person's own examples."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any, Literal
+
+from workbench.errors import ConfigError, DataError, nearest, value_text
+from workbench.load.base_sample import base_samples
+from workbench.personalisation.base_model import base_model
+from workbench.personalisation.class_slots import ClassSlots
+from workbench.personalisation.example import Kind
+from workbench.personalisation.examples import Examples
+from workbench.personalisation.personalisation import Personalisation
+from workbench.personalisation.plan import Plan
+from workbench.personalisation.text_windows import split_text, text_dataset
+from workbench.personalisation.training_data import class_dataset, split_examples
+from workbench.runs import train as start_training
+
+DEFAULTS: dict[Kind, dict[str, Any]] = {
+    "image": {"steps": 150, "batch_size": 32, "learning_rate": 1e-2},
+    "audio": {"steps": 100, "batch_size": 32, "learning_rate": 1e-2},
+    "text": {"steps": 120, "batch_size": 8, "learning_rate": 1e-3},
+}
+"""Settings of the run, by the kind of the examples: enough for a few classes and short texts."""
+
+PROMPT_CHARACTERS = 24
+"""Of the held-out text, what is continued where no prompt is given."""
+
+
+def personalise(
+    examples: Examples,
+    model: str | None = None,
+    *,
+    engine: str = "ondevice",
+    train: Literal["head", "all"] = "head",
+    held_out: float = 0.4,
+    augment: bool = True,
+    seed: int = 0,
+    prompt: str | None = None,
+    **settings: Any,
+) -> Personalisation:
+    """Train a base model on with a person's own examples; returns immediately.
+
+    A share of the examples is held out: the base model and the trained one are compared on them.
+    The base checkpoint of the sample is the beginning, and its last layer is trained. The last
+    layer has outputs for the base's classes and free ones for new labels.
+
+    Args:
+        examples: two or more of each of two or more labels; or texts, of which the last part is
+            held out.
+        model: a sample with a base checkpoint for this kind of examples; None: "sketch-cnn",
+            "speech-commands" or "text-gpt".
+        engine: as of `wb.train`.
+        train: "head": the last layer; "all": every parameter. With `lora=` or `requires_grad=`
+            those decide.
+        held_out: share of the examples of each label, at least one, that is not trained with; of
+            each text its last part.
+        augment: add varied copies to the training examples: images turned, scaled and moved a
+            little, recordings at other speeds, moved and with noise. Held-out ones are never
+            varied.
+        seed: of what is drawn: held-out examples, copies, order of the batches.
+        prompt: of texts: what both models continue; None: the beginning of the held-out part.
+        **settings: fields of `TrainingConfig`, such as `steps`, `learning_rate` or `lora`.
+
+    Raises:
+        DataError: there are too few examples, or more labels than the model has room for.
+        ConfigError: a setting is wrong, or the model has no base checkpoint for these examples.
+        EngineError: the engine is unknown.
+        RunFolderError: the run folder cannot be written.
+    """
+    if not isinstance(examples, Examples):
+        raise DataError(
+            f"examples={value_text(examples)}: give an Examples; Examples.load(path) reads a file."
+        )
+    if train not in ("head", "all"):
+        raise ConfigError([f"train={value_text(train)}: give 'head' or 'all'."])
+    plan = _plan(examples, model, held_out, augment, seed, prompt)
+    chosen = {**DEFAULTS[examples.kind], "seed": seed, "engine": engine, **settings}
+    head_alone = train == "head" and not {"lora", "requires_grad"} & settings.keys()
+    if head_alone:
+        chosen["requires_grad"] = plan.base.head
+    if "batch_size" not in settings:
+        chosen["batch_size"] = min(chosen["batch_size"], len(plan.data.train))
+    # The folder goes with the result.
+    folder = tempfile.TemporaryDirectory(prefix="workbench-")
+    from_graph = head_alone and engine == "ondevice"
+    try:
+        base = base_model(plan.base, Path(folder.name), from_graph=from_graph)
+        run = start_training(base, plan.data, **chosen)
+    except BaseException:
+        folder.cleanup()
+        raise
+    return Personalisation(run, base, plan, folder)
+
+
+def _plan(
+    examples: Examples,
+    model: str | None,
+    held_out: float,
+    augment: bool,
+    seed: int,
+    prompt: str | None,
+) -> Plan:
+    """What is to be trained and compared."""
+    kind = examples.kind
+    known = {name: sample for name, sample in base_samples().items() if sample.kind == kind}
+    name = next(iter(known), None) if model is None else model
+    if name is None:
+        raise ConfigError([f"No base checkpoint for examples of kind {kind!r} is installed."])
+    if name not in known:
+        raise ConfigError(
+            [
+                f"model={value_text(model)} has no base checkpoint for examples of kind {kind!r}. "
+                f"{nearest(str(model), known)}"
+            ]
+        )
+    base = known[name]
+    if kind == "text":
+        context = int(base.input.shape[1])
+        texts = [str(item.value) for item in examples.items]
+        train, test = split_text(texts, held_out, context)
+        data = text_dataset(train, test, base.classes, context)
+        return Plan(base, data, prompt=test[:PROMPT_CHARACTERS] if prompt is None else prompt)
+    parts = split_examples(examples, held_out, seed)
+    labels = [label for label, count in examples.counts().items() if count]
+    slots = ClassSlots.of(labels, base.classes, int(base.output.shape[1]))
+    data = class_dataset(kind, parts, slots, seed, augment)
+    return Plan(base, data, parts.held_out, slots)

@@ -1,0 +1,24 @@
+"""What a personalisation trains and compares."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from workbench.data import Dataset
+from workbench.load.base_sample import BaseSample
+from workbench.personalisation.class_slots import ClassSlots
+from workbench.personalisation.example import Example
+
+
+class Plan(NamedTuple):
+    """What a personalisation trains and compares."""
+
+    base: BaseSample
+    data: Dataset
+    """The test split is the held-out part."""
+    held_out: tuple[Example, ...] = ()
+    """In the order of the test split; of a text none."""
+    slots: ClassSlots | None = None
+    """Of a text None."""
+    prompt: str = ""
+    """Of a text: what is continued."""

@@ -1,0 +1,56 @@
+"""Removes files that killed processes left among the runs, when the next run starts."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+from pathlib import Path
+
+from workbench.child_process.worker_exit import remove_unfinished
+from workbench.files.advisory_lock import is_locked
+from workbench.files.temporary_folder import is_abandoned
+from workbench.run_folder.run_folder import RunFolder
+
+TEMPORARY_RECORD = re.compile(r"\.(spec|summary)\.json\.[a-z0-9_]{8}")
+"""Temporary names under which a run's records are written before they are renamed."""
+
+
+def remove_abandoned_files(runs: Path) -> None:
+    """Remove the folders of failed launches, unfinished checkpoints and temporary records.
+
+    What a resume that was killed had set aside is moved back, or removed if it was replaced.
+    Folders of active runs are locked and are skipped. No link is followed. Errors are ignored.
+    """
+    for path in runs.iterdir():
+        with contextlib.suppress(OSError):
+            if path.is_dir() and not path.is_symlink():
+                _clean_run_folder(RunFolder(path))
+
+
+def _settle(previous: Path, current: Path) -> None:
+    """Move `previous` back to `current`, unless that was written anew; then remove it."""
+    if not os.path.lexists(current):
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(previous, current)
+    elif previous.is_dir() and not previous.is_symlink():
+        shutil.rmtree(previous, ignore_errors=True)
+    else:
+        previous.unlink(missing_ok=True)
+
+
+def _clean_run_folder(folder: RunFolder) -> None:
+    lock = folder.watchdog_lock_path
+    if is_locked(lock):
+        return
+    if folder.spec_path.exists():
+        remove_unfinished(folder.path)
+        for current in (folder.summary_path, folder.model_path):
+            _settle(current.with_name(f"{current.stem}.previous{current.suffix}"), current)
+        for path in folder.path.iterdir():
+            if TEMPORARY_RECORD.fullmatch(path.name):
+                with contextlib.suppress(OSError):
+                    path.unlink()  # of a link, the link itself
+    elif lock.is_file() and not lock.is_symlink() and is_abandoned(folder.path):
+        shutil.rmtree(folder.path, ignore_errors=True)

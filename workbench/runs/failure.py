@@ -1,0 +1,60 @@
+"""Why a run failed, from its record or from how its worker exited."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from workbench.child_process.worker_exit import describe_exit
+from workbench.errors import RunFolderError
+from workbench.run_folder.run_folder import RunFolder
+from workbench.runs.trash import is_deleted
+
+if TYPE_CHECKING:
+    from workbench.runs.run import Run
+
+
+def failure_cause(
+    folder: RunFolder,
+    exit_status: int | None,
+    is_lost: Callable[[], bool],
+    launched: float | None,
+) -> dict[str, str] | None:
+    """The type, message and traceback of a failure; None: the run has not failed.
+
+    Args:
+        folder: of the run.
+        exit_status: of its worker, if this process started it and it has exited.
+        is_lost: whether the worker has exited without a summary; asked if there is none.
+        launched: when the worker was started that the question is about.
+    """
+    try:
+        summary = folder.read_summary()
+    except RunFolderError as error:
+        return {"type": type(error).__name__, "message": str(error), "traceback": ""}
+    if summary is not None:
+        cause: dict[str, str] | None = summary.get("error")
+        if "resume_error" in summary and launched != folder.read_spec().get("launched"):
+            # The spec is again that of before: the run is as it was, but not to who resumed it.
+            cause = summary["resume_error"]
+        return cause
+    if not is_lost():
+        return None
+    if not folder.spec_path.exists():
+        message = f"Its folder {folder.path} was removed during the run."
+        if is_deleted(folder.id):
+            message = f"It was deleted; wb.undelete({folder.id!r}) brings it back."
+        return {"type": "Removed", "message": message, "traceback": ""}
+    if exit_status is not None:
+        return describe_exit(folder.log_path, exit_status)
+    message = "The worker process no longer exists and wrote no summary."
+    return {"type": "Lost", "message": message, "traceback": ""}
+
+
+def failure_text(run: Run, cause: dict[str, str]) -> str:
+    """The message of the error for a failure: cause, path of the log and traceback."""
+    what = f"{run.engine} failed after step {run.progress.done_steps}"
+    if cause == (run.summary or {}).get("resume_error"):
+        what = f"Run {run.id} could not be resumed and remains {run.status}"
+    trace = f"\n\n{cause['traceback'].strip()}" if cause["traceback"] else ""
+    return f"{what}: {cause['message']}\nLog: {run.folder.log_path}{trace}"

@@ -1,0 +1,119 @@
+"""The row of one run, from its folder."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from workbench.errors import RunFolderError, WorkbenchError
+from workbench.files.advisory_lock import is_locked
+from workbench.run_folder.labels import labels_or_problem
+from workbench.run_folder.run_folder import RunFolder
+from workbench.runs.activity import Status
+from workbench.runs.duration import duration_s, started_at
+from workbench.runs.failure import failure_cause
+from workbench.runs.listing.row import RunRow
+from workbench.runs.listing.step_scan import StepScan
+from workbench.settings.config import TrainingConfig
+
+METRICS = ("accuracy", "perplexity", "r2", "mean_absolute_error")
+"""Of an evaluation; the first that applies to the task is shown."""
+
+
+class RowReader:
+    """Reads the row of one run again and again; of its event log, only what is new."""
+
+    def __init__(self, folder: RunFolder) -> None:
+        self._folder = folder
+        self._scan: StepScan | None = None
+        self.active = False
+        """Whether the worker was alive when the row was read last."""
+
+    def read(self, *, quick: bool = False) -> RunRow:
+        """The row as it is now. Never raises: what cannot be read is `unreadable`, with a reason.
+
+        Args:
+            quick: leave out what the whole event log is needed for, unless it was read before.
+        """
+        try:
+            return self._read(quick)
+        except (WorkbenchError, OSError) as error:
+            self.active = False
+            return RunRow(self._folder.id, "unreadable", reason=str(error))
+
+    def _read(self, quick: bool) -> RunRow:
+        folder = self._folder
+        spec = folder.read_spec()
+        # `read_spec` has validated it; to do so again takes as long as to read the losses.
+        config = TrainingConfig.model_construct(**spec["config"])
+        # The summary is written after the last event: the events read after it are complete.
+        summary, problem = self._summary()
+        scan, quick = self._scan or StepScan(config.warmup_steps), quick and self._scan is None
+        if quick:
+            scan.read_end(folder.events_path)
+        else:
+            self._scan = scan
+            scan.catch_up(folder.events_path)
+        self.active = summary is None and not problem and is_locked(folder.watchdog_lock_path)
+        if summary is None and not problem and not self.active:
+            # It may have ended between the two.
+            summary, problem = self._summary()
+        status, reason = self._status(spec, summary, problem, scan.state)
+        labels, label_problem = labels_or_problem(folder)
+        metric_name, metric = _metric((summary or {}).get("evaluation") or scan.evaluation)
+        return RunRow(
+            id=folder.id,
+            status=status,
+            name=labels.name,
+            model=spec["model"],
+            dataset=spec["dataset"],
+            engine=config.engine,
+            reason=reason or label_problem,
+            started=started_at(spec),
+            duration_s=duration_s(folder, spec, summary, self.active),
+            steps=scan.steps or int((summary or {}).get("steps") or 0),
+            total_steps=config.total_steps(spec["samples"]),
+            last_loss=scan.last_loss,
+            best_loss=math.nan if quick else scan.best_loss,
+            metric_name=metric_name,
+            metric=metric,
+            samples_per_s=math.nan if quick else scan.samples_per_s,
+            sampled=scan.sampled,
+            curve=() if quick else scan.curve.points(),
+            complete=not quick,
+            tags=labels.tags,
+            notes=labels.notes,
+        )
+
+    def _summary(self) -> tuple[dict[str, Any] | None, str]:
+        """The summary, and why it cannot be read."""
+        try:
+            return self._folder.read_summary(), ""
+        except RunFolderError as error:
+            return None, str(error)
+
+    def _status(
+        self, spec: dict[str, Any], summary: dict[str, Any] | None, problem: str, state: Status
+    ) -> tuple[Status, str]:
+        """The status and the reason for it."""
+        if problem:
+            return "unreadable", problem
+        if self.active:
+            return state, ""
+        if summary is None:
+            cause = failure_cause(self._folder, None, lambda: True, spec.get("launched"))
+            return "failed", str((cause or {}).get("message", ""))
+        failed, refused = summary.get("error"), summary.get("resume_error")
+        parts = [failed["message"]] if failed else []
+        parts += [str(summary["reason"])] if summary.get("reason") else []
+        parts += [f"It could not be resumed: {refused['message']}"] if refused else []
+        return summary["status"], " ".join(parts)
+
+
+def _metric(evaluation: dict[str, Any] | None) -> tuple[str, float]:
+    """Name and value of the metric to show of an evaluation; NaN if its loss was not finite."""
+    if evaluation is None:
+        return "", math.nan
+    name = next((name for name in METRICS if evaluation.get(name) is not None), "loss")
+    value = evaluation[name]
+    return "test_loss" if name == "loss" else name, math.nan if value is None else float(value)

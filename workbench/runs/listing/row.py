@@ -1,0 +1,48 @@
+"""What a list of runs says about one of them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from workbench.runs.activity import Status
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One run of a list. What is not known is NaN, 0 or empty."""
+
+    id: str
+    status: Status
+    name: str = ""
+    """The display name; empty if the run was not renamed."""
+    model: str = ""
+    dataset: str = ""
+    engine: str = ""
+    reason: str = ""
+    """Why it failed, was interrupted or stopped early, or cannot be read."""
+    started: float = math.nan
+    """First launch, in seconds since the epoch."""
+    duration_s: float = math.nan
+    """As of `Run.duration_s`."""
+    steps: int = 0
+    """Optimizer steps taken."""
+    total_steps: int = 0
+    """Optimizer steps planned."""
+    last_loss: float = math.nan
+    """Loss of the last batch."""
+    best_loss: float = math.nan
+    """Lowest loss of a batch among those that were read; see `sampled`."""
+    metric_name: str = ""
+    """Of the last evaluation: accuracy, perplexity, r2, mean_absolute_error or test_loss."""
+    metric: float = math.nan
+    samples_per_s: float = math.nan
+    """Mean over the measured steps that were read, after the warm-up; see `sampled`."""
+    sampled: bool = False
+    """Whether the record is so long that only a sample of its steps was read."""
+    complete: bool = True
+    """Whether best loss, throughput and curve were read; see `RunIndex.complete`."""
+    curve: tuple[float, ...] = ()
+    """The loss over the steps: up to 60 means, NaN where no loss was finite."""
+    tags: tuple[str, ...] = ()
+    notes: str = ""

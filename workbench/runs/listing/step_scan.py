@@ -1,0 +1,228 @@
+"""What the event log of a run says about its steps, from a bounded part of it."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from workbench.files.regular_file import open_regular
+from workbench.run_folder.events import parse_event
+from workbench.runs.activity import Status
+from workbench.runs.listing.loss_curve import LossCurve
+
+WHOLE_BYTES = 64 * 1024
+"""Up to this many new bytes are read whole, which takes about 0.5 ms."""
+SAMPLES = 48
+"""Places at which a longer part is read, evenly spaced, besides its end."""
+SAMPLE_LOSSES = 8
+"""Losses that are taken of each."""
+SAMPLE_BYTES = tuple(1024 * 2**power for power in range(9))
+"""What is read one after another until a record begins: very fast steps make long ones."""
+TAIL_BYTES = (4 * 1024, 64 * 1024, 512 * 1024)
+"""How much of the end is read, until a record is in it."""
+EXACT_DIGITS = 16
+"""So many characters of a number are parsed: with more, that takes three times as long."""
+
+_STEPS = re.compile(
+    rb'\{"event": "steps", "time": [0-9.e+]+, "first_step": (\d{1,15}), "losses": \['
+)
+_NANOSECONDS = re.compile(rb'\], "nanoseconds": \[')
+_BATCH_SIZE = re.compile(rb'\], "batch_size": (\d{1,15}),')
+"""The parts of a record of steps, as `EventWriter` writes it. To parse it as JSON takes five times
+as long, and a sample may hold only its beginning."""
+_KIND = re.compile(rb'\{"event": "(\w{1,30})"')
+
+_PARSED = frozenset({b"restored", b"steps"})
+"""Kinds of events that are parsed as JSON where the expressions above do not match."""
+
+_STATES: dict[bytes, Status] = {
+    b"resuming": "starting",
+    b"started": "starting",
+    b"built": "running",
+    b"resumed": "running",
+    b"paused": "paused",
+}
+
+
+class StepScan:
+    """The steps of one run so far. No part of the log is read twice, and a long one not whole.
+
+    Attributes:
+        steps: number of the last step.
+        state: what the worker does, if it is alive.
+        last_loss: NaN if it was not finite.
+        best_loss: the lowest that was read, also of steps that a resumed run has trained anew.
+        sampled: whether parts of the log were skipped.
+        curve: the losses over the steps.
+    """
+
+    def __init__(self, warmup_steps: int) -> None:
+        self._warmup_steps = warmup_steps
+        self._offset = 0
+        self._samples = 0
+        self._nanoseconds = 0
+        self.steps = 0
+        self.state: Status = "starting"
+        self.last_loss = self.best_loss = math.nan
+        self._evaluation = b""
+        self.sampled = False
+        self.curve = LossCurve()
+
+    @property
+    def evaluation(self) -> dict[str, Any] | None:
+        """The event of the last evaluation that was read."""
+        return parse_event(self._evaluation)
+
+    @property
+    def samples_per_s(self) -> float:
+        """Mean throughput of the measured steps that were read; NaN if there are none."""
+        return self._samples / self._nanoseconds * 1e9 if self._nanoseconds else math.nan
+
+    def catch_up(self, path: Path) -> None:
+        """Read what was appended to the log at `path` since the last call; errors are ignored."""
+        with contextlib.suppress(OSError), _opened(path) as file:
+            new_bytes = os.fstat(file).st_size - self._offset
+            if new_bytes <= WHOLE_BYTES:
+                self._take_to_end(file, self._offset, new_bytes)
+            else:
+                self._take_samples(file, new_bytes)
+
+    def read_end(self, path: Path) -> None:
+        """Read only the end of the log at `path`, in a tenth of the time; errors are ignored."""
+        with contextlib.suppress(OSError), _opened(path) as file:
+            self._take_tail(file, os.fstat(file).st_size)
+
+    def _take_to_end(self, file: int, start: int, length: int) -> None:
+        """Take in what follows `start`; an incomplete last line is left for the next time."""
+        new = os.pread(file, max(0, length), start)
+        end = new.rfind(b"\n") + 1
+        self._offset = start + end
+        for line in new[:end].split(b"\n"):
+            self._take(line)
+
+    def _take_samples(self, file: int, new_bytes: int) -> None:
+        self.sampled = True
+        start, end = self._offset, self._offset + new_bytes
+        # What the samples do not reach is left for the last steps, which are read as they are.
+        limit = end - TAIL_BYTES[1]
+        for number in range(SAMPLES):
+            at = max(self._offset, start + number * new_bytes // SAMPLES)
+            sample = b""
+            for length in SAMPLE_BYTES:
+                sample += os.pread(
+                    file, max(0, min(length, limit - at - len(sample))), at + len(sample)
+                )
+                found = _STEPS.search(sample)
+                # A whole record, or enough losses of one.
+                if found is not None and len(sample) - found.end() > 32 * SAMPLE_LOSSES:
+                    losses = sample[found.end() :].split(b"]")[0].split(b",", SAMPLE_LOSSES)
+                    self._take_losses(int(found[1]), b",".join(losses[:SAMPLE_LOSSES]))
+                    break
+            self._offset = max(self._offset, min(at, limit) + len(sample))
+        self._take_tail(file, end)
+
+    def _take_tail(self, file: int, end: int) -> None:
+        """Take in the last events, one record of steps at least if there is one."""
+        for length in TAIL_BYTES:
+            at = max(self._offset, end - length)
+            tail = os.pread(file, end - at, at)
+            first_line = tail.find(b"\n") + 1 if at else 0
+            if _STEPS.search(tail, first_line) is not None or at == self._offset:
+                break
+        self._take_to_end(file, at + first_line, end - at - first_line)
+
+    def _take(self, line: bytes) -> None:
+        """Take in one event."""
+        steps = _STEPS.match(line)
+        if steps is not None:
+            end = line.find(b"]", steps.end())
+            if end >= 0:
+                self._take_losses(int(steps[1]), line[steps.end() : end])
+                self._take_durations(line, end, self._warmup_steps - int(steps[1]) + 1)
+            return
+        kind = _KIND.match(line)
+        if kind is None or kind[1] in _PARSED:
+            self._take_event(line)
+        else:
+            self.state = _STATES.get(kind[1], self.state)
+            if kind[1] == b"evaluation":
+                self._evaluation = line
+
+    def _take_event(self, line: bytes) -> None:
+        """Take in one event of any layout, as another version may write it."""
+        event = parse_event(line)
+        if event is None:
+            return
+        match event["event"]:
+            case "steps":
+                first_step, nanoseconds = event["first_step"], event["nanoseconds"]
+                losses = [math.nan if loss is None else loss for loss in event["losses"]]
+                self._take_steps(first_step, losses)
+                measured = nanoseconds[max(0, self._warmup_steps - first_step + 1) :]
+                self._nanoseconds += sum(measured)
+                self._samples += len(measured) * event["batch_size"]
+            case "restored":
+                self.steps = event["step"]
+                self.curve.forget_after(event["step"])
+            case "evaluation":
+                self._evaluation = line
+            case kind:
+                self.state = _STATES.get(kind.encode(), self.state)
+
+    def _take_losses(self, first_step: int, text: bytes) -> None:
+        try:
+            losses = _numbers(text)
+        except ValueError:
+            return
+        if first_step > 0:
+            self._take_steps(first_step, losses)
+
+    def _take_steps(self, first_step: int, losses: list[float]) -> None:
+        self.state = "running"
+        self.steps = first_step + len(losses) - 1
+        self.last_loss = losses[-1]
+        all_finite = math.isfinite(sum(losses))
+        finite = losses if all_finite else [loss for loss in losses if math.isfinite(loss)]
+        if finite:
+            lowest = min(finite)
+            # A comparison with NaN is false.
+            self.best_loss = self.best_loss if self.best_loss <= lowest else lowest
+        self.curve.add(first_step, losses, all_finite)
+
+    def _take_durations(self, line: bytes, end: int, unmeasured: int) -> None:
+        found = _NANOSECONDS.match(line, end)
+        end = line.find(b"]", found.end()) if found is not None else -1
+        batch = _BATCH_SIZE.match(line, end) if end >= 0 else None
+        if found is None or batch is None:
+            return
+        texts = line[found.end() : end].split(b",")[max(0, unmeasured) :]
+        try:
+            self._nanoseconds += sum(map(int, texts))
+        except ValueError:
+            return
+        self._samples += len(texts) * int(batch[1])
+
+
+@contextlib.contextmanager
+def _opened(path: Path) -> Iterator[int]:
+    file = open_regular(path, os.O_RDONLY)
+    try:
+        yield file
+    finally:
+        os.close(file)
+
+
+def _numbers(text: bytes) -> list[float]:
+    """Numbers with commas between them, to 14 digits or more; NaN for `null`.
+
+    Raises:
+        ValueError: they are not.
+    """
+    if b"e" in text or b"n" in text:
+        return list(map(float, text.replace(b"null", b"nan").split(b",")))
+    return [float(number[:EXACT_DIGITS]) for number in text.replace(b" ", b"").split(b",")]

@@ -1,0 +1,288 @@
+"""Resuming a run that has ended: its own folder, from its last checkpoint."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import Any
+
+from workbench.child_process.worker_exit import PREVIOUS, forget_previous
+from workbench.data import load_saved_dataset
+from workbench.errors import ConfigError, ModelError, RunError, RunFolderError, nearest
+from workbench.load import load_model
+from workbench.lora.adapter import without_adapters
+from workbench.lora.linear_weight import LinearWeight
+from workbench.losses.loss_functions import code_of, write_functions
+from workbench.models import Model, load_saved
+from workbench.run_folder.checkpoint import read_progress, read_weights
+from workbench.run_folder.control import create_control
+from workbench.run_folder.events import EventWriter
+from workbench.run_folder.run_folder import RunFolder
+from workbench.runs.adapted_weights import recorded_weights
+from workbench.runs.cleanup import remove_abandoned_files
+from workbench.runs.duration import started_at
+from workbench.runs.launch import Worker, locked_for_worker, start_worker, stop_grace_s
+from workbench.runs.run import Run
+from workbench.settings.config import TrainingConfig, make_config
+from workbench.user_code.user_code import UserCode
+
+CHANGEABLE = frozenset({
+    "steps", "epochs", "learning_rate", "evaluate", "evaluate_every", "early_stopping",
+    "checkpoint_every", "checkpoint_every_s", "threads", "warmup_steps", "memory_limit_bytes",
+    "loss",
+})  # fmt: skip
+"""Settings that may differ when a run is resumed; a loss only to give its function again."""
+
+
+def resume_run(
+    run: Run, *, model: Model | str | Path | None, detached: bool, settings: dict[str, Any]
+) -> Run:
+    """As `workbench.resume`, of a `Run`."""
+    folder = run.folder
+    config = _changed(run, settings)
+    if config.early_stopping is not None and load_saved_dataset(folder.data_path).test is None:
+        raise ConfigError(["early_stopping needs a test split, and the run has none."])
+    if any(loss.own and loss.function is None for loss in config.losses) and "loss" in settings:
+        raise ConfigError(
+            ["loss=: give the function itself. One from a record is not executed, nor unpickled."]
+        )
+    given = model if isinstance(model, Model | None) else load_model(model)
+    if not run.ended:
+        raise RunError(f"Run {run.id} is {run.status}; stop it before it is resumed.")
+    with locked_for_worker(folder) as lock:
+        _restore_model(folder)
+        _restore_records(folder)
+        step = _step_to_go_on_from(run, config)
+        # All that is refused is refused before anything is written.
+        _check_code(run, given, config, settings)
+        stop_grace_s()
+        remove_abandoned_files(folder.path.parent)
+        if given is not None:
+            _check_model(given, folder, step, recorded_weights(run.spec))
+            _replace_model(folder, given)
+        if "loss" in settings:
+            losses = write_functions(config.losses, folder.model_path)
+            config = config.model_copy(update={"loss": losses})
+        code = _code(run, given, config, settings)
+        _remove_later_checkpoints(folder, step)
+        spec = {**run.spec, "config": config.model_dump(), "resumed_from": step}
+        spec |= {"detached": detached, "launched": time.time(), **_earlier(run)}
+        worker = _start(folder, spec, config, code, lock, detached)
+    return Run(folder, worker=worker, model=given or run.model, code=code)
+
+
+def _earlier(run: Run) -> dict[str, float | None]:
+    """When a run was first launched, and how long it was under way until now, for its spec."""
+    first, seconds = started_at(run.spec), run.duration_s
+    known = {"first_launched": first, "earlier_s": seconds}
+    return {name: None if math.isnan(value) else value for name, value in known.items()}
+
+
+def _record_resuming(folder: RunFolder, step: int) -> None:
+    events = EventWriter(folder.events_path)
+    try:
+        events.write("resuming", step=step)
+    finally:
+        events.close()
+
+
+def _remove_later_checkpoints(folder: RunFolder, step: int) -> None:
+    """Remove the checkpoints after `step`, which are damaged: else they would be exported."""
+    checkpoints = folder.checkpoints()
+    used = checkpoints.index(folder.checkpoint_path(step))
+    folder.remove_checkpoints(checkpoints[used + 1 :])
+
+
+def _step_to_go_on_from(run: Run, config: TrainingConfig) -> int:
+    """The step of the latest checkpoint.
+
+    Raises:
+        ConfigError: all steps are done.
+        RunFolderError: there is none.
+    """
+    step = _newest_step(run.folder, config.engine)
+    total = config.total_steps(run.spec["samples"])
+    if step >= total:
+        raise ConfigError(
+            [
+                f"Run {run.id} has taken {step} of {total} steps. Say how many it is to take in "
+                f"all: resume(run, steps={2 * step}), or epochs=."
+            ]
+        )
+    return step
+
+
+def _check_model(
+    model: Model, folder: RunFolder, step: int, adapted: tuple[LinearWeight, ...]
+) -> None:
+    """Refuse a model whose weights are not those of the checkpoint.
+
+    Raises:
+        ModelError: names a weight that differs.
+    """
+    weights = without_adapters(read_weights(folder.checkpoint_path(step)), adapted)
+    kept = {name: value.shape for name, value in weights.items()}
+    own = {name: value.shape for name, value in model.weights().items()}
+    differing = sorted(name for name in kept.keys() | own.keys() if kept.get(name) != own.get(name))
+    if differing:
+        name = differing[0]
+        raise ModelError(
+            f"Model {model.name!r} is not the one that run {folder.id} trains: weight {name!r} has "
+            f"shape {own.get(name, 'none')} and in the checkpoint {kept.get(name, 'none')}."
+        )
+
+
+def _restore_model(folder: RunFolder) -> None:
+    """Move back what a process that was killed while it replaced the model had moved away."""
+    old = _previous_model(folder)
+    if old.is_dir() and not folder.model_path.exists():
+        os.replace(old, folder.model_path)
+
+
+def _previous_model(folder: RunFolder) -> Path:
+    return folder.path / "model.previous"
+
+
+def _replace_model(folder: RunFolder, model: Model) -> None:
+    """Save `model` in the place of what the record names; functions of losses stay beside it."""
+    old = _previous_model(folder)
+    shutil.rmtree(old, ignore_errors=True)
+    os.replace(folder.model_path, old)
+    try:
+        model.save(folder.model_path)
+        for function in old.glob("loss-*.pkl"):
+            if function.is_file() and not function.is_symlink():
+                shutil.copy(function, folder.model_path)
+    except BaseException:
+        shutil.rmtree(folder.model_path, ignore_errors=True)
+        os.replace(old, folder.model_path)
+        raise
+    shutil.rmtree(old)
+
+
+def _start(
+    folder: RunFolder,
+    spec: dict[str, Any],
+    config: TrainingConfig,
+    code: UserCode,
+    lock: int | None,
+    detached: bool,
+) -> Worker:
+    """Start the worker without the old summary, which would say that the run has ended.
+
+    The old records are kept beside the new ones until the worker has restored the checkpoint.
+    """
+    forget_previous(folder.path)
+    shutil.copy(folder.spec_path, _previous(folder.spec_path))
+    if folder.summary_path.exists():
+        os.replace(folder.summary_path, _previous(folder.summary_path))
+    try:
+        folder.write_spec(spec)
+        create_control(folder.control_path, None)
+        _record_resuming(folder, spec["resumed_from"])
+        return start_worker(folder, config, code, lock, detached)
+    except BaseException:
+        _restore_records(folder)
+        raise
+
+
+def _previous(path: Path) -> Path:
+    return path.with_name(PREVIOUS[path.name])
+
+
+def _restore_records(folder: RunFolder) -> None:
+    """Put back the records of a run whose worker was to be started, or was killed with this."""
+    summary = _previous(folder.summary_path)
+    if folder.summary_path.exists() or not summary.exists():
+        return
+    if _previous(folder.spec_path).exists():
+        os.replace(_previous(folder.spec_path), folder.spec_path)
+    os.replace(summary, folder.summary_path)
+
+
+def _changed(run: Run, settings: dict[str, Any]) -> TrainingConfig:
+    """The settings of `run` with those in `settings` in their place.
+
+    Raises:
+        ConfigError: one of them cannot differ in a run that goes on, or is wrong.
+    """
+    fixed = [name for name in settings if name not in CHANGEABLE]
+    if fixed:
+        raise ConfigError(
+            [
+                f"{name} cannot change in a run that is resumed. {nearest(name, CHANGEABLE)}"
+                if name in TrainingConfig.model_fields
+                else f"{name} is no setting. {nearest(name, CHANGEABLE)}"
+                for name in fixed
+            ]
+        )
+    if "epochs" in settings and "steps" not in settings:
+        settings = {**settings, "steps": None}
+    kept = {name: getattr(run.config, name) for name in TrainingConfig.model_fields}
+    return make_config({**kept, **settings})
+
+
+def _newest_step(folder: RunFolder, engine: str) -> int:
+    """The step of the newest checkpoint that is whole.
+
+    Raises:
+        RunFolderError: there is none; says what is wrong with the newest.
+    """
+    problem: RunFolderError | None = None
+    for path in reversed(folder.checkpoints()):
+        try:
+            step = read_progress(path, engine).step
+        except RunFolderError as error:
+            problem = problem or error
+        else:
+            return step
+    raise problem or RunFolderError(f"Run {folder.id} has written no checkpoint to go on from.")
+
+
+def _check_code(
+    run: Run, given: Model | None, config: TrainingConfig, settings: dict[str, Any]
+) -> None:
+    """Refuse user code that only the record names.
+
+    Raises:
+        ModelError: the model needs it, and the call gave no model.
+        ConfigError: the same of a loss.
+    """
+    if run.code is not None or _needs_no_code(run, config):
+        return
+    if given is None and not load_saved(run.folder.model_path).buildable:
+        raise ModelError(
+            f"The model of run {run.id} is built by code of your own, which is not run because a "
+            "record names it. Give the model too: resume(run, model=wb.load_model(...))."
+        )
+    if "loss" not in settings and any(loss.own for loss in config.losses):
+        raise ConfigError(
+            [
+                f"The loss of run {run.id} is a function of your own, which is not run because a "
+                "record names it. Give the function too: resume(run, loss=...)."
+            ]
+        )
+
+
+def _code(
+    run: Run, given: Model | None, config: TrainingConfig, settings: dict[str, Any]
+) -> UserCode:
+    """The user code that the worker may execute, from this process only; of what is saved now."""
+    if _needs_no_code(run, config):
+        return UserCode()
+    code = run.code or UserCode()
+    if given is not None:
+        code = code.merged_with(given.code)
+    return code.merged_with(code_of(config.losses)) if "loss" in settings else code
+
+
+def _needs_no_code(run: Run, config: TrainingConfig) -> bool:
+    """Whether artifacts hold the model and its losses."""
+    return config.engine == "ondevice" and _has_artifacts(run.folder)
+
+
+def _has_artifacts(folder: RunFolder) -> bool:
+    return folder.artifacts_path.is_dir() and any(folder.artifacts_path.iterdir())

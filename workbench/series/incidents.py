@@ -1,0 +1,73 @@
+"""What went wrong in a loss: values that are not finite, and divergence."""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+START_STEPS = 10
+"""Steps whose mean loss is where the loss began."""
+WINDOW_STEPS = 20
+"""Steps whose mean must be high: one bad batch is no divergence."""
+DIVERGED = 2.0
+"""How many times the loss of the beginning counts as diverged."""
+
+
+class Incident(NamedTuple):
+    """Something that a chart points at."""
+
+    kind: Literal["not_finite", "diverged"]
+    step: int
+    """The first step of it."""
+    text: str
+    """A sentence."""
+
+
+class IncidentWatch:
+    """Looks for incidents while losses come; O(new steps)."""
+
+    def __init__(self) -> None:
+        self._bad: tuple[int, int] | None = None
+        self._diverged: int | None = None
+        self._beginning: list[float] = []
+        self._recent = np.empty(0)
+
+    def add(self, step: np.ndarray, loss: np.ndarray) -> None:
+        """Take in the losses of further steps, both of shape (steps,)."""
+        bad = np.flatnonzero(~np.isfinite(loss))
+        if len(bad):
+            first, count = self._bad or (int(step[bad[0]]), 0)
+            self._bad = first, count + len(bad)
+        known = np.isfinite(loss)
+        step, loss = step[known], loss[known]
+        missing = START_STEPS - len(self._beginning)
+        self._beginning += loss[: max(0, missing)].tolist()
+        if self._diverged is None and len(self._beginning) == START_STEPS:
+            self._look(step, loss)
+        self._recent = np.concatenate([self._recent, loss])[-(WINDOW_STEPS - 1) :]
+
+    def _look(self, step: np.ndarray, loss: np.ndarray) -> None:
+        start = float(np.mean(self._beginning))
+        every = np.concatenate([self._recent, loss])
+        if start <= 0 or len(every) < WINDOW_STEPS:
+            return
+        sums = np.concatenate([[0.0], np.cumsum(every)])
+        means = (sums[WINDOW_STEPS:] - sums[:-WINDOW_STEPS]) / WINDOW_STEPS
+        high = np.flatnonzero(means > DIVERGED * start)
+        if len(high):
+            self._diverged = int(step[high[0] - len(means)])
+
+    @property
+    def incidents(self) -> list[Incident]:
+        """What was found, the first of each kind."""
+        found = []
+        if self._bad is not None:
+            step, count = self._bad
+            more = "" if count == 1 else f", and {count - 1:,} more"
+            found.append(Incident("not_finite", step, f"loss not finite at step {step:,}{more}"))
+        if self._diverged is not None:
+            step = self._diverged
+            text = f"loss diverges at step {step:,}: over twice its beginning"
+            found.append(Incident("diverged", step, text))
+        return found

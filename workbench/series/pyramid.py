@@ -1,0 +1,161 @@
+"""A run's steps at every coarseness, so that any stretch of any run is read in bounded time."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.series.blocks import COUNT, STEP, Blocks, blocks_of, merged
+
+FACTOR = 16
+"""Blocks of one level that make one of the next."""
+LIMIT = 1 << 20
+"""Blocks that a level keeps, the newest: what is older is known at the next level only."""
+RAW_ROWS = 5
+"""step, total seconds, total samples, loss, resident set."""
+
+
+class Rows:
+    """Columns that grow at the end and forget at the front, in one array."""
+
+    def __init__(self, rows: int, dtype: type, limit: int) -> None:
+        self._array: np.ndarray = np.empty((rows, 256), dtype)
+        self._limit = limit
+        self._length = 0
+        self.dropped = 0
+        """Entries that were forgotten at the front."""
+
+    @property
+    def held(self) -> np.ndarray:
+        """(rows, entries) the entries that are kept; a view."""
+        return self._array[:, : self._length]
+
+    @property
+    def total(self) -> int:
+        """Entries ever added, the forgotten ones included."""
+        return self.dropped + self._length
+
+    def append(self, entries: np.ndarray) -> None:
+        length = self._length + entries.shape[1]
+        if length > self._array.shape[1]:
+            grown = np.empty((len(self._array), max(length, 2 * self._length)), self._array.dtype)
+            grown[:, : self._length] = self.held
+            self._array = grown
+        self._array[:, self._length : length] = entries
+        self._length = length
+        # A quarter more than the limit, so that entries are moved seldom.
+        if length > self._limit + self._limit // 4:
+            self.dropped += length - self._limit
+            self._array = self.held[:, -self._limit :].copy()
+            self._length = self._limit
+
+    def cut(self, total: int) -> None:
+        """Forget the last entries, so that `total` is this."""
+        self._length = max(0, min(self._length, total - self.dropped))
+
+
+class Pyramid:
+    """Blocks of 1, 16, 256, ... steps of one run; grows at its end.
+
+    The last block of each level that is kept is whole; what follows it is merged when it is asked
+    for. About 45 bytes a step for the newest `limit` steps, and little for the others.
+    """
+
+    def __init__(self, limit: int = LIMIT) -> None:
+        """Make an empty pyramid that keeps `limit` blocks of each level, at least `FACTOR`^2."""
+        self._limit = max(limit, FACTOR * FACTOR)
+        self._raw = Rows(RAW_ROWS, np.float64, self._limit)
+        self._levels: list[Rows] = []
+
+    def __len__(self) -> int:
+        """Number of steps."""
+        return self._raw.total
+
+    @property
+    def oldest_step_index(self) -> int:
+        """Index of the first step that is known by itself."""
+        return self._raw.dropped
+
+    def append(self, raw: np.ndarray) -> None:
+        """Add steps: (5, steps) float64, see `blocks_of`."""
+        # Piece by piece, so that no level forgets what the next has not taken in.
+        for start in range(0, raw.shape[1], self._limit // 4):
+            self._raw.append(raw[:, start : start + self._limit // 4])
+            self._build()
+
+    def cut(self, steps: int) -> None:
+        """Forget all but the first `steps` steps."""
+        self._raw.cut(steps)
+        for level, rows in enumerate(self._levels):
+            rows.cut(steps // FACTOR ** (level + 1))
+
+    def index_of(self, step: float) -> int:
+        """Number of steps known to be smaller than `step`; coarse where only blocks are left."""
+        for level, rows in enumerate([self._raw, *self._levels]):
+            steps = rows.held[STEP]
+            if len(steps) and (rows.dropped == 0 or steps[0] <= step):
+                before = int(np.searchsorted(steps, step, "left"))
+                return (rows.dropped + before) * int(FACTOR**level)
+        return 0
+
+    def blocks(self, stride: int, start: int = 0, stop: int | None = None) -> Blocks:
+        """Blocks `start` up to `stop` of `stride` steps each, the last maybe of fewer.
+
+        `stride` is a power of two. Blocks whose steps are forgotten are left out, so that fewer may
+        come: ask for a larger `stride` there.
+        """
+        total = -(-len(self) // stride)
+        stop = total if stop is None else min(stop, total)
+        if stop <= start:
+            return np.empty((COUNT + 1, 0))
+        return merged_from(
+            start * stride, self._steps(stride, start * stride, stop * stride), stride
+        )
+
+    def _steps(self, stride: int, start: int, stop: int) -> tuple[Blocks, int, int]:
+        """What is known of steps `start` to `stop`, in the coarsest blocks that divide `stride`,
+        then the steps after the last whole one; the index of the first step and the size."""
+        level = 0
+        while stride % FACTOR ** (level + 1) == 0 and level < len(self._levels):
+            level += 1
+        size = FACTOR**level
+        found = self._held(level, start // size, stop // size)
+        first = max(start // size, self._dropped(level)) * size
+        rest = max(first, (self._total(level)) * size)
+        if rest < min(stop, len(self)):
+            tail, _, fine = self._steps(max(1, size // FACTOR), rest, stop)
+            found = np.concatenate([found, merged(tail, max(1, size // fine))], axis=1)
+        return found, first, size
+
+    def _held(self, level: int, start: int, stop: int) -> Blocks:
+        rows = self._raw if level == 0 else self._levels[level - 1]
+        part = rows.held[:, max(0, start - rows.dropped) : max(0, stop - rows.dropped)]
+        return blocks_of(*part) if level == 0 else part
+
+    def _dropped(self, level: int) -> int:
+        return (self._raw if level == 0 else self._levels[level - 1]).dropped
+
+    def _total(self, level: int) -> int:
+        return (self._raw if level == 0 else self._levels[level - 1]).total
+
+    def _build(self) -> None:
+        """Merge whole blocks of each level into the next."""
+        level = 0
+        while True:
+            whole = self._total(level) // FACTOR
+            if level == len(self._levels):
+                if whole == 0:
+                    return
+                self._levels.append(Rows(COUNT + 1, np.float64, self._limit))
+            rows = self._levels[level]
+            if whole > rows.total:
+                below = self._held(level, rows.total * FACTOR, whole * FACTOR)
+                rows.append(merged(below, FACTOR))
+            level += 1
+
+
+def merged_from(start: int, found: tuple[Blocks, int, int], stride: int) -> Blocks:
+    """The blocks of `stride` steps that begin at or after step index `start`."""
+    blocks, first, size = found
+    # Where the front is forgotten, blocks begin at the next whole one.
+    skipped = (-(first - start) % stride) // size
+    return merged(blocks[:, skipped:], stride // size)

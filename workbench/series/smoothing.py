@@ -1,0 +1,70 @@
+"""Smoothing of curves; extensions/widgets/src/charts/smoothing.ts gives the same results."""
+
+from __future__ import annotations
+
+import numpy as np
+
+MIN_WINDOW = 10
+WINDOW_SHARE = 0.01
+"""Throughput is a mean over this share of the steps, at least `MIN_WINDOW`: a single step says
+little."""
+
+
+def smoothed(step: np.ndarray, values: np.ndarray, over_steps: float) -> np.ndarray:
+    """Exponential moving average over about `over_steps` steps; NaN where nothing is known yet.
+
+    The weight of a value falls by 1/e every `over_steps` steps. Early values are divided by the
+    weights so far, as Adam's moments are (D. P. Kingma, J. Ba, Adam, 2015, section 3), so that
+    the curve does not begin at zero. Values that are not finite are passed over.
+
+    Args:
+        step: (points,) ascending.
+        values: (points,) float.
+        over_steps: 0: the values as they are.
+    """
+    if over_steps <= 0:
+        return np.asarray(values, np.float64)
+    found = np.full(len(values), np.nan)
+    total = weight = 0.0
+    before = float(step[0]) if len(step) else 0.0
+    for index, (at, value) in enumerate(zip(step.tolist(), values.tolist(), strict=True)):
+        decay = float(np.exp(-max(at - before, 0.0) / over_steps)) if index else 0.0
+        if np.isfinite(value):
+            gain = 1.0 - decay if index else 1.0 - float(np.exp(-1.0 / over_steps))
+            total = decay * total + gain * value
+            weight = decay * weight + gain
+            before = at
+        if weight > 0:
+            found[index] = total / weight
+    return found
+
+
+def rate_window(steps: int, smoothing: float = 0.0) -> int:
+    """Steps over which throughput is averaged for a run of `steps` steps so far."""
+    return max(MIN_WINDOW, round(WINDOW_SHARE * steps), round(smoothing))
+
+
+def trailing_rate(
+    step: np.ndarray, seconds: np.ndarray, samples: np.ndarray, window: int
+) -> np.ndarray:
+    """Samples per second over the last `window` steps up to each point.
+
+    Args:
+        step: (points,) ascending.
+        seconds: (points,) total at each point.
+        samples: (points,) total at each point.
+        window: in steps; where points are further apart, since the point before.
+
+    Returns:
+        (points,); the first is NaN unless its totals are those of one point from zero.
+    """
+    if len(step) == 0:
+        return np.empty(0)
+    before = np.searchsorted(step, step - window, "right") - 1
+    before = np.minimum(before, np.arange(len(step)) - 1)
+    start_s = np.where(before < 0, 0.0, seconds[before])
+    start = np.where(before < 0, 0.0, samples[before])
+    elapsed = seconds - start_s
+    rate = np.full(len(step), np.nan)
+    np.divide(samples - start, elapsed, out=rate, where=elapsed > 0)
+    return rate

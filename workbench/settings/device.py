@@ -1,0 +1,69 @@
+"""The device that a run simulates: how many cores and how much memory its worker may use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from workbench.errors import nearest
+
+GIB = 2**30
+
+
+class Device(BaseModel):
+    """Limits of a worker. They make it smaller, never faster: a phone's core is not simulated."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    name: str = Field(default="own numbers", max_length=60, description="shown in records")
+    cores: int | None = Field(default=None, ge=1, description="None: those of this machine")
+    memory_bytes: int | None = Field(
+        default=None, ge=1, description="resident set of the whole worker; None: not limited"
+    )
+
+    @model_validator(mode="after")
+    def _limit_something(self) -> Device:
+        if self.cores is None and self.memory_bytes is None:
+            raise ValueError("cores: give it, or memory_bytes; this device limits nothing.")
+        return self
+
+
+PROFILES: Mapping[str, Device] = {
+    device.name: device
+    for device in (
+        Device(name="phone", cores=4, memory_bytes=2 * GIB),
+        Device(name="single-board-computer", cores=4, memory_bytes=1 * GIB),
+        Device(name="browser", cores=1, memory_bytes=4 * GIB),
+    )
+}
+"""Typical devices; where yours is known, give its own numbers.
+
+- phone: the performance cores of a common big.LITTLE processor (4 of 8), and half of the 4 GiB of
+  an entry-level phone: a system ends an app in the foreground that takes much more.
+- single-board-computer: a quad-core board of the Raspberry Pi class with 1 GiB.
+- browser: one thread, as WebAssembly has without cross-origin isolation, and the 4 GiB that its
+  32-bit addresses reach.
+"""
+
+
+def as_device(value: Any) -> Any:
+    """The profile that `value` names; anything else is left to the validation of `Device`.
+
+    Raises:
+        PydanticCustomError: no profile has this name; gives the nearest.
+    """
+    if not isinstance(value, str):
+        return value
+    if value not in PROFILES:
+        raise PydanticCustomError(
+            "device",
+            "{sentence}",
+            {
+                "sentence": f"No such profile. {nearest(value, PROFILES)} Or give numbers of your "
+                "own, such as {'cores': 2, 'memory_bytes': 500_000_000}"
+            },
+        )
+    return PROFILES[value]

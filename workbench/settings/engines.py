@@ -1,0 +1,204 @@
+"""What each engine is: name, class, description, line style and needs, stated once.
+
+Both sides of the run folder read this table, so it loads neither an engine nor torch. Lists of
+engines, the settings' check, the live charts and the static figures derive from it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+from types import MappingProxyType
+from typing import Annotated
+
+from pydantic import BeforeValidator, ValidationInfo
+
+from workbench.errors import EngineError, nearest, value_text
+
+GROUP = "workbench.engines"
+"""Entry points of this group register engines of other packages."""
+
+_NAME = re.compile(r"[a-z][a-z0-9-]*")
+_COLOR = re.compile(r"#[0-9a-f]{6}")
+_IMPLEMENTATION = re.compile(r"[\w.]+:\w+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class EngineInfo:
+    """One engine.
+
+    Raises:
+        EngineError: a field has the wrong form.
+    """
+
+    name: str
+    """Lower-case letters, digits and hyphens."""
+    implementation: str
+    """"package.module:Class" of the `Engine`, imported only where it trains or is asked whether it
+    can run."""
+    description: str
+    """A few words, beside the name in lists."""
+    color: str
+    """Of its line on a light background, "#rrggbb"."""
+    dark_color: str
+    """On a dark background."""
+    dash: tuple[float, ...] = ()
+    """Lengths of dashes and gaps in CSS pixels, for a line 1.75 pixels wide; empty: solid. Each
+    engine has dashes of its own, so that no reader depends on colour alone."""
+    needs_module: bool = True
+    """Whether it trains an `nn.Module`, so that ONNX alone is not enough."""
+    compared_by_default: bool = False
+    """Whether `compare` takes it when no engines are named; ignored for other packages."""
+    verified_by_default: bool = False
+    """Whether `verify` takes it when no engines are named; ignored for other packages."""
+    required: bool = False
+    """Whether `doctor` finds that the workbench does not work where this engine cannot run."""
+    offered: bool = True
+    """Whether pages, messages and help name it; False for tests."""
+
+    def __post_init__(self) -> None:
+        forms = {
+            "name": (_NAME, "lower-case letters, digits and hyphens"),
+            "implementation": (_IMPLEMENTATION, '"package.module:Class"'),
+            "color": (_COLOR, '"#rrggbb" in lower case'),
+            "dark_color": (_COLOR, '"#rrggbb" in lower case'),
+        }
+        for field, (pattern, form) in forms.items():
+            value = getattr(self, field)
+            if not isinstance(value, str) or not pattern.fullmatch(value):
+                raise EngineError(f"EngineInfo: {field}={value_text(value)}: give {form}.")
+
+
+BUILT_IN = (
+    EngineInfo(
+        name="pytorch",
+        implementation="workbench.engines.pytorch:PyTorchEngine",
+        description="PyTorch, eager",
+        color="#c2410c",
+        dark_color="#fb923c",
+        compared_by_default=True,
+        required=True,
+    ),
+    EngineInfo(
+        name="pytorch-compile",
+        implementation="workbench.engines.pytorch_compile:PyTorchCompileEngine",
+        description="PyTorch, compiled by torch.compile",
+        color="#7c3aed",
+        dark_color="#c4b5fd",
+        dash=(11, 4),
+    ),
+    EngineInfo(
+        name="ondevice",
+        implementation="workbench.engines.ondevice:OnDeviceEngine",
+        description="ONNX Runtime on-device training, without PyTorch",
+        color="#0369a1",
+        dark_color="#38bdf8",
+        dash=(7, 3, 2, 3),
+        needs_module=False,
+        compared_by_default=True,
+        verified_by_default=True,
+        required=True,
+    ),
+    EngineInfo(
+        name="ortmodule",
+        implementation="workbench.engines.ortmodule:ORTModuleEngine",
+        description="ONNX Runtime under PyTorch, by ORTModule",
+        color="#15803d",
+        dark_color="#4ade80",
+        dash=(3, 3),
+        compared_by_default=True,
+        verified_by_default=True,
+        required=True,
+    ),
+    EngineInfo(
+        name="fake",
+        implementation="workbench.engines.fake:FakeEngine",
+        description="a linear model in numpy, for tests",
+        color="#525252",
+        dark_color="#b5b5b5",
+        dash=(5, 5),
+        needs_module=False,
+        offered=False,
+    ),
+)
+
+
+@functools.cache
+def engine_table() -> Mapping[str, EngineInfo]:
+    """Every engine by name: those of the workbench, then those that installed packages register.
+
+    One that is registered wrongly is left out: see `registration_problems`.
+    """
+    table = {info.name: info for info in BUILT_IN}
+    for entry in entry_points(group=GROUP):
+        with contextlib.suppress(EngineError):
+            info = _registered(entry)
+            table[info.name] = info
+    return MappingProxyType(table)
+
+
+def registration_problems() -> list[str]:
+    """What is wrong with engines that installed packages register, a sentence each."""
+    problems = []
+    for entry in entry_points(group=GROUP):
+        try:
+            _registered(entry)
+        except EngineError as error:
+            problems.append(str(error))
+    return problems
+
+
+def offered_engines() -> tuple[str, ...]:
+    """Names of the engines that pages, messages and help name."""
+    return tuple(info.name for info in engine_table().values() if info.offered)
+
+
+def engine_info(name: str) -> EngineInfo:
+    """The engine called `name`.
+
+    Raises:
+        EngineError: there is no such engine; offers the nearest names.
+    """
+    try:
+        return engine_table()[name]
+    except KeyError:
+        offered = nearest(name, offered_engines())
+        raise EngineError(f"There is no engine {value_text(name)}. {offered}") from None
+
+
+def _registered(entry: EntryPoint) -> EngineInfo:
+    try:
+        found = entry.load()
+    except (Exception, SystemExit) as error:
+        raise _refusal(entry, f"{type(error).__name__}: {error}") from error
+    if not isinstance(found, EngineInfo):
+        raise _refusal(entry, f"{entry.value} is not an EngineInfo")
+    if found.name != entry.name:
+        raise _refusal(entry, f"its EngineInfo is named {found.name!r}")
+    if found.name in {info.name for info in BUILT_IN}:
+        raise _refusal(entry, "the workbench has an engine of this name")
+    return found
+
+
+def _refusal(entry: EntryPoint, why: str) -> EngineError:
+    package = entry.dist.name if entry.dist else "an installed package"
+    return EngineError(
+        f"Engine {entry.name!r} of {package} cannot be registered: {why.rstrip('.')}. "
+        f"Repair or uninstall {package}."
+    )
+
+
+def _known(value: object, info: ValidationInfo) -> object:
+    if isinstance(value, str) and value in engine_table():
+        return value
+    shown = value_text(value)
+    hint = nearest(value if isinstance(value, str) else shown, offered_engines())
+    raise ValueError(f"{info.field_name}={shown}: {hint}")
+
+
+EngineName = Annotated[str, BeforeValidator(_known)]
+"""The name of an engine, as a field of settings and records."""

@@ -1,0 +1,81 @@
+"""A step of the app, which also stands alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import ipywidgets
+
+from workbench.controller import Controller, Setup
+from workbench.controller.view import View
+from workbench.models import Model
+from workbench.widgets.app.boxes import area
+from workbench.widgets.app.controls import Controls
+from workbench.widgets.app.page_view import StatusView
+from workbench.widgets.app.status import Status
+from workbench.widgets.subshell import answer_while_busy
+
+
+class Alone(ipywidgets.Box):  # type: ignore[misc]
+    """A box that is a part of an app, or a page with a controller, status and buttons of its own.
+
+    A subclass calls `_begin` first, then makes its widgets, then `_ready`.
+    """
+
+    controller: Controller
+    status: Status | None = None
+    controls: Controls | None = None
+
+    def _begin(
+        self, controller: Controller | None, actions: tuple[str, ...] = ()
+    ) -> list[ipywidgets.DOMWidget]:
+        """Take the controller of the app, or make one; returns what stands above the step."""
+        self._is_alone = controller is None
+        self.controller = Controller(View(), Setup()) if controller is None else controller
+        if not self._is_alone:
+            return []
+        self.status = Status(message=self.controller.state.message)
+        self.controls = Controls(
+            {name: each for name, each in actions_of(self.controller).items() if name in actions}
+        )
+        self.controller.views.add(StatusView(self.status, self.controls))
+        return [area("wb-top", [area("wb-actions", [self.status, self.controls])])]
+
+    def _ready(self, model: Model | str | None) -> None:
+        """Lay out and, where it is alone, choose the model."""
+        if self._is_alone:
+            self.add_class("wb-page")
+            self.add_class("wb-alone")
+            answer_while_busy(self)
+            if model is not None:
+                self.choose(model)
+        else:
+            self.add_class("wb-step")
+
+    def choose(self, model: Model | str) -> None:
+        """Choose a model as if its name had been typed."""
+        self.controller.choose_model(model)
+
+    def close(self) -> None:
+        """Take the step away and, where it is alone, end its threads."""
+        if self._is_alone:
+            self.controller.close()
+        super().close()
+
+    @property
+    def setup(self) -> Setup:
+        """What jobs are started with."""
+        return self.controller.setup
+
+
+def actions_of(controller: Controller) -> dict[str, Callable[[], Any]]:
+    """What each button does, by its name."""
+    return {
+        "Train": controller.train,
+        "Compare": controller.compare,
+        "Pause": controller.pause,
+        "Resume": controller.resume,
+        "Step once": controller.step_once,
+        "Stop": controller.stop,
+    }

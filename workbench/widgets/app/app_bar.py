@@ -1,0 +1,51 @@
+"""The bar of the app: what is worked on, how quiet the machine is, and the rail of steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import anywidget
+import traitlets
+
+from workbench.controller.steps import Step
+from workbench.widgets.bundle import bundle
+
+
+class AppBar(anywidget.AnyWidget):
+    """Model, dataset and machine; a tab for each step; Code and Present.
+
+    The tabs show the panels that stand in the same page by the class `wb-step-NAME`.
+    """
+
+    _esm = bundle("app_bar.js")
+    _css = bundle("app_bar.css")
+
+    title = traitlets.Unicode().tag(sync=True)
+    """Model and dataset; empty while nothing is chosen."""
+    machine = traitlets.Unicode().tag(sync=True)
+    """"quiet", "busy" or, while that is not known, empty."""
+    machine_detail = traitlets.Unicode().tag(sync=True)
+    """The same in a sentence."""
+    verdict = traitlets.Unicode().tag(sync=True)
+    """What the last comparison found, in a few words; empty without one."""
+    steps = traitlets.List(
+        traitlets.Dict(
+            per_key_traits={
+                "name": traitlets.Unicode(),
+                "title": traitlets.Unicode(),
+                "state": traitlets.Unicode(),
+                "note": traitlets.Unicode(),
+            }
+        )
+    ).tag(sync=True)
+    """One dict a step; `state` is "needs", "ready", "busy" or "done"."""
+    selected = traitlets.Unicode("model").tag(sync=True)
+    """Name of the step that is shown."""
+    presenting = traitlets.Bool(False).tag(sync=True)
+    """Whether type is larger, for a projector."""
+    code_shown = traitlets.Bool(False).tag(sync=True)
+    """Whether the Python that does the same is shown."""
+
+    def show(self, steps: Sequence[Step]) -> None:
+        """Show the state of each step."""
+        self.steps = [step._asdict() for step in steps]

@@ -1,0 +1,20 @@
+"""The Python that does the same as the page."""
+
+from __future__ import annotations
+
+import anywidget
+import traitlets
+
+from workbench.widgets.bundle import bundle
+
+
+class CodePanel(anywidget.AnyWidget):
+    """Code to read, to copy and, in JupyterLab, to insert as a cell below."""
+
+    _esm = bundle("code_panel.js")
+    _css = bundle("code_panel.css")
+
+    code = traitlets.Dict().tag(sync=True)
+    """Python source by name of the step."""
+    page_id = traitlets.Unicode().tag(sync=True)
+    """Id of the widget model below whose cell a new one is inserted."""

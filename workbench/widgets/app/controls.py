@@ -1,0 +1,92 @@
+"""The buttons of the page."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import anywidget
+import traitlets
+
+from workbench.widgets.bundle import bundle
+
+NAMES = ("Train", "Compare", "Pause", "Resume", "Step once", "Stop")
+HINTS = {
+    "Train": "Train the model with each chosen engine, one after another",
+    "Compare": "Train the chosen engines in turn, in bursts, and compare their speed and memory",
+    "Pause": "Pause before the next step",
+    "Resume": "Go on after the pause",
+    "Step once": "Take one step and pause again",
+    "Stop": "Stop before the next step; the checkpoint is kept",
+}
+
+
+class Controls(anywidget.AnyWidget):
+    """Train, Compare, Pause or Resume, Step once and Stop; only what makes sense can be pressed.
+
+    A button that cannot be pressed keeps the focus: it is disabled for assistive technology, not
+    for the keyboard.
+    """
+
+    _esm = bundle("controls.js")
+    _css = bundle("controls.css")
+
+    buttons = traitlets.List(
+        traitlets.Dict(
+            per_key_traits={
+                "name": traitlets.Unicode(),
+                "enabled": traitlets.Bool(),
+                "shown": traitlets.Bool(),
+                "hint": traitlets.Unicode(),
+            }
+        )
+    ).tag(sync=True)
+    """One dict a button, in the order of the page."""
+
+    def __init__(self, actions: Mapping[str, Callable[[], None]], **kwargs: Any) -> None:
+        """Make the buttons.
+
+        Args:
+            actions: what each button does, by its name; must return at once. A button without an
+                action is left out.
+        """
+        super().__init__(**kwargs)
+        self._actions = dict(actions)
+        self.on_msg(self._on_message)
+        self.show("idle")
+
+    def show(self, status: str, *, compares: bool = False) -> None:
+        """Fit the buttons to the status of the job; `idle` when there is none."""
+        active = status in ("starting", "running", "paused")
+        usable = {
+            "Train": not active,
+            "Compare": not active,
+            "Pause": status == "running",
+            "Resume": status == "paused",
+            "Step once": status == "paused" and not compares,
+            "Stop": active,
+        }
+        shown = {"Pause": status != "paused", "Resume": status == "paused"}
+        self.buttons = [
+            {
+                "name": name,
+                "enabled": usable[name],
+                "shown": shown.get(name, True),
+                "hint": HINTS[name],
+            }
+            for name in NAMES
+            if name in self._actions
+        ]
+
+    def usable(self) -> list[str]:
+        """Names of the buttons that can be pressed now."""
+        return [each["name"] for each in self.buttons if each["enabled"]]
+
+    def press(self, name: str) -> None:
+        """As a click does; nothing where the button cannot be pressed."""
+        if name in self.usable():
+            self._actions[name]()
+
+    def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
+        if content.get("kind") == "press":
+            self.press(str(content.get("name")))

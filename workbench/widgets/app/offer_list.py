@@ -1,0 +1,62 @@
+"""Runs that a new page offers to follow or to resume."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import anywidget
+import traitlets
+
+from workbench.controller.offer import Offer
+from workbench.widgets.bundle import bundle
+
+
+class OfferList(anywidget.AnyWidget):
+    """A line with a button for each run; nothing while there is none."""
+
+    _esm = bundle("offer_list.js")
+    _css = bundle("offer_list.css")
+
+    offers = traitlets.List(
+        traitlets.Dict(
+            per_key_traits={
+                "id": traitlets.Unicode(),
+                "action": traitlets.Unicode(),
+                "text": traitlets.Unicode(),
+            }
+        )
+    ).tag(sync=True)
+    """One dict a run; `action` is "follow" or "resume"."""
+
+    def __init__(self, accept: Callable[[Offer], None], **kwargs: Any) -> None:
+        """Show nothing yet.
+
+        Args:
+            accept: gets the offer that a person takes; must return at once.
+        """
+        super().__init__(**kwargs)
+        self._accept = accept
+        self._known: dict[str, Offer] = {}
+        self.on_msg(self._on_message)
+
+    def show(self, offers: Sequence[Offer]) -> None:
+        """Offer these, and no others."""
+        self._known = {offer.id: offer for offer in offers}
+        self.offers = [
+            {"id": offer.id, "action": offer.action, "text": offer.text} for offer in offers
+        ]
+
+    def accept(self, run_id: str) -> None:
+        """Take an offer, and withdraw it and the others."""
+        offer = self._known.get(run_id)
+        if offer is not None:
+            self.show([])
+            self._accept(offer)
+
+    def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
+        match content.get("kind"):
+            case "accept":
+                self.accept(str(content.get("id")))
+            case "dismiss":
+                self.show([each for key, each in self._known.items() if key != content.get("id")])

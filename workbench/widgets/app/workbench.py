@@ -1,0 +1,268 @@
+"""The app: five steps from a model to what its runs came to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import ipywidgets
+
+from workbench.compare import Comparison
+from workbench.controller import Controller, Setup
+from workbench.controller.code import code_for
+from workbench.controller.job import ComparisonJob, Job
+from workbench.controller.machine_watch import MachineWatch
+from workbench.controller.notebook_file import may_save
+from workbench.controller.restore import restored
+from workbench.controller.setting_fields import COMPARISON_FIELDS
+from workbench.controller.state import State
+from workbench.controller.steps import NAMES, Steps
+from workbench.controller.view import View
+from workbench.models import Model
+from workbench.runs import Run, load_run
+from workbench.widgets.app.alone import actions_of
+from workbench.widgets.app.app_bar import AppBar
+from workbench.widgets.app.boxes import area
+from workbench.widgets.app.code_panel import CodePanel
+from workbench.widgets.app.controls import Controls
+from workbench.widgets.app.offer_list import OfferList
+from workbench.widgets.app.page_view import BarView, StatusView
+from workbench.widgets.app.static_figure import StaticFigure
+from workbench.widgets.app.status import Status
+from workbench.widgets.artifacts.artifact_builder import ArtifactBuilder
+from workbench.widgets.compare import ComparisonView
+from workbench.widgets.model.model_view import ModelView
+from workbench.widgets.run_browser import RunBrowser
+from workbench.widgets.subshell import answer_while_busy
+from workbench.widgets.train.engine_choice import EngineChoice, offered_names
+from workbench.widgets.train.settings_form import SettingsForm
+from workbench.widgets.train.trainer import Trainer
+
+PLAIN_TEXT = "The workbench: run this cell in JupyterLab to use it."
+
+
+class Workbench(ipywidgets.Box):  # type: ignore[misc]
+    """An app to load a model, generate its artifacts, train it, compare engines and look at runs.
+
+    Its methods do what its buttons do and return at once; `wait` waits. Each step is a widget that
+    can be used alone as well: `ModelView`, `ArtifactBuilder`, `Trainer`.
+    """
+
+    def __init__(
+        self,
+        model: Model | str | None = None,
+        engines: Sequence[str] | None = None,
+        *,
+        saves_notebook: bool | None = None,
+    ) -> None:
+        """Make the app.
+
+        Args:
+            model: a `Model`, or what can be typed in the page's field: the name of a sample, the
+                path of an .onnx file, or "package.module:factory". None: nothing chosen yet.
+            engines: names of the engines to offer; None: all that are not for tests.
+            saves_notebook: save the notebook when work begins and when it has ended, so that the
+                page and its result are there after a reload; None: unless git tracks the file.
+
+        Raises:
+            EngineError: there is no engine of such a name.
+        """
+        offered = offered_names(engines)
+        setup = Setup()
+        self._controller = Controller(View(), setup)
+        typed = self._controller.typed
+        self.bar = AppBar()
+        self.status = Status(message=self._controller.state.message)
+        self.controls = Controls(actions_of(self._controller))
+        self.offers = OfferList(self._controller.accept)
+        self.models = ModelView(controller=self._controller)
+        self.artifacts = ArtifactBuilder(controller=self._controller)
+        self.trainer = Trainer(engines=offered, controller=self._controller)
+        self.comparison_form = SettingsForm(typed, COMPARISON_FIELDS)
+        self.comparison = ComparisonView()
+        self.code = CodePanel()
+        self._figure = StaticFigure(saves=may_save() if saves_notebook is None else saves_notebook)
+        self._steps = Steps(setup, typed, self.bar.show)
+        self._job: Job | None = None
+        self._watch = MachineWatch(self._show_machine, self._worker_pids)
+
+        compare = area(
+            "wb-columns",
+            [
+                area("wb-side", [self.trainer.engines, self.comparison_form]),
+                area("wb-main", [self.comparison]),
+            ],
+        )
+        self.comparison_step = area("wb-step-panel wb-step-compare", [compare])
+        self.runs = RunBrowser(on_compare=self._compare_runs, on_resume=self.show)
+        self.runs_step = area("wb-step-panel wb-step-runs", [self.runs])
+        top = area("wb-top", [self.bar, area("wb-actions", [self.status, self.controls])])
+        steps = [self.models, self.artifacts, self.trainer, self.comparison_step, self.runs_step]
+        super().__init__(
+            children=[top, self.offers, self.code, area("wb-steps", steps), self._figure]
+        )
+        self.add_class("wb-page")
+        self._figure.page_id = self.code.page_id = self.model_id
+        for view in (
+            self._steps,
+            StatusView(self.status, self.controls),
+            BarView(self.bar, self.offers),
+            PageView(self),
+        ):
+            self._controller.views.add(view)
+        typed.observe(self._show_code)
+        self.trainer.engines.observe(self._on_engines, "value")
+        self._steps.update()
+        self._show_code()
+        answer_while_busy(self)
+        self._controller.list_engines()
+        self._controller.list_offers()
+        if model is not None:
+            self.models.choose(model)
+
+    @classmethod
+    def from_run(cls, run: Run | str, engines: Sequence[str] | None = None) -> Workbench:
+        """The app as it was when a run was started, showing that run.
+
+        Args:
+            run: a `Run` or its id.
+            engines: as of the app.
+
+        Raises:
+            RunFolderError: there is no such run, or it cannot be read.
+        """
+        found = run if isinstance(run, Run) else load_run(run)
+        was = restored(found)
+        page = cls(None, engines)
+        page._controller.typed.replace(was.settings)
+        page.trainer.ortmodule.value = was.ortmodule
+        if found.engine in {row["name"] for row in page.trainer.engines.rows}:
+            page.trainer.engines.value = [found.engine]
+        page.models.dataset.value = was.dataset
+        if was.model:
+            page.models.choose(was.model)
+        page.bar.selected = "train"
+        page.show(found)
+        return page
+
+    @property
+    def engines(self) -> EngineChoice:
+        """Which engines are trained and compared."""
+        return self.trainer.engines
+
+    @property
+    def step(self) -> str:
+        """Name of the step that is shown: "model", "artifacts", "train", "compare" or "runs"."""
+        selected: str = self.bar.selected
+        return selected
+
+    @step.setter
+    def step(self, name: str) -> None:
+        if name not in NAMES:
+            raise ValueError(f"step={name!r}: there are {', '.join(NAMES)}.")
+        self.bar.selected = name
+
+    def set(self, **settings: Any) -> None:
+        """Give settings as `train` takes them, as if they had been typed; None: the default."""
+        self._controller.typed.set(**settings)
+
+    def train(self) -> None:
+        """Train the chosen model with each chosen engine, one after another."""
+        self._controller.train()
+
+    def compare(self) -> None:
+        """Compare the chosen engines on the chosen model, in lock step."""
+        self._controller.compare()
+
+    def show(self, job: Run | Comparison) -> None:
+        """Follow a run or a comparison that was started, or has ended, elsewhere."""
+        self._controller.show(job)
+
+    def pause(self) -> None:
+        """Pause before the next step, or the next burst of a comparison."""
+        self._controller.pause()
+
+    def resume(self) -> None:
+        """Go on after a pause."""
+        self._controller.resume()
+
+    def step_once(self) -> None:
+        """Take one step of a paused run and pause again."""
+        self._controller.step_once()
+
+    def stop(self) -> None:
+        """Stop before the next step. Checkpoint and summary are kept."""
+        self._controller.stop()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until nothing is under way any more; False when `timeout` seconds were too few."""
+        return self._controller.wait(timeout)
+
+    def close(self) -> None:
+        """Take the page away and end its threads; what is under way goes on without it."""
+        self._watch.close()
+        self.runs.close()
+        self.comparison.close()
+        self.artifacts.close()
+        self._controller.close()
+        super().close()
+
+    def _compare_runs(self, runs: list[Run]) -> None:
+        self.comparison.show(*runs)
+        self.bar.selected = "compare"
+
+    def _on_engines(self, _: Any) -> None:
+        self._steps.update()
+        self._show_code()
+
+    def _show_code(self) -> None:
+        setup = self._controller.setup
+        self.code.code = {name: code_for(setup, name) for name in NAMES}
+
+    def _show_machine(self, busy: bool, sentence: str) -> None:
+        with self.bar.hold_sync():
+            self.bar.machine = "busy" if busy else "quiet"
+            self.bar.machine_detail = sentence
+
+    def _worker_pids(self) -> list[int]:
+        runs = [] if self._job is None else list(self._job.runs.values())
+        return [run.watchdog_pid for run in runs if run.watchdog_pid is not None]
+
+    def _ipython_display_(self, **_: Any) -> None:
+        from IPython.display import display
+
+        data = self._repr_mimebundle_()
+        display({**data, "text/plain": PLAIN_TEXT}, raw=True)  # type: ignore[no-untyped-call]
+        self._figure.display()
+
+
+class PageView(View):
+    """Shows what concerns several steps: the table of a comparison, the figure and the code."""
+
+    def __init__(self, page: Workbench) -> None:
+        self._page = page
+
+    def show_state(self, state: State) -> None:
+        self._page._figure.active = state.active
+
+    def show_model(self, model: Model | None, problem: str = "") -> None:
+        self._page._show_code()
+
+    def job_started(self, job: Job) -> None:
+        page = self._page
+        page._job = job
+        page.bar.verdict = ""
+        if isinstance(job, ComparisonJob):
+            page.comparison.show(job.comparison)
+        page.bar.selected = "compare" if isinstance(job, ComparisonJob) else "train"
+
+    def job_ended(self, job: Job) -> None:
+        page = self._page
+        page._job = None
+        if isinstance(job, ComparisonJob):
+            page.bar.verdict = job.comparison.verdict().badge
+        if any(run.progress.done_steps for run in job.runs.values()):
+            page._figure.show(job.plot(), job.id, job.outcome)
+
+    def job_failed(self) -> None:
+        self._page._job = None

@@ -1,0 +1,133 @@
+"""The step Artifacts: what is trained of a model, and what training that takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import anywidget
+import traitlets
+
+from workbench.controller import Controller
+from workbench.controller.inspection import LayerRow
+from workbench.controller.prediction import Prediction
+from workbench.controller.predictor import ARTIFACT_SETTINGS
+from workbench.controller.view import View
+from workbench.models import Model
+from workbench.widgets.app.alone import Alone
+from workbench.widgets.app.boxes import area
+from workbench.widgets.artifacts.footprint_view import FootprintView
+from workbench.widgets.artifacts.parameter_tree import ParameterTree
+from workbench.widgets.bundle import bundle
+from workbench.widgets.graph.graph_view import GraphView
+from workbench.widgets.train.settings_form import SettingsForm
+
+SHOWN = (
+    *("loss", "optimizer", "batch_size"),
+    *("weight_decay", "max_grad_norm", "gradient_accumulation"),
+    *("lora", "lora.rank", "lora.alpha", "lora.targets", "lora.seed"),
+)
+"""Settings that artifacts or their footprint depend on; requires_grad is the tree."""
+
+
+class GenerateButton(anywidget.AnyWidget):
+    """Generates the artifacts."""
+
+    _esm = bundle("generate_button.js")
+    _css = bundle("generate_button.css")
+
+    enabled = traitlets.Bool(False).tag(sync=True)
+    label = traitlets.Unicode("Generate artifacts").tag(sync=True)
+
+
+class ArtifactBuilder(Alone):
+    """Chooses the parameters, the loss and the optimizer, generates the artifacts and says what
+    training with them takes."""
+
+    def __init__(
+        self, model: Model | str | None = None, *, controller: Controller | None = None
+    ) -> None:
+        """Make the view.
+
+        Args:
+            model: a `Model`, or what `load_model` takes; None: nothing chosen yet.
+            controller: of the app that it is a part of; None: one of its own.
+        """
+        alone = self._begin(controller)
+        typed = self.controller.typed
+        self.tree = ParameterTree(typed)
+        self.form = SettingsForm(typed, only=SHOWN)
+        self.button = GenerateButton()
+        self.footprint = FootprintView()
+        self.graph = GraphView()
+        self.graphs = area("wb-graphs", [])
+        """Holds the graphs of the artifacts once there are some."""
+        self.model: Model | None = None
+        self._shown: Any = None
+        side = area("wb-side", [self.form, self.button])
+        main = area("wb-main", [self.footprint, self.tree, self.graphs])
+        panel = area("wb-columns", [side, main])
+        super().__init__(children=[*alone, area("wb-step-panel wb-step-artifacts", [panel])])
+        self.controller.views.add(ArtifactsView(self))
+        typed.observe(self._on_typed)
+        self.button.on_msg(self._on_button)
+        self._ready(model)
+
+    def close(self) -> None:
+        """Take the step away and end its threads."""
+        self.graph.close()
+        super().close()
+
+    def generate(self) -> None:
+        """Generate the artifacts and predict their footprint; returns at once."""
+        self._shown = self._settings()
+        self.controller.predict()
+
+    def _settings(self) -> dict[str, Any]:
+        """What the artifacts and the footprint depend on."""
+        settings = self.setup.config_settings()
+        names = (*ARTIFACT_SETTINGS, "batch_size")
+        return {name: settings.get(name) for name in names}
+
+    def _on_typed(self) -> None:
+        if self._shown is None or self._shown == self._settings():
+            return
+        self.footprint.outdated = True
+        if self.model is not None and not self.controller.typed.read.problems:
+            self.generate()
+
+    def _on_button(self, _: Any, content: dict[str, Any], __: Any) -> None:
+        if content.get("kind") == "press" and self.button.enabled:
+            self.generate()
+
+
+class ArtifactsView(View):
+    """Shows the parameters, and the artifacts when they are there."""
+
+    def __init__(self, step: ArtifactBuilder) -> None:
+        self._step = step
+
+    def show_model(self, model: Model | None, problem: str = "") -> None:
+        step = self._step
+        step.model = model
+        step.button.enabled = model is not None
+        step.footprint.clear()
+        step.graphs.children = []
+        step._shown = None
+        if model is None:
+            step.tree.show(None, {})
+
+    def show_layers(self, rows: Sequence[LayerRow] | None, *, loading: bool = False) -> None:
+        """With the layers the parameters are known: to ask for them before would build the model
+        on the thread that shows it."""
+        model = self._step.model
+        if rows is not None and model is not None:
+            self._step.tree.show(model, model.parameter_shapes)
+
+    def show_prediction(
+        self, prediction: Prediction | None, doing: str = "", problem: str = ""
+    ) -> None:
+        self._step.footprint.show(prediction, doing, problem)
+        if prediction is not None:
+            self._step.graph.show(prediction.artifacts)
+            self._step.graphs.children = [self._step.graph]

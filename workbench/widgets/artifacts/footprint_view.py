@@ -1,0 +1,72 @@
+"""The memory that training takes on a device, as predicted from the artifacts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import anywidget
+import traitlets
+
+from workbench.controller.prediction import Prediction
+from workbench.widgets.bundle import bundle
+
+PARTS = (
+    ("parameters_bytes", "Parameters"),
+    ("gradients_bytes", "Gradients"),
+    ("optimizer_state_bytes", "Optimizer state"),
+    ("activations_bytes", "Activations"),
+    ("evaluation_bytes", "Evaluation"),
+    ("checkpoint_bytes", "Writing a checkpoint"),
+    ("runtime_bytes", "ONNX Runtime"),
+)
+
+
+class FootprintView(anywidget.AnyWidget):
+    """The parts of the footprint as bars, and what is being done meanwhile."""
+
+    _esm = bundle("footprint_view.js")
+    _css = bundle("footprint_view.css")
+
+    parts = traitlets.List(
+        traitlets.Dict(per_key_traits={"name": traitlets.Unicode(), "bytes": traitlets.Int()})
+    ).tag(sync=True)
+    """One dict a part of the footprint."""
+    summary = traitlets.Unicode().tag(sync=True)
+    """What was generated, in a sentence or two."""
+    doing = traitlets.Unicode().tag(sync=True)
+    """What is being done now; empty while nothing is."""
+    problem = traitlets.Unicode().tag(sync=True)
+    """Why there are no artifacts, in sentences."""
+    outdated = traitlets.Bool(False).tag(sync=True)
+    """Whether settings have changed since."""
+
+    def show(self, prediction: Prediction | None, doing: str = "", problem: str = "") -> None:
+        """Show a footprint, what is being done, or why there is none."""
+        with self.hold_sync():
+            self.doing, self.problem = doing, problem
+            if prediction is not None:
+                self.outdated = False
+                self.parts = [
+                    {"name": name, "bytes": getattr(prediction.footprint, key)}
+                    for key, name in PARTS
+                ]
+                self.summary = _summary(prediction)
+            elif problem:
+                self.parts, self.summary = [], ""
+
+    def clear(self) -> None:
+        """Show nothing."""
+        with self.hold_sync():
+            self.parts, self.summary, self.doing, self.problem = [], "", "", ""
+            self.outdated = False
+
+
+def _summary(prediction: Prediction) -> str:
+    artifacts: Any = prediction.artifacts
+    total = artifacts.trainable_count + artifacts.frozen_count
+    footprint = prediction.footprint
+    return (
+        f"{artifacts.trainable_count:,} of {total:,} elements are trained. At a batch of "
+        f"{footprint.batch_size}, a process grows by {footprint.peak_bytes() / 1e6:,.1f} MB at "
+        f"most. The files are in {artifacts.directory}."
+    )

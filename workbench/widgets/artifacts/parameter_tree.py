@@ -1,0 +1,78 @@
+"""Which parameters are trained: a tree with a box for each, and patterns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import anywidget
+import traitlets
+
+from workbench.controller.typed_settings import TypedSettings
+from workbench.models import Model
+from workbench.widgets.bundle import bundle
+
+
+class ParameterTree(anywidget.AnyWidget):
+    """A searchable tree of the parameters by scope; what is ticked is trained, the rest frozen.
+
+    What comes out is the setting `requires_grad`: nothing while every parameter is trained.
+    """
+
+    _esm = bundle("parameter_tree.js")
+    _css = bundle("parameter_tree.css")
+
+    parameters = traitlets.List(
+        traitlets.Dict(
+            per_key_traits={
+                "name": traitlets.Unicode(),
+                "shape": traitlets.Unicode(),
+                "count": traitlets.Int(),
+            }
+        )
+    ).tag(sync=True)
+    """One dict a parameter, with its number of elements."""
+    patterns = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    """`requires_grad`: names and fnmatch patterns of what is trained; empty: everything."""
+    problem = traitlets.Unicode().tag(sync=True)
+    """What is wrong with the patterns, in a sentence."""
+    hint = traitlets.Unicode("The parameters of the model that you choose appear here.").tag(
+        sync=True
+    )
+
+    def __init__(self, typed: TypedSettings, **kwargs: Any) -> None:
+        """Make the tree, empty.
+
+        Args:
+            typed: holds the patterns.
+        """
+        super().__init__(**kwargs)
+        self._typed = typed
+        typed.observe(self._show_patterns)
+        self._show_patterns()
+        self.on_msg(self._on_message)
+
+    def show(self, model: Model | None, trainable: Mapping[str, tuple[int, ...]]) -> None:
+        """Show the parameters of `model`; None: none."""
+        self.parameters = [] if model is None else [_record(*each) for each in trainable.items()]
+
+    def train_only(self, *patterns: str) -> None:
+        """Train what matches any of the patterns; none given: everything."""
+        self._typed.type("requires_grad", ", ".join(patterns))
+
+    def _show_patterns(self) -> None:
+        chosen = self._typed.read.settings.get("requires_grad", ())
+        with self.hold_sync():
+            self.patterns = list(chosen)
+            self.problem = self._typed.read.problems.get("requires_grad", "")
+
+    def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
+        if content.get("kind") == "patterns":
+            self.train_only(*map(str, content.get("patterns", ())))
+
+
+def _record(name: str, shape: tuple[int, ...]) -> dict[str, Any]:
+    count = 1
+    for size in shape:
+        count *= size
+    return {"name": name, "shape": " × ".join(map(str, shape)) or "number", "count": count}  # noqa: RUF001

@@ -1,0 +1,7 @@
+"""Charts of runs: loss, throughput, memory and an evaluation metric."""
+
+from __future__ import annotations
+
+from workbench.widgets.charts.charts import EMPTY_HINT, NOTHING_HINT, WAITING_HINT, Charts
+
+__all__ = ["EMPTY_HINT", "NOTHING_HINT", "WAITING_HINT", "Charts"]

@@ -1,0 +1,276 @@
+"""Live charts of loss, throughput, memory and an evaluation metric, one curve for each run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anywidget
+import numpy as np
+import traitlets
+
+from workbench.controller.request_thread import RequestThread
+from workbench.errors import ConfigError
+from workbench.runs.reader import NewPoints
+from workbench.series import Recording
+from workbench.widgets.bundle import bundle
+from workbench.widgets.charts.curve_style import curve_styles
+from workbench.widgets.charts.export import FORMATS, ChartFile, written
+from workbench.widgets.charts.messages import (
+    DETAIL_BLOCKS,
+    OVERVIEW_BLOCKS,
+    block_part,
+    evaluation_buffer,
+    facts,
+)
+from workbench.widgets.charts.options import ChartOptions, is_range
+from workbench.widgets.charts.values import spreads, values_frame
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from workbench.runs import Run
+
+EMPTY_HINT = "Choose a model and engines, then press Train or Compare."
+WAITING_HINT = "The lines begin with the first step."
+NOTHING_HINT = "No step was taken."
+
+
+class Charts(ChartOptions, anywidget.AnyWidget):
+    """Shows the points of some runs, as they come.
+
+    `add` takes in what a `RunReader` found and `flush` sends what came since the last flush, as
+    float32, in one message. However long a run is, a view gets about two thousand blocks of steps,
+    and asks for more detail where it is zoomed in. A view that (re)connects, or that has missed a
+    message, asks for everything. All methods may be called from any thread.
+    """
+
+    _esm = bundle("charts.js")
+    _css = bundle("charts.css")
+
+    curves = traitlets.List(
+        traitlets.Dict(
+            per_key_traits={
+                "key": traitlets.Unicode(),
+                "label": traitlets.Unicode(),
+                "detail": traitlets.Unicode(),
+                "color": traitlets.Unicode(),
+                "dark_color": traitlets.Unicode(),
+                "dash": traitlets.List(traitlets.Float()),
+            }
+        )
+    ).tag(sync=True)
+    """The curves in the order in which they are drawn: what each is called and how it looks."""
+    total_steps = traitlets.Int(0).tag(sync=True)
+    """Steps that each run will take, for the axis; 0 while that is not known."""
+    hint = traitlets.Unicode(EMPTY_HINT).tag(sync=True)
+    """What to say while there is nothing to show."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._lock = threading.RLock()
+        self._generation = 0
+        self._sequence = 0
+        self._recordings: dict[str, Recording] = {}
+        self._sent: dict[str, tuple[int, int]] = {}
+        """Of each curve the steps that were sent and those of a block."""
+        self._changed: set[str] = set()
+        self._exports: RequestThread | None = None
+        super().__init__(**kwargs)
+        self.on_msg(self._on_message)
+
+    def reset(
+        self,
+        keys: Sequence[str],
+        total_steps: int = 0,
+        *,
+        engines: Mapping[str, str] | None = None,
+        labels: Mapping[str, str] | None = None,
+    ) -> None:
+        """Forget every point and get ready for one curve for each of `keys`.
+
+        Args:
+            keys: names of engines, or any names if `engines` is given.
+            total_steps: see the trait.
+            engines: the engine of each curve; None: the keys are the engines.
+            labels: what each curve is called; None: its key, until `name` is called.
+        """
+        with self._lock:
+            self._generation += 1
+            self._recordings = {key: Recording() for key in keys}
+            self._sent = dict.fromkeys(keys, (0, 1))
+            self._changed = set()
+            styles = curve_styles({key: (engines or {}).get(key, key) for key in keys})
+            self.curves = [
+                {"key": key, "label": (labels or {}).get(key, key), "detail": "", **styles[key]}
+                for key in keys
+            ]
+            self.hidden, self.window = [], []
+            self.total_steps = total_steps
+            self.hint = WAITING_HINT
+            self._send_recordings(self._recordings, full=True)
+
+    def name(self, key: str, run: Run) -> None:
+        """Call the curve by its run: the engine, and in full the model and the id of the run."""
+        label = f"{run.engine}" if key == run.engine else f"{run.engine} {run.id}"
+        detail = f"{run.spec['model']} on {run.engine}, run {run.id}"
+        curves = [
+            {**curve, "label": label, "detail": detail} if curve["key"] == key else curve
+            for curve in self.curves
+        ]
+        if curves != self.curves:
+            self.curves = curves
+
+    def add(self, key: str, points: NewPoints) -> None:
+        """Take in new points of one curve; they are sent by the next flush.
+
+        Where the run was resumed, its points of later steps are forgotten first.
+        """
+        with self._lock:
+            recording = self._recordings[key]
+            if points.restored_step is not None and recording.cut(points.restored_step):
+                # A view takes back nothing that it was sent, so it gets everything again.
+                self._generation += 1
+                self._sent[key] = 0, 1
+                self._send_recordings(self._recordings, full=True)
+            recording.add(
+                points.step, points.seconds, points.samples, points.loss, points.rss_bytes
+            )
+            recording.add_events(points.events)
+            if len(points.step) or points.events:
+                self._changed.add(key)
+
+    def add_run(self, key: str, run: Run) -> None:
+        """Take in all that `run` has recorded, and call the curve by it."""
+        self.add(key, run.follow().poll())
+        self.name(key, run)
+
+    def flush(self) -> None:
+        """Send what came since the last flush; nothing when nothing came."""
+        with self._lock:
+            changed = {key: one for key, one in self._recordings.items() if key in self._changed}
+            if changed:
+                self._send_recordings(changed, full=False)
+
+    def recording(self, key: str) -> Recording:
+        """What is known of one curve.
+
+        Raises:
+            ConfigError: there is no such curve.
+        """
+        found = self._recordings.get(key)
+        if found is None:
+            raise ConfigError([f"key={key!r}: there is no such curve, only {[*self._recordings]}."])
+        return found
+
+    def points(self, key: str) -> np.ndarray:
+        """(4, steps) float32: step, loss, samples per second, resident MB of one curve.
+
+        A run of more than a million steps: its newest ones.
+        """
+        with self._lock:
+            found = self._recordings.get(key, Recording()).blocks(1)
+        seconds, samples = np.diff(found[1], prepend=0), np.diff(found[2], prepend=0)
+        with np.errstate(over="ignore"):
+            return np.stack([found[0], found[6], samples / seconds, found[7]]).astype(np.float32)
+
+    def values(self, at: int | None = None) -> pd.DataFrame:
+        """Last and best values of every curve with their steps, and those at the step `at`.
+
+        One row a curve; the columns are named in `values.COLUMNS`.
+        """
+        with self._lock:
+            return values_frame(self._labelled(), at)
+
+    def save(self, path: str | Path) -> Path:
+        """Write what is shown to a file: .png and .svg are pictures, .csv holds every step.
+
+        Axis, smoothing, scales, window and hidden curves are as shown.
+
+        Raises:
+            ConfigError: the name ends in none of these.
+            RunError: the file cannot be written.
+        """
+        target = Path(path)
+        if target.suffix[1:].lower() not in FORMATS:
+            raise ConfigError([f"path={str(path)!r}: end it in .png, .svg or .csv."])
+        return written(self._file(), target)
+
+    def close(self) -> None:
+        """Take the charts away."""
+        if self._exports is not None:
+            self._exports.close()
+        super().close()
+
+    def _labelled(self) -> dict[str, tuple[str, Recording]]:
+        labels = {curve["key"]: curve["label"] for curve in self.curves}
+        return {key: (labels[key], one) for key, one in self._recordings.items()}
+
+    def _file(self) -> ChartFile:
+        with self._lock:
+            return ChartFile(
+                curves=[dict(curve) for curve in self.curves if curve["key"] not in self.hidden],
+                recordings=dict(self._recordings),
+                axis=self.axis,
+                smoothing=self.smoothing,
+                scales=dict(self.scales),
+                window=tuple(self.window),
+            )
+
+    def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
+        kind = content.get("kind")
+        with self._lock:
+            if kind == "sync":
+                self._send_recordings(self._recordings, full=True)
+            elif kind == "detail":
+                self._send_detail(content)
+        if kind == "export" and content.get("format") in FORMATS:
+            self._exports = self._exports or RequestThread("charts-export", lambda _: None)
+            self._exports.ask(lambda: self._send_file(content["id"], content["format"]))
+
+    def _send_file(self, request: str, kind: str) -> None:
+        """Make the file here: the picture from the menu is then the one that `save` writes."""
+        try:
+            data, problem = self._file().data(kind), ""
+        except Exception as error:  # shown to the person who asked
+            data, problem = b"", f"The {kind.upper()} cannot be made: {error}"
+        self.send({"kind": "file", "id": request, "format": kind, "problem": problem}, [data])
+
+    def _send_detail(self, content: Mapping[str, Any]) -> None:
+        """Answer a view that is zoomed in; of what cannot be read as a request nothing is sent."""
+        parts, buffers = [], []
+        for key, limits in dict(content.get("ranges") or {}).items():
+            recording = self._recordings.get(key)
+            if recording is None or len(recording) == 0 or not is_range(limits):
+                continue
+            stride, start, blocks = recording.window(limits[0], limits[1], DETAIL_BLOCKS)
+            part, data = block_part(blocks, stride, start, recording.totals_before(stride, start))
+            parts.append({"key": key, **part})
+            buffers.append(data)
+        message = {"kind": "detail", "id": content.get("id"), "generation": self._generation}
+        self.send({**message, "parts": parts}, buffers)
+
+    def _send_recordings(self, recordings: Mapping[str, Recording], *, full: bool) -> None:
+        parts, buffers = [], []
+        for key, recording in recordings.items():
+            steps, sent_stride = (0, 1) if full else self._sent[key]
+            stride = recording.stride_for(len(recording), OVERVIEW_BLOCKS)
+            # Coarser blocks than those sent before replace them all.
+            start = steps // stride if stride == sent_stride else 0
+            blocks = recording.blocks(stride, start)
+            part, data = block_part(blocks, stride, start, recording.totals_before(stride, start))
+            parts.append({"key": key, **part, **facts(recording)})
+            buffers += [data, evaluation_buffer(recording)]
+            self._sent[key] = len(recording), stride
+        self._changed -= recordings.keys()
+        self._sequence += 1
+        message = {
+            "kind": "points",
+            "generation": self._generation,
+            "sequence": self._sequence,
+            "full": full,
+            "parts": parts,
+            "spreads": spreads(self._recordings),
+        }
+        self.send(message, buffers)

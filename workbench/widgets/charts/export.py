@@ -1,0 +1,200 @@
+"""What charts show as a picture or as numbers, for files."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.errors import RunError
+from workbench.figures.static_figure import from_zero, make_figure
+from workbench.series import LOG_SPREAD, Recording, smoothed, trailing_rate
+from workbench.series.blocks import COUNT, HIGH, LAST, LOW, MEAN, MEMORY, SAMPLES, SECONDS, STEP
+from workbench.series.smoothing import rate_window
+from workbench.widgets.charts.values import shown_metric, spreads
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+FORMATS = ("png", "svg", "csv")
+PICTURE_BLOCKS = 2048
+AXIS_LABELS = {"step": "step", "time": "seconds of training", "samples": "samples"}
+LIVE_WIDTH_PX = 1.75
+
+
+@dataclass(frozen=True)
+class ChartFile:
+    """What charts show at one moment."""
+
+    curves: list[dict[str, Any]]
+    """Those that are not hidden; see `Charts.curves`."""
+    recordings: dict[str, Recording]
+    axis: str
+    smoothing: int
+    scales: dict[str, str]
+    window: tuple[float, ...]
+
+    def data(self, kind: str) -> bytes:
+        """The content of a file: "png", "svg" or "csv"."""
+        if kind == "csv":
+            text: str = self.frame().to_csv(index=False)
+            return text.encode()
+        buffer = io.BytesIO()
+        # Without the date the same charts give the same file.
+        metadata = {"Date": None} if kind == "svg" else None
+        self.figure().savefig(buffer, format=kind, dpi=160, metadata=metadata)
+        return buffer.getvalue()
+
+    def frame(self) -> pd.DataFrame:
+        """Every step that is shown, and the evaluations.
+
+        Columns: run, step, steps (in one row: more than 1 for the oldest of a very long run, whose
+        loss is then a mean), seconds, samples, loss, samples_per_s, memory_mb, test_loss.
+        """
+        import pandas as pd
+
+        frames = []
+        for curve in self.curves:
+            recording = self.recordings[curve["key"]]
+            found = self._shown(_all_blocks(recording))
+            seconds = np.diff(found[SECONDS], prepend=np.nan)
+            samples = np.diff(found[SAMPLES], prepend=np.nan)
+            if found.shape[1] and found[STEP, 0] == found[COUNT, 0]:
+                seconds[0], samples[0] = found[SECONDS, 0], found[SAMPLES, 0]
+            step, test_loss = recording.evaluations.array[:2]
+            frames.append(
+                pd.DataFrame(
+                    {
+                        "run": curve["label"],
+                        "step": found[STEP].astype(np.int64),
+                        "steps": found[COUNT].astype(np.int64),
+                        "seconds": found[SECONDS],
+                        "samples": found[SAMPLES].astype(np.int64),
+                        "loss": np.where(found[COUNT] == 1, found[LAST], found[MEAN]),
+                        "samples_per_s": samples / seconds,
+                        "memory_mb": found[MEMORY],
+                        "test_loss": pd.Series(found[STEP]).map(
+                            dict(zip(step.tolist(), test_loss.tolist(), strict=True))
+                        ),
+                    }
+                )
+            )
+        return pd.concat(frames, ignore_index=True) if frames else pd.DataFrame()
+
+    def figure(self) -> Figure:
+        """The charts as a figure on white."""
+        metrics = [self.recordings[curve["key"]].evaluations.metric for curve in self.curves]
+        metric = next((each for each in metrics if each is not None), None)
+        figure, panels = make_figure(4 if metric else 3, "")
+        wide = spreads({curve["key"]: self.recordings[curve["key"]] for curve in self.curves})
+        for curve in self.curves:
+            self._draw(panels, curve)
+        panels[0].set_title("Loss per batch", fontsize=9, loc="left")
+        panels[1].set_title("Throughput, samples/s", fontsize=9, loc="left")
+        panels[2].set_title("Memory, resident set, MB", fontsize=9, loc="left")
+        if metric:
+            panels[3].set_title(f"{metric.title}, {metric.unit}", fontsize=9, loc="left")
+        for panel, name in zip(panels, ("loss", "throughput", "memory", "metric"), strict=False):
+            panel.set_xlabel(AXIS_LABELS[self.axis], fontsize=8)
+            scale = self.scales.get(name, "auto")
+            if scale == "log" or (scale == "auto" and wide[name] > LOG_SPREAD):
+                panel.set_yscale("log")
+            elif name in ("throughput", "memory"):
+                from_zero(panel)
+            if self.window:
+                panel.set_xlim(*self.window)
+        handles, labels = panels[0].get_legend_handles_labels()
+        if labels:
+            figure.legend(
+                handles, labels, loc="outside upper left", ncols=4, fontsize=8, frameon=False
+            )
+        return figure
+
+    def _draw(self, panels: np.ndarray, curve: dict[str, Any]) -> None:
+        recording = self.recordings[curve["key"]]
+        if len(recording) == 0:
+            return
+        low, high = self._step_range(recording)
+        _, start, found = recording.window(low, high, PICTURE_BLOCKS)
+        x = found[{"step": STEP, "time": SECONDS, "samples": SAMPLES}[self.axis]]
+        style = _line(curve)
+        pale = {"color": style["color"], "alpha": 0.3, "linewidth": 0.6}
+        loss = panels[0]
+        single = found[COUNT].max(initial=1) == 1
+        if not single:
+            loss.fill_between(x, found[LOW], found[HIGH], color=style["color"], alpha=0.2, lw=0)
+        elif self.smoothing:
+            loss.plot(x, found[LAST], **pale)
+        loss.plot(
+            x, smoothed(found[STEP], found[MEAN], self.smoothing), **style, label=curve["label"]
+        )
+        window = rate_window(len(recording), self.smoothing)
+        rate = trailing_rate(found[STEP], found[SECONDS], found[SAMPLES], window)
+        # What came before the first block of a window is not known here.
+        known = slice(1 if start else 0, None)
+        panels[1].plot(x[known], rate[known], **style)
+        panels[2].plot(x, found[MEMORY], **style)
+        self._draw_evaluations(loss, recording.evaluations.array[:2], recording, style, curve)
+        if len(panels) > 3:
+            self._draw_evaluations(panels[3], shown_metric(recording), recording, style, curve)
+
+    def _draw_evaluations(
+        self, axes: Axes, points: Any, recording: Recording, style: Any, curve: dict[str, Any]
+    ) -> None:
+        step, value = points
+        if len(step) == 0:
+            return
+        if self.axis != "step":
+            name = {"time": "seconds", "samples": "samples"}[self.axis]
+            step = np.array([recording.at(int(each))[name] for each in step])
+        label = f"{curve['label']}, test split" if axes.get_xlabel() == "" else None
+        axes.plot(step, value, "o-", color=style["color"], markersize=3, lw=0.8, label=label)
+
+    def _step_range(self, recording: Recording) -> tuple[float, float]:
+        if not self.window:
+            return 0, recording.last_step
+        found = self._shown(recording.blocks(recording.stride_for(len(recording), 4096)))
+        if found.shape[1] == 0:
+            return 0, 0
+        return float(found[STEP, 0] - found[COUNT, 0]), float(found[STEP, -1] + found[COUNT, -1])
+
+    def _shown(self, found: np.ndarray) -> np.ndarray:
+        """The blocks within the window."""
+        if not self.window:
+            return found
+        x = found[{"step": STEP, "time": SECONDS, "samples": SAMPLES}[self.axis]]
+        return found[:, (x >= self.window[0]) & (x <= self.window[1])]
+
+
+def written(file: ChartFile, path: Path) -> Path:
+    """Write `file` to `path`, in the format of its suffix.
+
+    Raises:
+        RunError: it cannot be written.
+    """
+    try:
+        path.write_bytes(file.data(path.suffix[1:].lower()))
+    except OSError as error:
+        raise RunError(f"{path} cannot be written: {error.strerror or error}") from None
+    return path
+
+
+def _all_blocks(recording: Recording) -> np.ndarray:
+    """Single steps, or the finest blocks that cover the whole run."""
+    stride = 1
+    while True:
+        found = recording.blocks(stride)
+        if found[COUNT].sum() >= len(recording):
+            return found
+        stride *= 2
+
+
+def _line(curve: dict[str, Any]) -> dict[str, Any]:
+    """Keyword arguments of `Axes.plot`; matplotlib's dashes are in line widths."""
+    dashes = tuple(length / LIVE_WIDTH_PX for length in curve["dash"])
+    return {"color": curve["color"], "linestyle": (0, dashes) if dashes else "-", "linewidth": 1.2}

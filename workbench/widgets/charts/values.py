@@ -1,0 +1,87 @@
+"""Last, best and pointed-at values of curves, as a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.series import Recording, spread, trailing_rate
+from workbench.series.blocks import MEAN, MEMORY, SAMPLES, SECONDS, STEP
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+COLUMNS = {
+    "last_loss": "loss of the last step",
+    "last_step": "the last step",
+    "best_loss": "smallest loss of a batch",
+    "best_step": "its step",
+    "best_test_loss": "smallest loss on the test split; NaN without evaluations",
+    "best_test_step": "its step",
+    "at_step": "the step pointed at, or the last before it; 0 before the first",
+    "at_loss": "loss there",
+    "at_samples_per_s": "throughput there: mean of the last steps",
+    "at_memory_mb": "resident set there, 10^6 bytes",
+    "at_seconds": "seconds of training up to there",
+}
+"""The columns of the table of values and their meaning."""
+
+TYPICAL_BLOCKS = 512
+
+
+def values_frame(curves: Mapping[str, tuple[str, Recording]], at: int | None) -> pd.DataFrame:
+    """One row a curve; see `COLUMNS`.
+
+    Args:
+        curves: label and recording of each, by its key.
+        at: a step; None: the last of each.
+    """
+    import pandas as pd
+
+    rows = [_row(recording, at) for _, recording in curves.values()]
+    index = pd.Index([label for label, _ in curves.values()], name="run")
+    return pd.DataFrame(rows, index=index, columns=[*COLUMNS])
+
+
+def _row(recording: Recording, at: int | None) -> dict[str, Any]:
+    there = recording.at(recording.last_step if at is None else at)
+    return {
+        "last_loss": recording.last_loss.value,
+        "last_step": recording.last_loss.step,
+        "best_loss": recording.best_loss.value,
+        "best_step": recording.best_loss.step,
+        "best_test_loss": recording.best_evaluation.value,
+        "best_test_step": recording.best_evaluation.step,
+        **{f"at_{name}": value for name, value in there.items() if name != "samples"},
+    }
+
+
+def spreads(recordings: Mapping[str, Recording]) -> dict[str, float]:
+    """By panel, how many times its highest curve is its lowest, see `series.spread`."""
+    overviews = [
+        one.blocks(one.stride_for(len(one), TYPICAL_BLOCKS)) for one in recordings.values()
+    ]
+    return {
+        "loss": spread(blocks[MEAN] for blocks in overviews),
+        "throughput": spread(_rates(recordings.values(), overviews)),
+        "memory": spread(blocks[MEMORY] for blocks in overviews),
+        "metric": spread(shown_metric(one)[1] for one in recordings.values()),
+    }
+
+
+def _rates(recordings: Iterable[Recording], overviews: list[np.ndarray]) -> Iterable[np.ndarray]:
+    for one, blocks in zip(recordings, overviews, strict=True):
+        yield trailing_rate(blocks[STEP], blocks[SECONDS], blocks[SAMPLES], one.rate_window)
+
+
+def shown_metric(recording: Recording) -> tuple[np.ndarray, np.ndarray]:
+    """Steps and values, in its unit, of the metric that a chart shows; empty without one."""
+    every = recording.evaluations.array
+    metric = recording.evaluations.metric
+    if metric is None:
+        return np.empty(0), np.empty(0)
+    from workbench.widgets.charts.messages import metric_index
+
+    return every[0], every[2 + metric_index(metric.key)] * metric.scale

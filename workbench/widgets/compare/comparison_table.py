@@ -1,0 +1,118 @@
+"""The table of a comparison."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import anywidget
+import traitlets
+
+from workbench.compare import COLUMNS, Comparison, RunComparison
+from workbench.widgets.bundle import bundle
+from workbench.widgets.engine_styles import HasEngineStyles, engine_styles
+
+HINT = "Choose two engines or more and press Compare; the figures appear when all have finished."
+
+SHOWN = {
+    "samples_per_s": ("Throughput", "samples/s, whole run"),
+    "ratio": ("Ratio", "95 % interval"),
+    "peak_memory_mb": ("Peak memory", "MB"),
+    "memory_growth_mb": ("Growth", "MB"),
+    "startup_s": ("Start-up", "s"),
+    "steps": ("Steps", ""),
+    "final_loss": ("Final loss", ""),
+    "max_loss_difference": ("Loss difference", "largest"),
+    "status": ("Status", ""),
+}
+"""Column of `Comparison.table` -> its heading and unit; the interval stands within the ratio."""
+
+INTERVAL = ("ratio_low", "ratio_high")
+
+
+class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
+    """The figures of a comparison, one row an engine, or one column where the page is narrow."""
+
+    _esm = bundle("comparison_table.js")
+    _css = bundle("comparison_table.css")
+
+    columns = traitlets.List(
+        traitlets.Dict(
+            per_key_traits={
+                "key": traitlets.Unicode(),
+                "label": traitlets.Unicode(),
+                "unit": traitlets.Unicode(),
+                "description": traitlets.Unicode(),
+            }
+        )
+    ).tag(sync=True)
+    """What is shown."""
+    rows = traitlets.List(
+        traitlets.Dict(
+            per_key_traits={
+                "engine": traitlets.Unicode(),
+                "note": traitlets.Unicode(),
+                "cells": traitlets.Dict(),
+            }
+        )
+    ).tag(sync=True)
+    """One dict an engine: `engine`, `note`, which says what PyTorch ran in its place or is empty,
+    and `cells` by column; None where there is no figure."""
+    reference = traitlets.Unicode().tag(sync=True)
+    """The engine that the others are measured against."""
+    caption = traitlets.Unicode().tag(sync=True)
+    """What the figures came from."""
+    verdict = traitlets.Unicode().tag(sync=True)
+    """What the ratios mean, in one sentence; empty: not said here."""
+    badge = traitlets.Unicode().tag(sync=True)
+    """A few words on how far they can be trusted."""
+    level = traitlets.Unicode("none").tag(sync=True)
+    """That as a word, see `workbench.compare.verdict.Level`."""
+    hint = traitlets.Unicode(HINT).tag(sync=True)
+    """What to say while there are no figures."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        columns = [
+            {"key": key, "label": label, "unit": unit, "description": COLUMNS[key]}
+            for key, (label, unit) in SHOWN.items()
+        ]
+        super().__init__(columns=columns, **kwargs)
+
+    def clear(self, hint: str = HINT) -> None:
+        self.rows = []
+        self.verdict = self.badge = ""
+        self.level = "none"
+        self.hint = hint
+
+    def show(
+        self,
+        comparison: Comparison | RunComparison,
+        styles: Mapping[str, Mapping[str, Any]] | None = None,
+    ) -> None:
+        """Show the figures that `comparison` has now.
+
+        Args:
+            comparison: what to show.
+            styles: the line of each row, by its name; None: the rows are engines.
+        """
+        frame = comparison.table()
+        self.reference = comparison.reference
+        self.caption = comparison.caption
+        self.verdict, self.badge, self.level = comparison.verdict()
+        self.engine_styles = engine_styles() if styles is None else dict(styles)
+        self.rows = [
+            {
+                "engine": engine,
+                "note": row["pytorch_fallbacks"],
+                "cells": {key: _cell(row[key]) for key in (*SHOWN, *INTERVAL)},
+            }
+            for engine, row in zip(frame.index, frame.to_dict("records"), strict=True)
+        ]
+
+
+def _cell(value: Any) -> float | str | None:
+    """JSON has no NaN: what is no number is None."""
+    if isinstance(value, str):
+        return value
+    return float(value) if math.isfinite(value) else None

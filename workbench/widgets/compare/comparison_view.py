@@ -1,0 +1,151 @@
+"""Any engines of a comparison, or any recorded runs, beside each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import ipywidgets
+
+from workbench.compare import Comparison, RunComparison, compare_runs, load_comparison
+from workbench.controller.request_thread import RequestThread
+from workbench.errors import RunFolderError
+from workbench.runs import Run
+from workbench.runs.reader import RunReader
+from workbench.widgets.charts import Charts
+from workbench.widgets.charts.curve_style import curve_styles
+from workbench.widgets.compare.comparison_table import ComparisonTable
+from workbench.widgets.compare.differences_table import DifferencesTable
+from workbench.widgets.compare.ratio_bars import RatioBars
+from workbench.widgets.subshell import answer_while_busy
+
+PERIOD_S = 0.2
+RATIO_PERIODS = 10
+"""Polls between two looks at the ratios of what is under way."""
+RUNNING_HINT = "The table appears when every run has ended."
+FAILED_HINT = "The comparison cannot be shown: "
+
+Shown = Comparison | Run | str | Path
+
+
+class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
+    """The verdict, ratios, charts, table and differing settings of some runs.
+
+    Everything that it shows is to be had without it: `comparison.verdict()`, `.table()`,
+    `.differences()`, and `charts.values(at)`, `charts.save(path)`.
+    """
+
+    def __init__(self, *shown: Shown) -> None:
+        """Make the view.
+
+        Args:
+            *shown: see `show`; nothing: an empty view.
+        """
+        self.comparison: Comparison | RunComparison | None = None
+        self.ratios = RatioBars()
+        self.charts = Charts(show_values=True, hint="Nothing to compare yet.")
+        self.table = ComparisonTable()
+        self.differences = DifferencesTable()
+        self._readers: dict[str, RunReader] = {}
+        self._polls = 0
+        self._thread = RequestThread("comparison-view", self._failed, self._tick, PERIOD_S)
+        children = [self.ratios, self.charts, self.table, self.differences]
+        super().__init__(children=children)
+        self.add_class("wb-comparison-view")
+        self.layout.flex_flow = "column"
+        answer_while_busy(self)
+        if shown:
+            self.show(*shown)
+
+    def show(self, *shown: Shown) -> None:
+        """Show these in place of what was shown, and follow what of it is under way.
+
+        Args:
+            *shown: one `Comparison` or its id, whose engines were measured in lockstep; or any
+                runs: each a `Run`, its id or its folder, or a comparison, which stands for its
+                runs. The first is the reference.
+
+        Raises:
+            ConfigError: there are none, or one is given twice.
+            RunFolderError: there is no such run or comparison, or it cannot be read.
+        """
+        given = [_loaded(each) for each in shown]
+        comparison: Comparison | RunComparison
+        if len(given) == 1 and isinstance(given[0], Comparison):
+            comparison = given[0]
+        else:
+            comparison = compare_runs(given)
+        self.comparison = comparison
+        self._thread.ask(lambda: self._begin(comparison))
+
+    def close(self) -> None:
+        """Take the view away; what is under way goes on without it."""
+        self._thread.close()
+        self.charts.close()
+        super().close()
+
+    def _begin(self, comparison: Comparison | RunComparison) -> None:
+        if comparison is not self.comparison:
+            return  # another was asked for meanwhile
+        self._readers, self._polls = {}, 0
+        self.charts.reset(names_of(comparison), engines=_engines(comparison))
+        self.ratios.clear()
+        self.table.clear(RUNNING_HINT)
+        self.differences.show(comparison)
+        self._tick()
+
+    def _tick(self) -> bool:
+        comparison = self.comparison
+        if comparison is None:
+            return False
+        # Before the points, so that those written before the end are read before it is shown.
+        ended = comparison.ended
+        for name, run in comparison.runs.items():
+            if name not in self._readers:
+                self._readers[name] = run.follow()
+                self.charts.name(name, run)
+                steps = run.progress.total_steps
+                self.charts.total_steps = max(self.charts.total_steps, steps)
+            self.charts.add(name, self._readers[name].poll())
+        self.charts.flush()
+        if not ended and isinstance(comparison, Comparison):
+            self.charts.hint = f"Comparing: {comparison.phase}."
+        if ended:
+            self.charts.total_steps = 0
+            self.charts.hint = "No step was taken."
+            self.table.show(comparison, self._styles)
+            self.table.verdict = self.table.badge = ""  # the bars say it
+            self.differences.show(comparison)
+        if ended or self._polls % RATIO_PERIODS == RATIO_PERIODS - 1:
+            self.ratios.show(comparison, self._styles)
+        self._polls += 1
+        return not ended
+
+    @property
+    def _styles(self) -> dict[str, dict[str, Any]]:
+        assert self.comparison is not None
+        return curve_styles(_engines(self.comparison))
+
+    def _failed(self, error: Exception) -> None:
+        self.table.clear(f"{FAILED_HINT}{error}")
+
+
+def names_of(comparison: Comparison | RunComparison) -> list[str]:
+    """The names of the curves: engines, or engines and ids of runs."""
+    return [*(comparison.engines if isinstance(comparison, Comparison) else comparison.runs)]
+
+
+def _engines(comparison: Comparison | RunComparison) -> dict[str, str]:
+    if isinstance(comparison, Comparison):
+        return {engine: engine for engine in comparison.engines}
+    return {name: run.engine for name, run in comparison.runs.items()}
+
+
+def _loaded(given: Shown) -> Comparison | Run | str | Path:
+    """The comparison of that id, if there is one; a run is loaded by `compare_runs`."""
+    if not isinstance(given, str):
+        return given
+    try:
+        return load_comparison(given)
+    except RunFolderError:
+        return given

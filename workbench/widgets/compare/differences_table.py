@@ -1,0 +1,38 @@
+"""The settings that differ between the runs of a comparison."""
+
+from __future__ import annotations
+
+import anywidget
+import traitlets
+
+from workbench.compare import Comparison, RunComparison
+from workbench.widgets.bundle import bundle
+
+
+class DifferencesTable(anywidget.AnyWidget):
+    """One row for each setting that is not the same for all runs; the others are left out."""
+
+    _esm = bundle("differences_table.js")
+    _css = bundle("differences_table.css")
+
+    runs = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    """The columns."""
+    rows = traitlets.List(
+        traitlets.Dict(
+            per_key_traits={
+                "setting": traitlets.Unicode(),
+                "values": traitlets.List(traitlets.Unicode()),
+            }
+        )
+    ).tag(sync=True)
+    """A setting and its value in each run."""
+
+    def show(self, comparison: Comparison | RunComparison) -> None:
+        """Show what differs between the runs of `comparison`."""
+        frame = comparison.differences()
+        self.rows = []
+        self.runs = [*frame.columns]
+        self.rows = [
+            {"setting": setting, "values": [*values]}
+            for setting, values in zip(frame.index, frame.to_numpy().tolist(), strict=True)
+        ]

@@ -1,0 +1,75 @@
+"""The verdict on a comparison, and its ratios as bars."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import anywidget
+import traitlets
+
+from workbench.compare import Comparison, RunComparison
+from workbench.widgets.bundle import bundle
+
+HINT = "The ratios appear with the first measured steps."
+
+
+class RatioBars(anywidget.AnyWidget):
+    """How many times as fast each run is as the reference, with its interval, in words and bars."""
+
+    _esm = bundle("ratio_bars.js")
+    _css = bundle("ratio_bars.css")
+
+    verdict = traitlets.Unicode(HINT).tag(sync=True)
+    """What the ratios mean, in one sentence."""
+    badge = traitlets.Unicode().tag(sync=True)
+    """A few words on how far they can be trusted."""
+    level = traitlets.Unicode("none").tag(sync=True)
+    """That as a word, see `workbench.compare.verdict.Level`."""
+    reference = traitlets.Unicode().tag(sync=True)
+    """What the others are measured against."""
+    bars = traitlets.List(
+        traitlets.Dict(
+            per_key_traits={
+                "label": traitlets.Unicode(),
+                "ratio": traitlets.Float(),
+                "interval": traitlets.List(traitlets.Float()),
+                "color": traitlets.Unicode(),
+                "dark_color": traitlets.Unicode(),
+                "dash": traitlets.List(traitlets.Float()),
+            }
+        )
+    ).tag(sync=True)
+    """One for each run that has a ratio; `interval` is empty, or its two limits."""
+
+    def clear(self) -> None:
+        """Forget the ratios."""
+        self.verdict, self.badge, self.level, self.bars = HINT, "", "none", []
+
+    def show(
+        self, comparison: Comparison | RunComparison, styles: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        """Show the ratios that `comparison` has now.
+
+        Args:
+            comparison: what to show.
+            styles: `color`, `dark_color` and `dash` by name of the engine or the run.
+        """
+        self.verdict, self.badge, self.level = comparison.verdict()
+        self.reference = comparison.reference
+        frame = comparison.table()
+        self.bars = [
+            {
+                "label": name,
+                "ratio": float(row["ratio"]),
+                "interval": [
+                    float(row[limit])
+                    for limit in ("ratio_low", "ratio_high")
+                    if math.isfinite(row["ratio_low"])
+                ],
+                **{key: styles[name][key] for key in ("color", "dark_color", "dash")},
+            }
+            for name, row in zip(frame.index, frame.to_dict("records"), strict=True)
+            if math.isfinite(row["ratio"])
+        ]

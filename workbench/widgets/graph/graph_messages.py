@@ -1,0 +1,61 @@
+"""The messages between a graph view and the kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from workbench.graphs import GraphFile
+from workbench.graphs.model_explorer import model_explorer_text
+from workbench.graphs.painted import painted
+from workbench.graphs.wire import to_bytes
+
+if TYPE_CHECKING:
+    from workbench.profiling import Profile
+    from workbench.widgets.graph.graph_reader import GraphReader
+
+Content = dict[str, Any]
+
+
+def answers(
+    content: Content, reader: GraphReader, profile: Profile | None, name: str
+) -> Iterator[tuple[Content, list[bytes]]]:
+    """The messages, with their buffers, that answer one of a view; on the reader's thread.
+
+    Raises:
+        WorkbenchError: what was asked for cannot be read.
+    """
+    key, number = str(content.get("key", "")), content.get("number")
+    kind = content.get("kind")
+    if kind == "graph":
+        file = reader.read(key)
+        yield {"kind": "graph", "key": key}, [to_bytes(file.description)]
+        if profile is not None:
+            yield painted_message(file, profile)[:2]
+    elif kind == "details":
+        details = reader.read(key).node_details(int(content["index"]))
+        yield {"kind": "details", "number": number, "details": details}, []
+    elif kind == "tensor":
+        summary = reader.read(key).tensor_summary(str(content["name"])).to_dict()
+        yield {"kind": "tensor", "number": number, "summary": summary}, []
+    elif kind == "model-explorer":
+        text = model_explorer_text([reader.read(each) for each in content["shown"]], name)
+        yield {"kind": "model-explorer", "name": name}, [text.encode()]
+
+
+def painted_message(file: GraphFile, profile: Profile) -> tuple[Content, list[bytes], str]:
+    """Microseconds and bytes of each node as float32, NaN where unknown; and what was matched.
+
+    Raises:
+        ConfigError: the profile names no nodes.
+    """
+    found = painted(file.description, profile)
+    columns = (found.times_us, found.result_bytes)
+    buffers = [
+        np.asarray([np.nan if each is None else each for each in column], "<f4").tobytes()
+        for column in columns
+    ]
+    content = {"kind": "painted", "key": file.description.key, "engine": found.engine}
+    return content, buffers, found.sentence

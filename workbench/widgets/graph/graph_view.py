@@ -1,0 +1,296 @@
+"""`wb.GraphView`: the graphs of a model, of artifacts or of an .onnx file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anywidget
+import traitlets
+
+from workbench.errors import ConfigError, WorkbenchError, nearest
+from workbench.graphs import GraphFile
+from workbench.graphs.description import GraphDescription
+from workbench.graphs.model_explorer import write_model_explorer
+from workbench.graphs.opened import opened_at_first
+from workbench.graphs.svg import write_svg
+from workbench.widgets.bundle import bundle
+from workbench.widgets.graph.graph_messages import answers, painted_message
+from workbench.widgets.graph.graph_reader import GraphReader
+from workbench.widgets.subshell import answer_while_busy
+
+if TYPE_CHECKING:
+    from workbench.artifacts import Artifacts
+    from workbench.graphs import TensorSummary
+    from workbench.models import Model
+    from workbench.profiling import Profile
+
+EMPTY = "There is no graph yet: wb.GraphView(model), wb.GraphView(artifacts) or view.show(path)."
+
+PAINTS = ("", "time", "memory")
+
+
+class GraphView(anywidget.AnyWidget):
+    """Shows graphs as groups of nodes that open and close, one graph or two side by side.
+
+    A graph is read by a thread of its own, a module is exported in a child process; the view says
+    what is being done, and what went wrong. What the mouse and the keyboard do, the methods do.
+    """
+
+    _esm = bundle("graph_view.js")
+    _css = bundle("graph_view.css")
+
+    status = traitlets.Unicode("empty").tag(sync=True)
+    """"empty", "loading", "ready" or "failed"."""
+    message = traitlets.Unicode(EMPTY).tag(sync=True)
+    """What is being done, or what went wrong, in a sentence."""
+    name = traitlets.Unicode().tag(sync=True)
+    """What the graphs are of."""
+    graphs = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    """The graphs that there are, such as "forward" and "training"."""
+    shown = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    """Those that are shown, side by side if two."""
+    opened = traitlets.Dict().tag(sync=True)
+    """Paths of the open groups, a list for each graph that was shown."""
+    selected_graph = traitlets.Unicode().tag(sync=True)
+    """The graph of the selected node; empty if none is selected."""
+    selected_node = traitlets.Int(-1).tag(sync=True)
+    """Position of the selected node in its graph; -1 if none is selected."""
+    query = traitlets.Unicode().tag(sync=True)
+    """What is searched for."""
+    paint_by = traitlets.Unicode().tag(sync=True)
+    """What the colours of nodes are: "" for where they are from, "time" or "memory"."""
+    painted_note = traitlets.Unicode().tag(sync=True)
+    """What of the profile could be matched with nodes; empty without a profile."""
+
+    def __init__(
+        self,
+        given: Model | Artifacts | str | Path | None = None,
+        *,
+        graphs: list[str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Show the graphs of `given`; returns at once.
+
+        Args:
+            given: a `Model`, or what `load_model` takes; `Artifacts`, or their folder; the path of
+                an .onnx file; None: nothing yet.
+            graphs: which to show, at most two of "forward", "training", "eval" and "optimizer".
+                None: the forward graph, beside the training graph if there is one.
+        """
+        self._profile: Profile | None = None
+        self._reader = GraphReader(self._say, self._fail)
+        super().__init__(**kwargs)
+        self.on_msg(self._on_message)
+        self.observe(self._on_shown, "shown")
+        answer_while_busy(self)
+        if given is not None:
+            self.show(given, graphs=graphs)
+
+    def show(
+        self, given: Model | Artifacts | str | Path, *, graphs: list[str] | None = None
+    ) -> None:
+        """Show the graphs of something else; returns at once. Arguments as of the constructor."""
+        self.status, self.message = "loading", "reading the graph"
+        self._reader.ask(lambda: self._start(given, graphs))
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until the graphs are read; False if `timeout` seconds were too few."""
+        return self._reader.wait(timeout)
+
+    def describe(self, graph: str | None = None) -> GraphDescription:
+        """Nodes, values and groups of a graph; None: of the first that is shown.
+
+        Raises:
+            ConfigError: it is not shown.
+            WorkbenchError: it cannot be read.
+        """
+        return self._file(graph).description
+
+    def open_group(self, path: str | None = None, *, graph: str | None = None) -> None:
+        """Open a group and those around it; None: every group.
+
+        Raises:
+            ConfigError: there is no such group.
+        """
+        shown = self.describe(graph)
+        if path is None:
+            self._set_opened(shown.key, list(shown.group_paths()))
+            return
+        self._check_group(shown, path)
+        around = [
+            each for each in shown.group_paths() if path == each or path.startswith(f"{each}/")
+        ]
+        self._set_opened(shown.key, [*self.opened.get(shown.key, []), *around])
+
+    def close_group(self, path: str | None = None, *, graph: str | None = None) -> None:
+        """Close a group; None: every group.
+
+        Raises:
+            ConfigError: there is no such group.
+        """
+        shown = self.describe(graph)
+        if path is None:
+            self._set_opened(shown.key, [])
+            return
+        self._check_group(shown, path)
+        self._set_opened(
+            shown.key, [each for each in self.opened.get(shown.key, []) if each != path]
+        )
+
+    def select(self, node: str | int | None, *, graph: str | None = None) -> None:
+        """Select a node by its name, the name of its result, or its position; None: no node.
+
+        Raises:
+            ConfigError: there is no such node.
+        """
+        if node is None:
+            self.selected_graph, self.selected_node = "", -1
+            return
+        shown = self.describe(graph)
+        index = shown.find(node) if isinstance(node, str) else node
+        if index is None or not 0 <= index < len(shown.nodes):
+            names = [each.name for each in shown.nodes]
+            hint = nearest(node, names) if isinstance(node, str) else ""
+            raise ConfigError([f"{shown.title} has no node {node!r}. {hint}".strip()])
+        with self.hold_trait_notifications():
+            self.selected_graph, self.selected_node = shown.key, index
+
+    def details(self, node: str | int, *, graph: str | None = None) -> dict[str, Any]:
+        """Attributes, inputs and outputs of a node, in JSON types."""
+        shown = self.describe(graph)
+        index = shown.find(node) if isinstance(node, str) else node
+        if index is None:
+            raise ConfigError([f"{shown.title} has no node {node!r}."])
+        return self._file(graph).node_details(index)
+
+    def tensor(self, name: str, *, graph: str | None = None) -> TensorSummary:
+        """Statistics of a parameter's or an initializer's values.
+
+        Raises:
+            ModelError: no file holds them.
+        """
+        return self._file(graph).tensor_summary(name)
+
+    def search(self, text: str) -> None:
+        """Search the names, operators, layers and shapes of the shown graphs."""
+        self.query = text
+
+    def paint(self, profile: Profile | None, by: str = "time") -> str:
+        """Colour nodes by their time, or by the memory of their results, in a profile.
+
+        Args:
+            profile: of `wb.profile(model, engine="ondevice")`; None: none any more.
+            by: "time" or "memory".
+
+        Returns:
+            What could be matched with the first graph that is shown and what could not, in a
+            sentence; also in `painted_note`.
+
+        Raises:
+            ConfigError: the profile names no nodes; or `by` is unknown.
+        """
+        if by not in PAINTS:
+            raise ConfigError([f'by={by!r}: must be "time" or "memory".'])
+        self._profile = profile
+        if profile is None:
+            self.paint_by, self.painted_note = "", ""
+            return ""
+        said = [self._paint_on(self._file(key)) for key in self.shown]
+        self.paint_by = by
+        self.painted_note = " ".join(dict.fromkeys(said))
+        return self.painted_note
+
+    def export_svg(self, path: Path | str, *, graph: str | None = None) -> Path:
+        """Write a graph as SVG, with the groups open that are open now.
+
+        Raises:
+            ModelError: it cannot be written.
+        """
+        shown = self.describe(graph)
+        return write_svg(shown, self.opened.get(shown.key, []), Path(path))
+
+    def export_model_explorer(self, path: Path | str) -> Path:
+        """Write the graphs that are shown as JSON for Model Explorer.
+
+        Raises:
+            ModelError: it cannot be written.
+        """
+        files = [self._file(key) for key in self.shown]
+        return write_model_explorer(files, self.name, Path(path))
+
+    def close(self) -> None:
+        """Take the view away and end its thread."""
+        self._reader.close()
+        super().close()
+
+    def _start(self, given: Any, graphs: list[str] | None) -> None:
+        shown = [file.description for file in self._reader.start(given, graphs)]
+        found = self._reader.given
+        assert found is not None
+        with self.hold_trait_notifications():
+            self.name, self.graphs = found.name, list(found.keys)
+            self.opened = {each.key: opened_at_first(each) for each in shown}
+            self.selected_graph, self.selected_node = "", -1
+            self.paint_by, self.painted_note = "", ""
+            self.shown = [each.key for each in shown]
+            self.status, self.message = "ready", ""
+        self.send({"kind": "reset"})
+
+    def _say(self, text: str) -> None:
+        self.message = text
+
+    def _on_shown(self, change: Any) -> None:
+        if missing := [key for key in change["new"] if key not in self._reader.files]:
+            self._reader.ask(lambda: self._read_more(missing))
+
+    def _read_more(self, keys: list[str]) -> None:
+        for key in keys:
+            shown = self._reader.read(key).description
+            if key not in self.opened:
+                self._set_opened(key, opened_at_first(shown))
+
+    def _file(self, graph: str | None) -> GraphFile:
+        self.wait()
+        key = graph or next(iter(self.shown), "")
+        if key not in self._reader.files:
+            there = ", ".join(self.shown) or "none"
+            raise ConfigError([f"graph={graph!r} is not shown; shown: {there}. {self.message}"])
+        return self._reader.files[key]
+
+    def _set_opened(self, key: str, paths: list[str]) -> None:
+        self.opened = {**self.opened, key: list(dict.fromkeys(paths))}
+
+    def _check_group(self, shown: GraphDescription, path: str) -> None:
+        paths = shown.group_paths()
+        if path not in paths:
+            raise ConfigError([f"{shown.title} has no group {path!r}. {nearest(path, paths)}"])
+
+    def _fail(self, error: Exception) -> None:
+        with self.hold_trait_notifications():
+            self.status, self.message = "failed", _sentence(error)
+
+    def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
+        """Answer a view; whatever takes time is done by the thread."""
+        self._reader.ask(lambda: self._answer(content))
+
+    def _answer(self, content: dict[str, Any]) -> None:
+        try:
+            for reply, buffers in answers(content, self._reader, self._profile, self.name):
+                self.send(reply, buffers)
+        except WorkbenchError as error:
+            number, key = content.get("number"), content.get("key")
+            said = _sentence(error)
+            self.send({"kind": "refused", "number": number, "key": key, "message": said})
+
+    def _paint_on(self, file: GraphFile) -> str:
+        assert self._profile is not None
+        reply, buffers, said = painted_message(file, self._profile)
+        self.send(reply, buffers)
+        return said
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, ConfigError):
+        return " ".join(error.problems)
+    return str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"

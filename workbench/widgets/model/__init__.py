@@ -1,0 +1,1 @@
+"""The step Model: what is trained, on which data."""

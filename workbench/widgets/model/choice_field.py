@@ -1,0 +1,68 @@
+"""A field in which one of several names is chosen, or anything else is typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import anywidget
+import traitlets
+
+from workbench.widgets.bundle import bundle
+
+
+class ChoiceField(anywidget.AnyWidget):
+    """An editable combobox that lists every option with a line on what it is.
+
+    An ipywidgets Combobox lists only what begins with the text in it, so that a person with a mouse
+    would have to empty it first.
+    """
+
+    _esm = bundle("choice_field.js")
+    _css = bundle("choice_field.css")
+
+    label = traitlets.Unicode().tag(sync=True)
+    """Its name, as shown above it."""
+    list_label = traitlets.Unicode("Options").tag(sync=True)
+    """Name of the list of options."""
+    placeholder = traitlets.Unicode().tag(sync=True)
+    description = traitlets.Unicode().tag(sync=True)
+    """A line under the field; may be empty."""
+    options = traitlets.List(
+        traitlets.Dict(
+            per_key_traits={
+                "value": traitlets.Unicode(),
+                "detail": traitlets.Unicode(),
+                "group": traitlets.Unicode(),
+            }
+        )
+    ).tag(sync=True)
+    """What is offered: `value`, `detail`, a line on what it is, and the heading it stands under."""
+    value = traitlets.Unicode().tag(sync=True)
+    """What was chosen or typed; empty at first."""
+    disabled = traitlets.Bool(False).tag(sync=True)
+
+    def __init__(
+        self,
+        offered: Callable[[str], Sequence[dict[str, str]]] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Make the field.
+
+        Args:
+            offered: gives the options for what is typed so far, whenever the list opens and while
+                typing; None: always the same.
+        """
+        super().__init__(**kwargs)
+        self._offered = offered
+        self.on_msg(self._on_message)
+        self.look("")
+
+    def look(self, text: str) -> None:
+        """Offer what there is now for `text`."""
+        if self._offered is not None:
+            self.options = list(self._offered(text))
+
+    def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
+        if content.get("kind") == "look":
+            self.look(str(content.get("text", "")))

@@ -1,0 +1,66 @@
+"""What is in the chosen dataset."""
+
+from __future__ import annotations
+
+import base64
+import io
+from typing import Any
+
+import anywidget
+import numpy as np
+import traitlets
+
+from workbench.controller.data_preview import DataPreview
+from workbench.widgets.bundle import bundle
+
+
+class DataView(anywidget.AnyWidget):
+    """A few rows as pictures or as a table, how many there are of each class, and ranges."""
+
+    _esm = bundle("data_view.js")
+    _css = bundle("data_view.css")
+
+    hint = traitlets.Unicode().tag(sync=True)
+    """What to say while there are no rows."""
+    problem = traitlets.Unicode().tag(sync=True)
+    """Why the dataset cannot be loaded; empty where it can."""
+    title = traitlets.Unicode().tag(sync=True)
+    facts = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
+    """Pairs of a name and what there is to say of it."""
+    counts = traitlets.List(
+        traitlets.Dict(per_key_traits={"name": traitlets.Unicode(), "rows": traitlets.Int()})
+    ).tag(sync=True)
+    """One dict a class, with its training rows."""
+    pictures = traitlets.List(
+        traitlets.Dict(per_key_traits={"png": traitlets.Unicode(), "label": traitlets.Unicode()})
+    ).tag(sync=True)
+    """One dict a row: `png`, base64, and the name of its class."""
+    columns = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    rows = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
+
+    def clear(self, hint: str, problem: str = "") -> None:
+        with self.hold_sync():
+            self.title = ""
+            self.facts, self.counts, self.pictures, self.columns, self.rows = [], [], [], [], []
+            self.hint, self.problem = hint, problem
+
+    def show(self, preview: DataPreview) -> None:
+        with self.hold_sync():
+            self.problem = ""
+            self.title = preview.name
+            self.facts = [list(fact) for fact in preview.facts]
+            self.counts = [{"name": name, "rows": rows} for name, rows in preview.counts]
+            self.pictures = [
+                {"png": _png(picture.pixels), "label": picture.label}
+                for picture in preview.pictures
+            ]
+            self.columns = list(preview.columns)
+            self.rows = [list(row) for row in preview.rows]
+
+
+def _png(pixels: np.ndarray[Any, Any]) -> str:
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.fromarray(pixels).save(buffer, format="png")
+    return base64.b64encode(buffer.getvalue()).decode("ascii")

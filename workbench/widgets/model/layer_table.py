@@ -1,0 +1,55 @@
+"""The layers of the chosen model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import anywidget
+import traitlets
+
+from workbench.controller.inspection import LayerRow
+from workbench.widgets.bundle import bundle
+from workbench.widgets.model.model_card import shape_text
+
+
+class LayerTable(anywidget.AnyWidget):
+    """Name, kind, output shape and size of each layer, what training does with it, and sums."""
+
+    _esm = bundle("layer_table.js")
+    _css = bundle("layer_table.css")
+
+    hint = traitlets.Unicode().tag(sync=True)
+    """What to say while there are no layers."""
+    layers = traitlets.List(
+        traitlets.Dict(
+            per_key_traits={
+                "name": traitlets.Unicode(),
+                "kind": traitlets.Unicode(),
+                "output_shape": traitlets.Unicode(),
+                "parameters": traitlets.Int(),
+                "bytes": traitlets.Int(),
+                "multiply_adds": traitlets.Int(),
+                "state": traitlets.Unicode(),
+                "why": traitlets.Unicode(),
+            }
+        )
+    ).tag(sync=True)
+    """One dict a layer. `multiply_adds` of one row, -1 where they are not known; `state` as of
+    `LayerRow`, with the reasons in `why`."""
+
+    def clear(self, hint: str) -> None:
+        with self.hold_sync():
+            self.layers = []
+            self.hint = hint
+
+    def show(self, rows: Sequence[LayerRow]) -> None:
+        self.layers = [
+            {
+                **row.layer._asdict(),
+                "output_shape": shape_text(row.layer.output_shape),
+                "multiply_adds": -1 if row.multiply_adds is None else row.multiply_adds,
+                "state": row.state,
+                "why": row.why,
+            }
+            for row in rows
+        ]

@@ -1,0 +1,135 @@
+"""The step Model: which model is trained, and on which data."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.controller import Controller
+from workbench.controller.data_preview import DataPreview
+from workbench.controller.inspection import LayerRow
+from workbench.controller.view import View
+from workbench.models import Model
+from workbench.widgets.app.alone import Alone
+from workbench.widgets.app.boxes import area
+from workbench.widgets.model.choice_field import ChoiceField
+from workbench.widgets.model.data_view import DataView
+from workbench.widgets.model.layer_table import LayerTable
+from workbench.widgets.model.model_card import ModelCard
+from workbench.widgets.model.options import (
+    dataset_options,
+    example_options,
+    model_options,
+    unreadable,
+)
+
+CARD_HINT = "Choose a sample, a module of this notebook, an .onnx file or package.module:factory."
+LAYERS_HINT = "The layers of the model that you choose appear here."
+LOADING_HINT = "Building the model to look at its layers …"
+DATA_HINT = "Rows of the dataset appear here once a model or a dataset is chosen."
+
+
+class ModelView(Alone):
+    """Chooses a model and a dataset, and shows what is in them.
+
+    `model_view.model` is the chosen `Model`, `model_view.setup` what jobs would be started with.
+    """
+
+    def __init__(
+        self, model: Model | str | None = None, *, controller: Controller | None = None
+    ) -> None:
+        """Make the view.
+
+        Args:
+            model: a `Model`, or what can be typed in its field; None: nothing chosen yet.
+            controller: of the app that it is a part of; None: one of its own.
+        """
+        alone = self._begin(controller)
+        sources = self.controller.sources
+        self.field = ChoiceField(
+            lambda text: model_options(sources, text),
+            label="Model",
+            list_label="Models",
+            placeholder="Sample, name, path or package.module:factory",
+        )
+        self.example_inputs = ChoiceField(
+            lambda text: example_options(sources, text),
+            label="Example input",
+            list_label="Arrays of the notebook",
+            placeholder="only for modules of the notebook",
+            description="An array or tensor; its first axis is the batch. Several: a, b",
+        )
+        self.dataset = ChoiceField(
+            lambda text: dataset_options(sources, text),
+            label="Dataset",
+            list_label="Datasets",
+            placeholder="that of the sample",
+            description="A sample, a file, a name of the notebook, or two: inputs, target",
+        )
+        self.card = ModelCard(hint=CARD_HINT)
+        self.layers = LayerTable(hint=LAYERS_HINT)
+        self.data = DataView(hint=DATA_HINT)
+        self.model: Model | None = None
+        self._chosen = ""
+        fields = area("wb-side", [self.field, self.example_inputs, self.dataset, self.card])
+        panel = area("wb-columns", [fields, area("wb-main", [self.layers, self.data])])
+        super().__init__(children=[*alone, area("wb-step-panel wb-step-model", [panel])])
+        self.controller.views.add(ModelStepView(self))
+        self.field.observe(self._on_field, "value")
+        self.example_inputs.observe(self._on_examples, "value")
+        self.dataset.observe(self._on_dataset, "value")
+        self._look()
+        self._ready(model)
+
+    def choose(self, model: Model | str) -> None:
+        """Choose a model as if its name had been typed."""
+        name = model.name if isinstance(model, Model) else model
+        self._chosen = name
+        self.field.value = name
+        self.controller.choose_model(model)
+
+    def _look(self) -> None:
+        """Say which objects of the notebook cannot be offered."""
+        self.field.description = unreadable(self.controller.sources)
+
+    def _on_field(self, change: Any) -> None:
+        if change.new != self._chosen:
+            self._chosen = change.new
+            self.controller.choose_model(change.new)
+
+    def _on_examples(self, change: Any) -> None:
+        self.controller.setup.example_inputs = change.new.strip()
+        if self.model is None and self._chosen:
+            self.controller.choose_model(self._chosen)
+
+    def _on_dataset(self, change: Any) -> None:
+        self.controller.choose_dataset(change.new)
+
+
+class ModelStepView(View):
+    """Shows the model, its layers and its data."""
+
+    def __init__(self, step: ModelView) -> None:
+        self._step = step
+
+    def show_model(self, model: Model | None, problem: str = "") -> None:
+        self._step.model = model
+        if model is None:
+            self._step.card.clear("" if problem else CARD_HINT, problem)
+        else:
+            self._step.card.show(model)
+
+    def show_layers(self, rows: Sequence[LayerRow] | None, *, loading: bool = False) -> None:
+        if rows is None:
+            self._step.layers.clear(LOADING_HINT if loading else LAYERS_HINT)
+        else:
+            self._step.layers.show(rows)
+
+    def show_verdict(self, verdict: str) -> None:
+        self._step.card.verdict = verdict
+
+    def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
+        if preview is None:
+            self._step.data.clear("" if problem else DATA_HINT, problem)
+        else:
+            self._step.data.show(preview)

@@ -1,0 +1,51 @@
+"""What the fields of the step Model offer: samples, names of the notebook and files."""
+
+from __future__ import annotations
+
+from workbench.controller.namespace import Kind, Named, Unreadable, look
+from workbench.controller.sources import Sources, complete
+
+MODEL_FILES = (".onnx",)
+DATA_FILES = (".npz", ".csv")
+
+
+def model_options(sources: Sources, text: str) -> list[dict[str, str]]:
+    """Samples with the first sentence of their cards, modules of the notebook, .onnx files."""
+    from sample_models import SAMPLES
+
+    samples = [
+        _option(name, sample.card.partition(". ")[0], "Samples") for name, sample in SAMPLES.items()
+    ]
+    return [*samples, *_own(sources, "model"), *_files(text, MODEL_FILES)]
+
+
+def dataset_options(sources: Sources, text: str) -> list[dict[str, str]]:
+    """Sample datasets, datasets of the notebook, .npz and .csv files."""
+    from sample_models import DATASETS
+
+    samples = [_option(name, "", "Samples") for name in DATASETS]
+    return [*samples, *_own(sources, "dataset"), *_files(text, DATA_FILES)]
+
+
+def example_options(sources: Sources, _: str) -> list[dict[str, str]]:
+    """Arrays and tensors of the notebook."""
+    return _own(sources, "array")
+
+
+def unreadable(sources: Sources) -> str:
+    """A sentence on objects of the notebook that cannot be offered; empty without any."""
+    _, failed = look(sources.names())
+    return " ".join(f"{each.name} is not offered: it raised {each.why}." for each in failed)
+
+
+def _own(sources: Sources, kind: Kind) -> list[dict[str, str]]:
+    found: tuple[list[Named], list[Unreadable]] = look(sources.names())
+    return [_option(each.name, each.detail, "Notebook") for each in found[0] if each.kind == kind]
+
+
+def _files(text: str, suffixes: tuple[str, ...]) -> list[dict[str, str]]:
+    return [_option(path, "", "Files") for path in complete(text.strip(), suffixes)]
+
+
+def _option(value: str, detail: str, group: str) -> dict[str, str]:
+    return {"value": value, "detail": detail, "group": group}

@@ -1,0 +1,298 @@
+"""A pad of labelled examples that are shown as a gallery."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import traitlets
+
+from workbench.errors import DataError, value_text
+from workbench.personalisation import Example, Examples, Personalisation
+from workbench.personalisation.example import Kind
+from workbench.widgets.pads.command import Command
+from workbench.widgets.pads.newest import Newest
+from workbench.widgets.pads.pad import Action, Pad
+from workbench.widgets.pads.score import as_text, score
+
+CLASSES = ("A", "B", "C")
+
+
+class GalleryPad(Pad):
+    """Examples by class, results before and after, and what a new one is recognised as."""
+
+    classes = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    """Names of the classes, in the order shown."""
+    items = traitlets.List(
+        traitlets.Dict(per_key_traits={"id": traitlets.Int(), "label": traitlets.Unicode()})
+    ).tag(sync=True)
+    """One dict an example, oldest first."""
+    thumbnails = traitlets.Bytes().tag(sync=True)
+    """One picture an example: (height, width), uint8, 0 is paper."""
+    thumbnail_size = traitlets.List(traitlets.Int()).tag(sync=True)
+    """Width and height of a thumbnail, in pixels."""
+    can_undo = traitlets.Bool(False).tag(sync=True)
+    """Whether a change of the examples can be undone."""
+    results = traitlets.List(
+        traitlets.Dict(
+            per_key_traits={
+                "title": traitlets.Unicode(),
+                "right": traitlets.Int(),
+                "total": traitlets.Int(),
+                "columns": traitlets.List(traitlets.Unicode()),
+                "confusion": traitlets.List(traitlets.List(traitlets.Int())),
+            }
+        )
+    ).tag(sync=True)
+    """Before and after. `confusion` counts held-out examples by class and by what they were taken
+    for, one of `columns`."""
+    result_classes = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    """The rows of `confusion`."""
+    held_out = traitlets.List(
+        traitlets.Dict(
+            per_key_traits={
+                "label": traitlets.Unicode(),
+                "before": traitlets.Unicode(),
+                "after": traitlets.Unicode(),
+            }
+        )
+    ).tag(sync=True)
+    """The examples that were not trained with, and what both models take them for."""
+    held_out_thumbnails = traitlets.Bytes().tag(sync=True)
+    recognised = traitlets.List(
+        traitlets.Dict(
+            per_key_traits={"name": traitlets.Unicode(), "probability": traitlets.Float()}
+        )
+    ).tag(sync=True)
+    """What the model takes the last thing tried for; empty when there is none."""
+
+    def __init__(
+        self,
+        kind: Kind,
+        classes: Iterable[str],
+        examples: Examples | str | Path | None,
+        size: Sequence[int],
+        settings: dict[str, Any],
+        **traits: Any,
+    ) -> None:
+        if isinstance(examples, (str, Path)):
+            examples = Examples.load(examples)
+        if examples is None:
+            examples = Examples(kind, tuple(classes))
+        if examples.kind != kind:
+            raise DataError(
+                f"These are examples of kind {examples.kind!r}; a {type(self).__name__} takes "
+                f"{kind!r}."
+            )
+        self.examples = examples
+        """What is shown. Change it by the methods of the pad, or call `refresh` afterwards."""
+        self._shown_at_train: tuple[Example, ...] = ()
+        self._tried = Newest(f"workbench-{kind}-try", self._on_tried, self._on_try_error)
+        super().__init__(settings, thumbnail_size=list(size), **traits)
+        self.refresh()
+
+    def relabel(self, id: int, label: str) -> None:  # noqa: A002
+        """Move the example `id` to the class `label`, which is made if there is none.
+
+        Raises:
+            DataError: there is no such example, or the label is none.
+        """
+        with self._lock:
+            self.examples.relabel(id, label)
+            self.refresh()
+
+    def remove(self, id: int) -> None:  # noqa: A002
+        """Remove the example `id`; `undo` brings it back.
+
+        Raises:
+            DataError: there is no such example.
+        """
+        with self._lock:
+            self.examples.remove(id)
+            self.refresh()
+
+    def undo(self) -> bool:
+        """Undo the last change of examples or classes; tells whether there was one."""
+        with self._lock:
+            undone = self.examples.undo()
+            self.refresh()
+            return undone
+
+    def add_class(self, label: str) -> None:
+        """Add a class without an example.
+
+        Raises:
+            DataError: the label is none, or taken.
+        """
+        with self._lock:
+            self.examples.add_class(label)
+            self.refresh()
+
+    def rename_class(self, label: str, name: str) -> None:
+        """Give a class another name.
+
+        Raises:
+            DataError: there is no such class, or the name is none, or taken.
+        """
+        with self._lock:
+            self.examples.rename_class(label, name)
+            self.refresh()
+
+    def remove_class(self, label: str) -> None:
+        """Remove a class with its examples; `undo` brings them back.
+
+        Raises:
+            DataError: there is no such class.
+        """
+        with self._lock:
+            self.examples.remove_class(label)
+            self.refresh()
+
+    def save(self, path: str | Path) -> Path:
+        """Write the examples to a .npz file.
+
+        Raises:
+            DataError: it cannot be written.
+        """
+        with self._lock:
+            return self.examples.save(path)
+
+    def load(self, path: str | Path) -> None:
+        """Add the examples of a file that `save` wrote; `undo` takes them away again.
+
+        Raises:
+            DataError: it is missing, corrupt, or holds another kind of examples.
+        """
+        loaded = Examples.load(path)
+        with self._lock:
+            self.examples.extend(loaded)
+            self.refresh()
+
+    def refresh(self) -> None:
+        """Show `examples` as they are now."""
+        with self._lock, self.hold_sync():
+            examples = self.examples
+            self.classes = list(examples.classes)
+            self.thumbnails = self._pictures(examples.items)
+            self.items = [{"id": item.id, "label": item.label} for item in examples.items]
+            self.can_undo = examples.can_undo
+
+    def recognise(self, value: Any, rate: float | None = None) -> dict[str, float]:
+        """The probability of each class for a new example, by the trained model.
+
+        Args:
+            value: as of `Examples.add`.
+            rate: of a recording, samples per second.
+
+        Raises:
+            DataError: the value is no example.
+            RunError: nothing was trained yet.
+        """
+        return dict(self._trained().recognise(value, rate=rate).probabilities)
+
+    def summary(self) -> str:
+        """Both confusion matrices as text; empty while there are none."""
+        return "\n\n".join(as_text(each, self.result_classes) for each in self.results)
+
+    def close(self) -> None:
+        """Take the pad away with its threads and its trained model; a training is stopped."""
+        if hasattr(self, "_tried"):
+            self._tried.close()
+        super().close()
+
+    def _thumbnail(self, item: Example) -> np.ndarray:
+        """(height, width), uint8, 0 is paper."""
+        raise NotImplementedError
+
+    def _pictures(self, items: Sequence[Example]) -> bytes:
+        return b"".join(np.ascontiguousarray(self._thumbnail(item)).tobytes() for item in items)
+
+    def _order(self) -> tuple[Examples, dict[str, Any]]:
+        with self._lock:
+            shown = self.examples
+            self._shown_at_train = shown.items
+            return Examples.of(shown.kind, shown.classes, shown.items), self._settings
+
+    def _show_outcomes(self, result: Personalisation) -> None:
+        before, after = result.before, result.after
+        assert before is not None
+        assert after is not None
+        self.result_classes = list(after.classes)
+        self.results = [score("Before", before), score("After", after)]
+        items = [item for item in self._shown_at_train if item.id in after.predictions]
+        self.held_out = [
+            {
+                "label": item.label,
+                "before": before.predictions[item.id].label,
+                "after": after.predictions[item.id].label,
+            }
+            for item in items
+        ]
+        self.held_out_thumbnails = self._pictures(items)
+        self.recognised = []
+        trained = len(self._shown_at_train) - len(items)
+        note = f"{trained} were trained with, {len(items)} were held out."
+        if not set(before.classes) & set(before.predicted_classes):
+            count = len(before.predicted_classes)
+            note += f" The base model only knows its own {count} classes, none of which is yours."
+        self.result_note = note
+
+    def _actions(self) -> dict[str, tuple[str, Action]]:
+        def at_examples(action: Action) -> tuple[str, Action]:
+            return "examples", action
+
+        return {
+            **super()._actions(),
+            "relabel": at_examples(lambda one: self.relabel(_id(one), one.text("label"))),
+            "remove": at_examples(lambda one: self.remove(_id(one))),
+            "undo": at_examples(lambda _: self.undo()),
+            "add_class": at_examples(lambda one: self.add_class(one.text("label"))),
+            "rename_class": at_examples(
+                lambda one: self.rename_class(one.text("label"), one.text("name"))
+            ),
+            "remove_class": at_examples(lambda one: self.remove_class(one.text("label"))),
+            "download": at_examples(lambda _: self._download()),
+            "upload": at_examples(self._upload),
+        }
+
+    def _download(self) -> None:
+        with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
+            path = self.save(Path(folder, "examples.npz"))
+            self.send(
+                {"kind": "file", "name": f"{self.examples.kind}-examples.npz"}, [path.read_bytes()]
+            )
+
+    def _upload(self, command: Command) -> None:
+        name = Path(command.text("name")).name
+        with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
+            path = Path(folder, "examples.npz")
+            path.write_bytes(command.content())
+            try:
+                self.load(path)
+            except DataError as error:
+                # The person knows the file by another name.
+                raise DataError(str(error).replace(str(path), value_text(name))) from None
+
+    def _try_value(self, value: Any, rate: float | None = None) -> None:
+        """Have the model recognise `value`, unless a newer one comes before that begins."""
+        self._tried.ask(lambda: self._show_recognised(value, rate))
+
+    def _show_recognised(self, value: Any, rate: float | None) -> None:
+        found = self.recognise(value, rate)
+        self.recognised = [
+            {"name": name, "probability": probability} for name, probability in found.items()
+        ]
+
+    def _on_tried(self) -> None:
+        if self.problem_at == "try":
+            self.problem = ""
+
+    def _on_try_error(self, error: Exception) -> None:
+        self._show_problem(error, "try")
+
+
+def _id(command: Command) -> int:
+    return command.whole("id", 1, 2**31)

@@ -1,0 +1,107 @@
+"""Record short words of your own, train on them, and see them recognised."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.data.spectrogram import BANDS, FRAMES, RATE_HZ
+from workbench.personalisation import Example, Examples
+from workbench.personalisation.example import FULL_SCALE
+from workbench.widgets.bundle import bundle
+from workbench.widgets.pads.command import Command
+from workbench.widgets.pads.gallery_pad import CLASSES, GalleryPad
+from workbench.widgets.pads.pad import Action
+
+HINT = "Record five of each word or so, then press Train."
+
+
+class SoundPad(GalleryPad):
+    """A pad to record short spoken words, and to train a model that knows them.
+
+    pad = wb.SoundPad(["open", "close"])
+    pad  # record and press Train; or:
+    pad.add(samples, "open", rate=16000)
+    pad.train()
+    pad.wait()
+    pad.export("words.onnx")
+    """
+
+    _esm = bundle("sound_pad.js")
+    _css = bundle("sound_pad.css")
+
+    def __init__(
+        self,
+        classes: Iterable[str] = CLASSES,
+        examples: Examples | str | Path | None = None,
+        **settings: Any,
+    ) -> None:
+        """Make the pad.
+
+        Args:
+            classes: names of the first classes.
+            examples: to begin with, or the path of a file that `save` wrote.
+            **settings: of `personalise`, such as `model`, `engine`, `held_out` or `steps`.
+
+        Raises:
+            DataError: a class is no label, or the examples are no recordings.
+        """
+        self._spectrograms: dict[int, np.ndarray] = {}
+        super().__init__(
+            "audio",
+            classes,
+            examples,
+            (FRAMES, BANDS),
+            settings,
+            message=HINT,
+            export_path="words.onnx",
+        )
+
+    def add(self, recording: Any, label: str, rate: float | None = None) -> int:
+        """Add a recording to the class `label`; returns its id.
+
+        Args:
+            recording: (samples,) or (samples, channels), floats from -1 to 1 or int16. Its loudest
+                second is kept.
+            label: of at most 60 characters.
+            rate: samples per second; None: 8,000.
+
+        Raises:
+            DataError: it is no recording, or silent, or the label is none.
+        """
+        with self._lock:
+            made = self.examples.add(recording, label, rate=rate)
+            self.refresh()
+        return made
+
+    def _thumbnail(self, item: Example) -> np.ndarray:
+        """Its spectrogram, high frequencies on top."""
+        if item.id not in self._spectrograms:
+            assert isinstance(item.value, np.ndarray)
+            picture = Examples.spectrogram(item.value.astype(np.float32) / FULL_SCALE)[::-1]
+            self._spectrograms[item.id] = np.round(255 * picture).astype(np.uint8)
+        return self._spectrograms[item.id]
+
+    def _play(self, command: Command) -> None:
+        item = self.examples[command.whole("id", 1, 2**31)]
+        assert isinstance(item.value, np.ndarray)
+        samples = (item.value / np.float32(FULL_SCALE)).astype("<f4")
+        self.send({"kind": "sound", "rate": RATE_HZ}, [samples.tobytes()])
+
+    def _actions(self) -> dict[str, tuple[str, Action]]:
+        def add_sound(command: Command) -> None:
+            samples, rate = command.sound()
+            self.add(samples, command.text("label"), rate)
+
+        def recognise_sound(command: Command) -> None:
+            self._try_value(*command.sound())
+
+        return {
+            **super()._actions(),
+            "add_sound": ("examples", add_sound),
+            "recognise_sound": ("try", recognise_sound),
+            "play": ("examples", self._play),
+        }

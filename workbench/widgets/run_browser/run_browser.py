@@ -1,0 +1,149 @@
+"""The recorded runs as a page of its own, or as a part of another."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import ipywidgets
+
+from workbench.controller.recorded_runs import Outcome, RecordedRuns
+from workbench.controller.run_detail import RunDetail as Detail
+from workbench.runs import Run
+from workbench.runs.listing import Changes
+from workbench.widgets.run_browser.run_detail import RunDetail
+from workbench.widgets.run_browser.run_table import RunTable
+from workbench.widgets.subshell import answer_while_busy
+
+PLAIN_TEXT = "The recorded runs: run this cell in JupyterLab to see them."
+
+
+class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
+    """All recorded runs: search, sort, filter, label, open, compare, resume, export, delete.
+
+    Its methods do what its buttons do and return at once; `wait` waits. Search, order, filters and
+    selection are attributes of `table`: `query`, `sort_by`, `descending`, `filters`, `selected`.
+    """
+
+    def __init__(
+        self,
+        *,
+        on_open: Callable[[Run], None] | None = None,
+        on_compare: Callable[[list[Run]], None] | None = None,
+        on_resume: Callable[[Run], None] | None = None,
+    ) -> None:
+        """List the runs of this directory, and go on listing new ones.
+
+        The functions are called on a thread of the browser's own.
+
+        Args:
+            on_open: is given a run that is opened; None: it is shown below the list.
+            on_compare: is given the runs that are compared; None: they are shown below the list.
+            on_resume: is given a run that goes on.
+        """
+        self.table = RunTable(self._act)
+        self.detail = RunDetail()
+        super().__init__(children=[self.table, self.detail])
+        self.add_class("wb-run-browser")
+        self.layout.display = "block"
+        self.layout.overflow = "visible"
+        answer_while_busy(self)
+        self._runs = RecordedRuns(_View(self))
+        self._runs.on_open, self._runs.on_compare = on_open, on_compare
+        self._runs.on_resume = on_resume
+        self.table.folder = self._runs.folder
+
+    def open_run(self, run_id: str) -> None:
+        """Open a run."""
+        self._runs.open(run_id)
+
+    def compare(self, run_ids: Sequence[str]) -> None:
+        """Show two runs or more side by side."""
+        self._runs.compare(run_ids)
+
+    def resume(self, run_id: str) -> None:
+        """Go on with a run after a pause, or from its newest checkpoint."""
+        self._runs.resume(run_id)
+
+    def stop(self, run_ids: Sequence[str]) -> None:
+        """Stop runs that are under way."""
+        self._runs.stop(run_ids)
+
+    def export(self, run_id: str, path: str) -> None:
+        """Export the trained model of a run to the .onnx file `path`."""
+        self._runs.export(run_id, path)
+
+    def rename(self, run_id: str, name: str) -> None:
+        """Give a run another display name; empty: its id."""
+        self._runs.rename(run_id, name)
+
+    def tag(self, run_ids: Sequence[str], tags: Sequence[str] | str) -> None:
+        """Replace the tags of runs; a string is a list with commas."""
+        self._runs.tag(run_ids, tags)
+
+    def note(self, run_id: str, notes: str) -> None:
+        """Replace the notes on a run."""
+        self._runs.note(run_id, notes)
+
+    def delete(self, run_ids: Sequence[str]) -> None:
+        """Move runs to the trash, from which `undelete` brings them back."""
+        self._runs.delete(run_ids)
+
+    def undelete(self, run_ids: Sequence[str]) -> None:
+        """Bring deleted runs back."""
+        self._runs.undelete(run_ids)
+
+    def refresh(self) -> None:
+        """Look for new runs now."""
+        self._runs.refresh()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until what was asked for is done; False if `timeout` seconds were too few."""
+        return self._runs.wait(timeout)
+
+    def close(self) -> None:
+        """Take the page away and end its threads."""
+        self._runs.close()
+        super().close()
+
+    def _act(self, name: str, run_ids: list[str], text: str) -> None:
+        """Do what a button asks for."""
+        if not run_ids:
+            return
+        match name:
+            case "open":
+                self.open_run(run_ids[0])
+            case "resume":
+                self.resume(run_ids[0])
+            case "compare" | "stop" | "delete" | "undelete":
+                getattr(self, name)(run_ids)
+            case "export" | "rename" | "note":
+                getattr(self, name)(run_ids[0], text)
+            case "tag":
+                self.tag(run_ids, text)
+
+    def _ipython_display_(self, **_: Any) -> None:
+        from IPython.display import display
+
+        data = self._repr_mimebundle_()
+        display({**data, "text/plain": PLAIN_TEXT}, raw=True)  # type: ignore[no-untyped-call]
+
+
+class _View:
+    """The `RunsView` of a browser."""
+
+    def __init__(self, browser: RunBrowser) -> None:
+        self._table = browser.table
+        self._detail = browser.detail
+
+    def show_changes(self, changes: Changes) -> None:
+        self._table.change(changes)
+
+    def show_problem(self, problem: str) -> None:
+        self._table.problem = problem
+
+    def show_outcome(self, outcome: Outcome, message: str, undo: Sequence[str] = ()) -> None:
+        self._table.tell(outcome, message, undo)
+
+    def show_detail(self, detail: Detail) -> None:
+        self._detail.show(detail)

@@ -1,0 +1,65 @@
+"""One recorded run that was opened, or several side by side."""
+
+from __future__ import annotations
+
+import base64
+import io
+from typing import Any
+
+import anywidget
+import traitlets
+
+from workbench.controller.run_detail import RunDetail as Detail
+from workbench.widgets.bundle import bundle
+
+DPI = 110
+
+
+class RunDetail(anywidget.AnyWidget):
+    """Facts, settings, failure and figure; invisible while nothing is open."""
+
+    _esm = bundle("run_detail.js")
+    _css = bundle("run_detail.css")
+
+    heading = traitlets.Unicode().tag(sync=True)
+    """Empty: nothing is open."""
+    facts = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
+    """Pairs of a name and a value."""
+    settings = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
+    """Pairs of a setting that differs from its default and its value."""
+    problem = traitlets.Unicode().tag(sync=True)
+    """Why the run failed or was interrupted; may be empty."""
+    traceback = traitlets.Unicode().tag(sync=True)
+    header = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    """Of the table of several runs."""
+    table = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
+    png = traitlets.Unicode().tag(sync=True)
+    """The figure, base64; empty if there is none."""
+    figure_text = traitlets.Unicode().tag(sync=True)
+    """What the figure shows."""
+
+    def show(self, detail: Detail) -> None:
+        """Show a run or a comparison; callable from any thread."""
+        png = ""
+        if detail.figure is not None:
+            buffer = io.BytesIO()
+            detail.figure.savefig(buffer, format="png", dpi=DPI)
+            png = base64.b64encode(buffer.getvalue()).decode("ascii")
+        values: dict[str, Any] = {
+            "facts": [list(fact) for fact in detail.facts],
+            "settings": [list(setting) for setting in detail.settings],
+            "problem": detail.problem,
+            "traceback": detail.traceback,
+            "header": detail.header,
+            "table": detail.table,
+            "png": png,
+            "figure_text": detail.figure_text,
+            "heading": detail.heading,
+        }
+        with self.hold_sync():
+            for name, value in values.items():
+                setattr(self, name, value)
+
+    def close_detail(self) -> None:
+        """Show nothing."""
+        self.heading = ""

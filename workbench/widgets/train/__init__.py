@@ -1,0 +1,1 @@
+"""The step Train: engines, settings and what training comes to."""

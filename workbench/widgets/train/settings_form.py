@@ -1,0 +1,99 @@
+"""The settings of a training, or of a comparison, as a form."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+import anywidget
+import traitlets
+
+from workbench.controller.setting_fields import FieldGroup, field_groups
+from workbench.controller.typed_settings import TypedSettings
+from workbench.widgets.bundle import bundle
+
+
+class SettingsForm(anywidget.AnyWidget):
+    """A field for each setting, checked while it is typed; an empty one means its default.
+
+    A view of `TypedSettings`, which several forms may show.
+    """
+
+    _esm = bundle("settings_form.js")
+    _css = bundle("settings_form.css")
+
+    groups = traitlets.List(
+        traitlets.Dict(
+            per_key_traits={
+                "title": traitlets.Unicode(),
+                "folded": traitlets.Bool(),
+                "fields": traitlets.List(
+                    traitlets.Dict(
+                        per_key_traits={
+                            "name": traitlets.Unicode(),
+                            "label": traitlets.Unicode(),
+                            "description": traitlets.Unicode(),
+                            "kind": traitlets.Unicode(),
+                            "default": traitlets.Unicode(),
+                            "choices": traitlets.List(traitlets.Unicode()),
+                        }
+                    )
+                ),
+            }
+        )
+    ).tag(sync=True)
+    """One dict a heading, with a dict a setting; `default` is what applies while it is empty."""
+    texts = traitlets.Dict().tag(sync=True)
+    """What was typed, by name of the setting."""
+    problems = traitlets.Dict().tag(sync=True)
+    """What is wrong with a setting, in a sentence, by its name."""
+
+    def __init__(
+        self,
+        typed: TypedSettings,
+        groups: Sequence[FieldGroup] | None = None,
+        only: Collection[str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        """Make the form.
+
+        Args:
+            typed: what is shown and changed.
+            groups: the fields; None: all of a training, with the defaults of the model.
+            only: names of the fields to show; None: all.
+        """
+        super().__init__(**kwargs)
+        self._typed = typed
+        self._groups = groups
+        self._only = only
+        self.on_msg(self._on_message)
+        typed.observe(self._show)
+        self._show()
+
+    def _show(self) -> None:
+        groups = field_groups(self._typed.defaults) if self._groups is None else self._groups
+        with self.hold_sync():
+            self.groups = [
+                {
+                    "title": group.title,
+                    "folded": group.folded,
+                    "fields": [_record(field) for field in fields],
+                }
+                for group in groups
+                if (fields := [each for each in group.fields if self._shows(each.name)])
+            ]
+            self.texts = dict(self._typed.texts)
+            self.problems = dict(self._typed.read.problems)
+
+    def _shows(self, name: str) -> bool:
+        return self._only is None or name in self._only
+
+    def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
+        """Typing comes as messages, one after another: a trait would skip some of them, and Train
+        could overtake the last."""
+        if content.get("kind") == "type":
+            self._typed.type(str(content.get("name")), str(content.get("text")))
+
+
+def _record(field: Any) -> dict[str, Any]:
+    return {**field._asdict(), "choices": list(field.choices)}
