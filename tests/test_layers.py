@@ -47,10 +47,12 @@ LAYERS = (
     "engines",
     "verification",
     "worker",
+    "flower",
     "quantization",
     "series",
     "figures",
     "runs",
+    "federated",
     "profiling",
     "graphs",
     "compare",
@@ -66,7 +68,8 @@ LAYERS = (
 RANK = {name: rank for rank, name in enumerate(LAYERS)}
 
 CLIENT_SIDE = {
-    *("progress", "series", "figures", "graphs", "runs", "compare", "personalisation"),
+    *("progress", "series", "figures", "graphs", "runs", "federated", "compare"),
+    *("personalisation",),
     *("controller", "widgets"),
 }
 """Clients of the run folder: they import neither the worker's side nor native code."""
@@ -341,6 +344,13 @@ def test_pickle_is_only_read_where_the_caller_just_wrote_it() -> None:
             if name == "torch.load" and keywords.get("weights_only") != "True":
                 offenders.append(f"{where} without weights_only=True")
     broken("pickle is never read from a place that the user did not just write:", offenders)
+
+
+def test_only_flower_imports_flower() -> None:
+    offenders = [
+        found.where for found in imports() if found.is_of("flwr") and found.layer != "flower"
+    ]
+    broken("the server of federated training is in `flower` alone:", offenders)
 
 
 def test_import_module_has_its_own_name() -> None:

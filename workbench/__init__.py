@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from workbench.doctor import doctor
     from workbench.engines import engines
     from workbench.errors import WorkbenchError
+    from workbench.federated import federate
     from workbench.load import load_dataset, load_model
     from workbench.losses.loss import Loss
     from workbench.models import Model
@@ -74,6 +75,7 @@ __all__ = [
     "compare_runs",
     "doctor",
     "engines",
+    "federate",
     "generate_artifacts",
     "load_comparison",
     "load_dataset",
@@ -114,6 +116,7 @@ _HOMES = {
     "compare_runs": "compare",
     "doctor": "doctor",
     "engines": "engines",
+    "federate": "federated",
     "generate_artifacts": "artifacts",
     "load_comparison": "compare",
     "load_dataset": "load",
@@ -155,9 +158,9 @@ def __getattr__(name: str) -> Any:
         value: object = version("onnxruntime-training-workbench")
     elif name in _HOMES:
         value = getattr(importlib.import_module(f"workbench.{_HOMES[name]}"), name)
-    elif name == "ort":
+    elif name in ("federated", "ort"):
         # So that workbench.ort.install() needs no import of its own.
-        value = importlib.import_module("workbench.ort")
+        value = importlib.import_module(f"workbench.{name}")
     else:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     globals()[name] = value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,16 @@ class OnDeviceEngine(Engine):
             self._restore(setup.checkpoint)
         self._terms = len(config.losses) if len(config.losses) > 1 else 0
         self._statistics = _statistics(config, artifacts, load_s)
+
+    @property
+    def trainable(self) -> tuple[str, ...]:
+        """Names of the trained parameters."""
+        return self._trainable
+
+    def statistics_names(self, parameters: Sequence[str]) -> tuple[str, ...]:
+        """Names of the running statistics: what is held and frozen, and is none of the `parameters`
+        of the model."""
+        return tuple(name for name in self._frozen if name not in set(parameters))
 
     @override
     def accumulate(self, batch: Batch) -> float:

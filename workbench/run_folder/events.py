@@ -14,6 +14,10 @@ Kinds of events, by their `event` key (times are seconds since the epoch):
     evaluation  time, step, epoch, loss, accuracy (null if not applicable); depending on the task
                 perplexity, confusion (rows: true classes, columns: predicted), r2,
                 mean_absolute_error
+    round       time, step, seconds, sent_bytes, received_bytes, clients: a round of federated
+                training; a step is a round. Of each client its number `client`; if it trained rows,
+                samples (rows times passes), loss, seconds, peak_rss_bytes; if it evaluated
+                test_loss, accuracy; otherwise `left_out`, the reason
     checkpoint  time, step
     saved       time, step, request, finite: the request with this number was carried out; not if a
                 weight was not finite, which leaves the checkpoint before
@@ -182,6 +186,28 @@ def _are_durations(value: Any) -> bool:
     return not value or (set(map(type, value)) == {int} and min(value) >= 1 and max(value) < 2**53)
 
 
+_CLIENT_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "client": _is_count,
+    "rows": _is_count,
+    "samples": _is_count,
+    "loss": _is_number,
+    "seconds": _is_number,
+    "peak_rss_bytes": _is_count,
+    "test_loss": _is_number,
+    "accuracy": _is_number_or_null,
+    "left_out": _is_text,
+}
+
+
+def _are_clients(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(client, dict)
+        and "client" in client
+        and all(valid(client[name]) for name, valid in _CLIENT_FIELDS.items() if name in client)
+        for client in value
+    )
+
+
 _FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "started": {"time": _is_number, "pid": _is_positive, "engine": _is_text},
     "phase": {"time": _is_number, "text": _is_text},
@@ -201,6 +227,14 @@ _FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "epoch": _is_positive,
         "loss": _is_number_or_null,
         "accuracy": _is_number_or_null,
+    },
+    "round": {
+        "time": _is_number,
+        "step": _is_positive,
+        "seconds": _is_number,
+        "sent_bytes": _is_count,
+        "received_bytes": _is_count,
+        "clients": _are_clients,
     },
     "checkpoint": {"time": _is_number, "step": _is_count},
     "resuming": {"time": _is_number, "step": _is_count},

@@ -12,6 +12,7 @@ from workbench.errors import RunFolderError
 from workbench.machine.threads import RECORD
 from workbench.run_folder.statistics import Count, Statistics
 from workbench.settings.config import TrainingConfig
+from workbench.settings.federation import FederationOptions
 from workbench.settings.setting_problems import problems_of
 
 EndStatus = Literal["completed", "stopped", "interrupted", "failed"]
@@ -31,6 +32,25 @@ class MachineRecord(_Record):
     memory_bytes: Count
 
 
+class ClientRecord(_Record):
+    """The rows of a client of federated training."""
+
+    rows: Count
+    test_rows: Count
+    classes: list[Count] | None = None
+    """Training rows of each class; None where rows have no class."""
+
+
+class FederationRecord(_Record):
+    """How a federated run is divided."""
+
+    options: FederationOptions
+    split: str
+    clients: list[ClientRecord]
+    parameters: list[str]
+    """Names of the model's parameters; what else the graphs hold are running statistics."""
+
+
 class SpecRecord(_Record):
     """The arguments of a run."""
 
@@ -44,6 +64,7 @@ class SpecRecord(_Record):
     """The step of the checkpoint that the worker goes on from; None for a new run."""
     first_launched: float | None = Field(default=None, allow_inf_nan=False)
     """When a resumed run was first launched."""
+    federation: FederationRecord | None = None
     earlier_s: float | None = Field(default=None, allow_inf_nan=False, ge=0)
     """Seconds that a resumed run was under way before."""
 

@@ -5,6 +5,7 @@
     model/           the model
     data/            the dataset, one .npy file per array
     artifacts/       training artifacts (engine `ondevice`)
+    clients/<n>/     federated training: the dataset of each simulated client
     control.bin      requests of the clients: run, pause or stop, the number of granted steps, and
                      the number of requested checkpoints
     events.jsonl     the event log, one JSON object per line, append-only
@@ -93,6 +94,10 @@ class RunFolder:
     @property
     def artifacts_path(self) -> Path:
         return self.path / "artifacts"
+
+    def client_path(self, client: int) -> Path:
+        """The dataset of a client of federated training."""
+        return self.path / "clients" / str(client)
 
     @property
     def control_path(self) -> Path:

@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
@@ -39,6 +39,9 @@ SUMMARY_BYTES = 16384
 EXIT_WAIT_S = 30.0
 """How long to wait for the old worker of an ended run to exit."""
 
+WORKER, FEDERATED_WORKER = "workbench.worker", "workbench.flower"
+"""The packages whose `__main__` is the worker of a run."""
+
 Worker = subprocess.Popen[bytes]
 """The watchdog process of a worker, which exits with the worker's status."""
 
@@ -60,6 +63,7 @@ def launch(
     granted_steps: int | None = None,
     detached: bool = False,
     base: dict[str, Any] | None = None,
+    federation: Callable[[RunFolder], dict[str, Any]] | None = None,
 ) -> Launched:
     """Write a run folder and start its worker.
 
@@ -70,6 +74,7 @@ def launch(
         granted_steps: steps that the worker may take before it waits for more; None: all.
         detached: the worker continues after this process has ended.
         base: where the initial weights of the model are from, for the record.
+        federation: writes the data of the clients of a federated run, and gives its record.
 
     Raises:
         RunFolderError: the run folder cannot be written; it is removed.
@@ -87,9 +92,12 @@ def launch(
                 granted_steps=granted_steps,
                 detached=detached,
                 base=base,
+                federation=federation,
             )
             code = model.code.merged_with(code_of(config.losses))
-            return Launched(folder, start_worker(folder, config, code, lock, detached), code)
+            package = WORKER if federation is None else FEDERATED_WORKER
+            worker = start_worker(folder, config, code, lock, detached, package)
+            return Launched(folder, worker, code)
     except BaseException:
         shutil.rmtree(folder.path, ignore_errors=True)
         raise
@@ -137,6 +145,7 @@ def write_run_folder(
     granted_steps: int | None = None,
     detached: bool = False,
     base: dict[str, Any] | None = None,
+    federation: Callable[[RunFolder], dict[str, Any]] | None = None,
 ) -> TrainingConfig:
     """Write the input of a worker into a new run folder; the arguments are those of `launch`.
 
@@ -156,6 +165,7 @@ def write_run_folder(
             "samples": len(dataset.train),
             "detached": detached,
             "base": base,
+            "federation": None if federation is None else federation(folder),
             "adapted_weights": _adapted_weights(model, config),
             "machine": describe_machine(),
             "versions": package_versions(),
@@ -173,7 +183,12 @@ def _adapted_weights(model: Model, config: TrainingConfig) -> list[LinearWeight]
 
 
 def start_worker(
-    folder: RunFolder, config: TrainingConfig, code: UserCode, lock: int | None, detached: bool
+    folder: RunFolder,
+    config: TrainingConfig,
+    code: UserCode,
+    lock: int | None,
+    detached: bool,
+    package: str = WORKER,
 ) -> Worker:
     """Start the worker of a complete run folder.
 
@@ -183,12 +198,13 @@ def start_worker(
         code: the user code that the worker may execute.
         lock: from `locked_for_worker`.
         detached: the worker continues after this process has ended.
+        package: whose `__main__` is the worker.
 
     Raises:
         RunError: the process cannot be started.
     """
     watch = Watch(
-        [sys.executable, "-P", "-m", "workbench.worker", str(folder.path)],
+        [sys.executable, "-P", "-m", package, str(folder.path)],
         parent=None if detached else os.getpid(),
         folder=str(folder.path),
         engine=config.engine,

@@ -42,6 +42,11 @@ def resume_run(
 ) -> Run:
     """As `workbench.resume`, of a `Run`."""
     folder = run.folder
+    if run.federation is not None:
+        raise RunError(
+            f"Run {run.id} is federated: its strategy's state is not kept. Start another from its "
+            f"weights: wb.federate(..., base={run.id!r})."
+        )
     config = _changed(run, settings)
     if config.early_stopping is not None and load_saved_dataset(folder.data_path).test is None:
         raise ConfigError(["early_stopping needs a test split, and the run has none."])

@@ -17,6 +17,7 @@ from workbench.run_folder.statistics import Statistics, read_statistics
 from workbench.runs.activity import ENDED, Activity, Progress, Status
 from workbench.runs.export import export_run, quantize_run
 from workbench.runs.failure import failure_cause, failure_text
+from workbench.runs.federation import Federation
 from workbench.runs.history import evaluations_frame, history_frame
 from workbench.runs.labelled_run import LabelledRun
 from workbench.runs.launch import Worker
@@ -70,10 +71,7 @@ class Run(LabelledRun):
 
     @property
     def summary(self) -> dict[str, Any] | None:
-        """The result of the run: status, steps, evaluation, memory.
-
-        None until it has ended, and if the summary cannot be read; see `error`.
-        """
+        """Status, steps, evaluation and memory; None until the end, or if it cannot be read."""
         try:
             return self.folder.read_summary()
         except RunFolderError:
@@ -133,12 +131,18 @@ class Run(LabelledRun):
     @property
     def history(self) -> pd.DataFrame:
         """One row per step: step, epoch, loss, seconds, samples_per_s, rss_bytes."""
-        return history_frame(RunReader(self.folder).poll())
+        return history_frame(self.follow().poll())
 
     @property
     def evaluations(self) -> pd.DataFrame:
         """One row per evaluation of the test split: step, epoch, loss, metrics of the task."""
-        return evaluations_frame(RunReader(self.folder).poll())
+        return evaluations_frame(self.follow().poll())
+
+    @property
+    def federation(self) -> Federation | None:
+        """The rounds and clients of a federated run; None for any other."""
+        record = self.spec.get("federation")
+        return None if record is None else Federation(self.folder, record)
 
     @property
     def statistics(self) -> Statistics | None:
@@ -162,10 +166,7 @@ class Run(LabelledRun):
 
     @property
     def watchdog_pid(self) -> int | None:
-        """Process id of the watchdog that this object started, while it is alive.
-
-        The worker is its child process.
-        """
+        """Process id of the watchdog, the worker's parent, if this object started it."""
         return self._worker.pid if self._worker is not None and self.has_worker else None
 
     def waits_after(self, step: int) -> bool:
@@ -279,10 +280,11 @@ class Run(LabelledRun):
         return quantize_run(self, output_path(path, ModelError), model)
 
     def plot(self) -> Figure:
-        """Plot loss, throughput and memory of the run."""
+        """Plot loss, throughput and memory of the run; of a federated one rounds and clients."""
+        from workbench.runs.federation_figure import plot_federation
         from workbench.runs.figure import plot_run
 
-        return plot_run(self)
+        return plot_run(self) if self.federation is None else plot_federation(self)
 
     def _request(self, state: RequestedState) -> None:
         if not self.ended:

@@ -13,7 +13,7 @@ import sys
 import time
 import traceback
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
@@ -41,12 +41,23 @@ EXIT_FAILED = 1
 EXIT_BUSY = 73
 
 
-def main() -> int:
+class Train(Protocol):
+    """Trains the run in a folder."""
+
+    def __call__(
+        self, folder: RunFolder, spec: dict[str, Any], control: Control, summary: dict[str, Any]
+    ) -> None:
+        """Train; results are added to `summary` as they become known."""
+        ...
+
+
+def main(train: Train) -> int:
+    """Run the worker whose run folder the command line names."""
     folder = RunFolder(Path(sys.argv[1]))
     faulthandler.enable()
     try:
         with FileLock(folder.lock_path, timeout=0):
-            return run(folder)
+            return run(folder, train)
     except Timeout:
         log(f"Run {folder.id} already has a worker; two cannot share a folder.")
         return EXIT_BUSY
@@ -55,7 +66,7 @@ def main() -> int:
         return EXIT_UNWRITABLE
 
 
-def run(folder: RunFolder) -> int:
+def run(folder: RunFolder, train: Train) -> int:
     """Build the engine, train, and write the summary, also after an error."""
     spec = folder.read_spec()
     if folder.read_summary() is not None:
@@ -77,7 +88,7 @@ def run(folder: RunFolder) -> int:
     )
     summary: dict[str, Any] = {"engine": engine, "error": None}
     try:
-        train_run(folder, spec, control, summary)
+        train(folder, spec, control, summary)
         summary["evaluation"] = summary["evaluation"] or earlier
     except Exception as error:
         log(traceback.format_exc())
@@ -244,4 +255,4 @@ def write_early_stop(
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(train_run))

@@ -1,0 +1,23 @@
+"""Federated training on Flower, over simulated clients that train on device."""
+
+from __future__ import annotations
+
+from workbench.federated.federate import federate
+from workbench.federated.splits import (
+    ClientSplit,
+    dirichlet,
+    feature_shift,
+    groups,
+    iid,
+    quantity,
+)
+
+__all__ = [
+    "ClientSplit",
+    "dirichlet",
+    "feature_shift",
+    "federate",
+    "groups",
+    "iid",
+    "quantity",
+]

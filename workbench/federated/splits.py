@@ -1,0 +1,243 @@
+"""How the rows of a dataset are divided among clients.
+
+A split assigns every row of the training split, and of the test split with the same proportions, to
+one client.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from workbench.data import Dataset, Split
+from workbench.errors import DataError
+
+ATTEMPTS = 200
+"""How often a random split is drawn until every client has a row."""
+
+
+class Assignment(NamedTuple):
+    """The client of each row."""
+
+    train: np.ndarray
+    """int64, (rows of the training split,)."""
+    test: np.ndarray
+    """int64, (rows of the test split,), empty without one."""
+
+
+class ClientSplit(Protocol):
+    """A way to divide a dataset."""
+
+    name: str
+    """For records and figures."""
+
+    def assign(self, data: Dataset, clients: int, rng: np.random.Generator) -> Assignment:
+        """Draw the client of each row.
+
+        Raises:
+            DataError: the dataset cannot be divided so.
+        """
+        ...
+
+
+class _Proportional:
+    """Divides groups of rows, each by proportions of its own, both splits alike."""
+
+    name = ""
+
+    def assign(self, data: Dataset, clients: int, rng: np.random.Generator) -> Assignment:
+        if clients > len(data.train):
+            raise DataError(
+                f"clients={clients}: {data.name!r} has {len(data.train)} training rows, and each "
+                "client needs one."
+            )
+        groups, test_groups = self._groups(data)
+        for _ in range(ATTEMPTS):
+            shares = {int(group): self._shares(clients, rng) for group in np.unique(groups)}
+            train = _divided(groups, shares, clients, rng)
+            if len(np.unique(train)) == clients:
+                return Assignment(train, _divided(test_groups, shares, clients, rng))
+        raise DataError(
+            f"{self.name} left a client without rows in each of {ATTEMPTS} draws. Use fewer than "
+            f"{clients} clients, or a larger alpha."
+        )
+
+    def _groups(self, data: Dataset) -> tuple[np.ndarray, np.ndarray]:
+        """The group of each row of both splits: all in one."""
+        tested = 0 if data.test is None else len(data.test)
+        return np.zeros(len(data.train), np.int64), np.zeros(tested, np.int64)
+
+    def _shares(self, clients: int, rng: np.random.Generator) -> np.ndarray:
+        """The share of each client in the rows of a group."""
+        return np.full(clients, 1 / clients)
+
+
+class _Iid(_Proportional):
+    name = "iid"
+
+
+class _Dirichlet(_Proportional):
+    """By label: the shares of the clients in each class are drawn from a Dirichlet distribution."""
+
+    def __init__(self, alpha: float) -> None:
+        self.alpha = _positive("alpha", alpha)
+        self.name = f"dirichlet({alpha:g})"
+
+    def _groups(self, data: Dataset) -> tuple[np.ndarray, np.ndarray]:
+        test = np.empty(0, np.int64) if data.test is None else _labels(data, data.test)
+        return _labels(data, data.train), test
+
+    def _shares(self, clients: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.dirichlet(np.full(clients, self.alpha))
+
+
+class _Quantity(_Proportional):
+    """By quantity: the clients' shares of all rows are drawn from a Dirichlet distribution."""
+
+    def __init__(self, alpha: float) -> None:
+        self.alpha = _positive("alpha", alpha)
+        self.name = f"quantity({alpha:g})"
+
+    def _shares(self, clients: int, rng: np.random.Generator) -> np.ndarray:
+        return rng.dirichlet(np.full(clients, self.alpha))
+
+
+class _FeatureShift:
+    """By feature: each client has the rows of one range of the first input's mean."""
+
+    name = "feature_shift"
+
+    def assign(self, data: Dataset, clients: int, rng: np.random.Generator) -> Assignment:
+        if clients > len(data.train):
+            raise DataError(
+                f"clients={clients}: {data.name!r} has {len(data.train)} training rows, and each "
+                "client needs one."
+            )
+        values = _row_means(data.train)
+        order = np.argsort(values, kind="stable")
+        train = np.empty(len(values), np.int64)
+        ranges = np.array_split(order, clients)
+        for client, rows in enumerate(ranges):
+            train[rows] = client
+        first_values = np.array([values[rows[0]] for rows in ranges[1:]])
+        tested = np.empty(0) if data.test is None else _row_means(data.test)
+        return Assignment(train, np.searchsorted(first_values, tested, side="right"))
+
+
+class _Groups:
+    """By a group that each row has, such as a person: one client a group."""
+
+    name = "groups"
+
+    def __init__(self, train: Sequence[object], test: Sequence[object] | None) -> None:
+        self._train = np.asarray(train).astype(str)
+        self._test = np.empty(0, str) if test is None else np.asarray(test).astype(str)
+
+    def assign(self, data: Dataset, clients: int, rng: np.random.Generator) -> Assignment:
+        tested = 0 if data.test is None or not len(self._test) else len(data.test)
+        for found, expected, which in (
+            (self._train, len(data.train), "train"),
+            (self._test, tested, "test"),
+        ):
+            if found.shape != (expected,):
+                raise DataError(
+                    f"groups: {which}= has shape {found.shape}, but the {which} split of "
+                    f"{data.name!r} has {expected} rows; give one group per row."
+                )
+        names = np.unique(self._train)
+        if len(names) != clients:
+            raise DataError(
+                f"clients={clients}, but there are {len(names)} groups; use clients={len(names)}."
+            )
+        unknown = sorted(set(self._test) - set(names))
+        if unknown:
+            raise DataError(f"groups: {unknown[0]!r} of test= has no training rows.")
+        return Assignment(np.searchsorted(names, self._train), np.searchsorted(names, self._test))
+
+
+def iid() -> ClientSplit:
+    """Rows at random, the same number for each client."""
+    return _Iid()
+
+
+def dirichlet(alpha: float) -> ClientSplit:
+    """By label: each class is divided by shares from a Dirichlet distribution.
+
+    Args:
+        alpha: its concentration; 0.1 leaves most clients with a few classes, 100 is close to `iid`.
+            Source: Hsu et al., arXiv:1909.06335.
+
+    Raises:
+        DataError: `alpha` is not a positive number.
+    """
+    return _Dirichlet(alpha)
+
+
+def quantity(alpha: float) -> ClientSplit:
+    """By quantity: clients have different numbers of rows, drawn at random.
+
+    Args:
+        alpha: concentration of the Dirichlet distribution of their shares.
+
+    Raises:
+        DataError: `alpha` is not a positive number.
+    """
+    return _Quantity(alpha)
+
+
+def feature_shift() -> ClientSplit:
+    """By feature: the rows sorted by the mean of their first input, in as many ranges as clients."""
+    return _FeatureShift()
+
+
+def groups(train: Sequence[object], test: Sequence[object] | None = None) -> ClientSplit:
+    """By a group of each row, such as the person that it is from: one client per group.
+
+    Args:
+        train: the group of each row of the training split.
+        test: of each row of the test split; None: clients do not evaluate.
+    """
+    return _Groups(train, test)
+
+
+def _divided(
+    groups: np.ndarray,
+    shares: dict[int, np.ndarray],
+    clients: int,
+    rng: np.random.Generator,
+) -> np.ndarray:
+    """The client of each row: of each group every client has its share, rows drawn at random."""
+    found = np.zeros(len(groups), np.int64)
+    for group in np.unique(groups):
+        rows = rng.permutation(np.flatnonzero(groups == group))
+        share = shares.get(int(group), np.full(clients, 1 / clients))
+        bounds = np.round(np.cumsum(share)[:-1] * len(rows)).astype(np.int64)
+        for client, part in enumerate(np.split(rows, bounds)):
+            found[part] = client
+    return found
+
+
+def _labels(data: Dataset, split: Split) -> np.ndarray:
+    """One class a row."""
+    target = split.target
+    if target.dtype.kind not in "iu" or target.ndim != 1:
+        raise DataError(
+            f"The target of {data.name!r} is no class index per row ({target.dtype}, shape "
+            f"{list(target.shape[1:])} per row); divide it with iid(), quantity(alpha) or "
+            "feature_shift()."
+        )
+    return target
+
+
+def _row_means(split: Split) -> np.ndarray:
+    first = split.inputs[0]
+    means: np.ndarray = first.reshape(len(first), -1).mean(axis=1, dtype=np.float64)
+    return means
+
+
+def _positive(name: str, value: float) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9:
+        raise DataError(f"{name}={value!r} must be a positive number.")
+    return float(value)

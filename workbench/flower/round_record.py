@@ -1,0 +1,69 @@
+"""What is recorded of a round."""
+
+from __future__ import annotations
+
+import math
+import operator
+import time
+from typing import Any
+
+from workbench.flower.client_pool import Reply
+
+
+class RoundRecord:
+    """Collects what the clients of a round did, in the words of the event "round"."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self._started = time.perf_counter()
+        self._sent_bytes = 0
+        self._received_bytes = 0
+        self._clients: dict[int, dict[str, Any]] = {}
+
+    def add(self, reply: Reply, problem: str) -> None:
+        """Record the reply of a client; `problem` says why it is not used."""
+        self._sent_bytes += reply.sent_bytes
+        self._received_bytes += reply.received_bytes
+        if problem:
+            self.leave_out(reply.task.client, problem)
+            return
+        facts, found = reply.facts, self._client(reply.task.client)
+        if reply.task.facts["task"] == "train":
+            found |= {name: facts[name] for name in ("rows", "samples", "loss", "seconds")}
+            found["peak_rss_bytes"] = facts["peak_rss_bytes"]
+        else:
+            found |= {"test_loss": facts["loss"], "accuracy": facts["accuracy"]}
+
+    def leave_out(self, client: int, reason: str) -> None:
+        """Record that a client takes no part, with the reason as a sentence."""
+        self._client(client).setdefault("left_out", reason)
+
+    def _client(self, client: int) -> dict[str, Any]:
+        return self._clients.setdefault(client, {"client": client})
+
+    @property
+    def samples(self) -> int:
+        """Rows that clients trained with, counted as often as they were."""
+        return sum(each.get("samples", 0) for each in self._clients.values())
+
+    @property
+    def loss(self) -> float:
+        """Mean training loss of the clients, weighted by rows; NaN if none took part."""
+        losses = [each["loss"] for each in self._clients.values() if "loss" in each]
+        weights = self._weights()
+        if not weights:
+            return math.nan
+        return sum(map(operator.mul, losses, weights)) / sum(weights)
+
+    def _weights(self) -> list[int]:
+        return [each["rows"] for each in self._clients.values() if "loss" in each]
+
+    def event(self) -> dict[str, Any]:
+        """The fields of the event."""
+        return {
+            "step": self.number,
+            "seconds": time.perf_counter() - self._started,
+            "sent_bytes": self._sent_bytes,
+            "received_bytes": self._received_bytes,
+            "clients": [self._clients[client] for client in sorted(self._clients)],
+        }
