@@ -6,10 +6,12 @@ one client.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
+from typing_extensions import override
 
 from workbench.data import Dataset, Split
 from workbench.errors import DataError
@@ -27,26 +29,28 @@ class Assignment(NamedTuple):
     """int64, (rows of the test split,), empty without one."""
 
 
-class ClientSplit(Protocol):
-    """A way to divide a dataset."""
+class ClientSplit(ABC):
+    """A way to divide a dataset.
+
+    Attributes:
+        name: for records and figures.
+    """
 
     name: str
-    """For records and figures."""
 
+    @abstractmethod
     def assign(self, data: Dataset, clients: int, rng: np.random.Generator) -> Assignment:
         """Draw the client of each row.
 
         Raises:
             DataError: the dataset cannot be divided so.
         """
-        ...
 
 
-class _Proportional:
+class _Proportional(ClientSplit):
     """Divides groups of rows, each by proportions of its own, both splits alike."""
 
-    name = ""
-
+    @override
     def assign(self, data: Dataset, clients: int, rng: np.random.Generator) -> Assignment:
         if clients > len(data.train):
             raise DataError(
@@ -69,13 +73,17 @@ class _Proportional:
         tested = 0 if data.test is None else len(data.test)
         return np.zeros(len(data.train), np.int64), np.zeros(tested, np.int64)
 
+    @abstractmethod
     def _shares(self, clients: int, rng: np.random.Generator) -> np.ndarray:
         """The share of each client in the rows of a group."""
-        return np.full(clients, 1 / clients)
 
 
 class _Iid(_Proportional):
     name = "iid"
+
+    @override
+    def _shares(self, clients: int, rng: np.random.Generator) -> np.ndarray:
+        return np.full(clients, 1 / clients)
 
 
 class _Dirichlet(_Proportional):
@@ -85,10 +93,12 @@ class _Dirichlet(_Proportional):
         self.alpha = _positive("alpha", alpha)
         self.name = f"dirichlet({alpha:g})"
 
+    @override
     def _groups(self, data: Dataset) -> tuple[np.ndarray, np.ndarray]:
         test = np.empty(0, np.int64) if data.test is None else _labels(data, data.test)
         return _labels(data, data.train), test
 
+    @override
     def _shares(self, clients: int, rng: np.random.Generator) -> np.ndarray:
         return rng.dirichlet(np.full(clients, self.alpha))
 
@@ -100,15 +110,17 @@ class _Quantity(_Proportional):
         self.alpha = _positive("alpha", alpha)
         self.name = f"quantity({alpha:g})"
 
+    @override
     def _shares(self, clients: int, rng: np.random.Generator) -> np.ndarray:
         return rng.dirichlet(np.full(clients, self.alpha))
 
 
-class _FeatureShift:
+class _FeatureShift(ClientSplit):
     """By feature: each client has the rows of one range of the first input's mean."""
 
     name = "feature_shift"
 
+    @override
     def assign(self, data: Dataset, clients: int, rng: np.random.Generator) -> Assignment:
         if clients > len(data.train):
             raise DataError(
@@ -126,7 +138,7 @@ class _FeatureShift:
         return Assignment(train, np.searchsorted(first_values, tested, side="right"))
 
 
-class _Groups:
+class _Groups(ClientSplit):
     """By a group that each row has, such as a person: one client a group."""
 
     name = "groups"
@@ -135,6 +147,7 @@ class _Groups:
         self._train = np.asarray(train).astype(str)
         self._test = np.empty(0, str) if test is None else np.asarray(test).astype(str)
 
+    @override
     def assign(self, data: Dataset, clients: int, rng: np.random.Generator) -> Assignment:
         tested = 0 if data.test is None or not len(self._test) else len(data.test)
         for found, expected, which in (
@@ -188,7 +201,7 @@ def quantity(alpha: float) -> ClientSplit:
 
 
 def feature_shift() -> ClientSplit:
-    """By feature: the rows sorted by the mean of their first input, in as many ranges as clients."""
+    """By feature: rows sorted by the mean of their first input, in as many ranges as clients."""
     return _FeatureShift()
 
 

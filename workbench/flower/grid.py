@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
-from flwr.app import Array, ArrayRecord, Error, Message, MetricRecord, RecordDict
+from flwr.app import Array, ArrayRecord, ConfigRecord, Error, Message, MetricRecord, RecordDict
 from flwr.serverapp import Grid
 from flwr.supercore.run import Run
 from flwr.supercore.task_identity import TaskIdentity
@@ -142,12 +142,15 @@ class ProcessGrid(Grid):
             for record in content.array_records.values()
             for name, array in record.items()
         }
-        config = next(iter(content.config_records.values()), {})
+        config = dict(next(iter(content.config_records.values()), ConfigRecord()))
+        # Sent by FedProx alone.
+        proximal_mu = config.get("proximal-mu", 0.0)
+        assert isinstance(proximal_mu, int | float)
         facts = {
             "task": task,
             "client": client,
             "round": self.record.number,
-            "proximal_mu": float(config.get("proximal-mu", 0.0)),
+            "proximal_mu": proximal_mu,
         }
         return Task(client, facts, {**weights, **self.statistics})
 
@@ -157,8 +160,10 @@ class ProcessGrid(Grid):
         self.record.add(reply, problem)
         if problem:
             return Message(Error(code=REFUSED, reason=problem), reply_to=question)
-        metrics = {"num-examples": int(reply.facts["rows"]), "loss": float(reply.facts["loss"])}
-        content: dict[str, Any] = {"metrics": MetricRecord(metrics)}
+        metrics = MetricRecord(
+            {"num-examples": int(reply.facts["rows"]), "loss": float(reply.facts["loss"])}
+        )
+        content: dict[str, Any] = {"metrics": metrics}
         if reply.arrays:
             trained = {n: Array(a) for n, a in reply.arrays.items() if n not in self.statistics}
             content["arrays"] = ArrayRecord(trained)
@@ -189,13 +194,16 @@ def unfit(task: Task, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
         return f"it sent no value of {missing[0]!r}."
     if unknown := sorted(arrays.keys() - expected.keys()):
         return f"it sent {unknown[0]!r}, which was not asked for."
-    for name, array in arrays.items():
-        wanted = expected[name]
-        if array.shape != wanted.shape or array.dtype != wanted.dtype:
-            return (
-                f"it sent {name!r} as {array.dtype} of shape {list(array.shape)}, not "
-                f"{wanted.dtype} of shape {list(wanted.shape)}."
-            )
-        if array.dtype.kind == "f" and not np.isfinite(array).all():
-            return f"it sent a value of {name!r} that is not finite."
+    problems = (_unfit_array(name, array, expected[name]) for name, array in arrays.items())
+    return next(filter(None, problems), "")
+
+
+def _unfit_array(name: str, array: np.ndarray, expected: np.ndarray) -> str:
+    if array.shape != expected.shape or array.dtype != expected.dtype:
+        return (
+            f"it sent {name!r} as {array.dtype} of shape {list(array.shape)}, not "
+            f"{expected.dtype} of shape {list(expected.shape)}."
+        )
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        return f"it sent a value of {name!r} that is not finite."
     return ""

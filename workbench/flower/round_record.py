@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-import operator
 import time
 from typing import Any
+
+import numpy as np
 
 from workbench.flower.client_pool import Reply
 
@@ -53,7 +54,7 @@ class RoundRecord:
         weights = self._weights()
         if not weights:
             return math.nan
-        return sum(map(operator.mul, losses, weights)) / sum(weights)
+        return float(np.average(losses, weights=weights))
 
     def _weights(self) -> list[int]:
         return [each["rows"] for each in self._clients.values() if "loss" in each]
