@@ -63,7 +63,7 @@ class ClientPool:
             stop_requested: ends the wait.
 
         Returns:
-            A reply for each task, in any order.
+            A reply for each task, in the order of the clients: sums do not depend on who was first.
         """
         waiting: queue.SimpleQueue[Task] = queue.SimpleQueue()
         for task in tasks:
@@ -84,7 +84,8 @@ class ClientPool:
                     late.set()
                     # Again and again: a thread may just have started another.
                     self._kill_all()
-        return [replies.get() for _ in range(replies.qsize())]
+        found = [replies.get() for _ in range(replies.qsize())]
+        return sorted(found, key=lambda reply: reply.task.client)
 
     def close(self) -> None:
         """End the processes."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -108,15 +109,12 @@ class Run(LabelledRun):
     @property
     def startup_s(self) -> float:
         """Seconds from launch to the end of the first step; NaN before it."""
-        end = self._activity.now().first_step_time
-        return float("nan") if end is None else end - float(self.spec.get("launched") or "nan")
+        end = self._activity.now().first_step_time or math.nan
+        return end - float(self.spec.get("launched") or math.nan)
 
     @property
     def reason(self) -> str:
-        """Why the run was interrupted, killed after a stop request or stopped early; else empty.
-
-        Of a run that could not be resumed since, why not.
-        """
+        """Why it was interrupted, killed, stopped early or not resumed; else empty."""
         summary = self.summary or {}
         failed = summary.get("resume_error")
         resuming = f"It could not be resumed: {failed['message']}" if failed else ""
