@@ -11,7 +11,7 @@ from workbench.engines import engine_class, engines
 from workbench.engines.base import Engine
 from workbench.errors import EngineError
 from workbench.settings import engines as table
-from workbench.settings.engines import EngineInfo, engine_table
+from workbench.settings.engines import EngineInfo, engine_table, offered_engines
 
 
 @pytest.mark.parametrize("name", list(engine_table()))
@@ -41,8 +41,9 @@ def test_an_unknown_engine_is_met_with_the_nearest_name() -> None:
 
 
 def test_every_engine_has_a_row() -> None:
-    rows = engines()
+    rows = engines(internal=True)
     assert [row.name for row in rows] == list(engine_table())
+    assert [row.name for row in engines()] == list(offered_engines())
     assert all(row.ok or row.reason for row in rows)
     assert next(row for row in rows if row.name == "fake").ok
 
@@ -74,7 +75,7 @@ def test_an_engine_that_cannot_be_imported_is_one_row_with_the_reason(
     both = {"fake": engine_table()["fake"], "lab": info}
     monkeypatch.setattr(table, "engine_table", lambda: both)
     monkeypatch.setattr(sys.modules["workbench.engines"], "engine_table", lambda: both)
-    fake, broken = engines()
+    fake, broken = engines(internal=True)
     assert fake.ok
     assert (broken.name, broken.ok, broken.remedy) == ("lab", False, "")
     assert reason in broken.reason

@@ -20,9 +20,7 @@ STEPS = 3
 
 @pytest.mark.sweep
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize(
-    "row", [row for row in engines() if row.name != "fake"], ids=lambda row: row.name
-)
+@pytest.mark.parametrize("row", engines(), ids=lambda row: row.name)
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_an_export_computes_what_the_eval_model_does(
     sample: str, row: EngineRow, tmp_path: Path

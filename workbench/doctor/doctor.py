@@ -163,10 +163,7 @@ def _package(requirement: Requirement, tested: str | None) -> Finding:
 
 def _engines() -> Iterator[Finding]:
     for engine in engines():
-        info = engine_info(engine.name)
-        if not info.offered:
-            continue
-        required = info.required
+        required = engine_info(engine.name).required
         if engine.ok:
             yield Finding(f"Engine {engine.name}", "ok", engine.description, "", required)
         else:

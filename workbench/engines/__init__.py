@@ -42,14 +42,18 @@ def engine_class(name: str) -> type[Engine]:
     return found
 
 
-def engines() -> list[EngineRow]:
+def engines(*, internal: bool = False) -> list[EngineRow]:
     """Every engine with whether it can run here; imports neither torch nor onnxruntime.
 
     One whose class cannot be imported has a row with the reason.
+
+    Args:
+        internal: those too that exist for tests.
     """
     return [
         EngineRow(info.name, info.description, *_availability(info.name))
         for info in engine_table().values()
+        if info.offered or internal
     ]
 
 

@@ -12,7 +12,7 @@ from workbench.engines import engines
 
 
 def main() -> int:
-    json.dump([row._asdict() for row in engines()], sys.stdout)
+    json.dump([row._asdict() for row in engines(internal=True)], sys.stdout)
     return 0
 
 
