@@ -107,6 +107,6 @@ def _memory(built: Built, run: onnx.GraphProto, axes: dict[str, int]) -> Memory:
         buffer_bytes=sizes["buffer"],
         result_bytes=results.total_bytes,
         kept_bytes=kept.total_bytes,
-        preserved_buffers=kept.values,
+        kept_values=kept.values,
         unknown_values=kept.unknown + results.unknown,
     )
