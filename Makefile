@@ -42,13 +42,18 @@ lab: $(BUNDLED) $(EXTENDED) ## set up, check the machine, open JupyterLab on the
 	@exec $(BIN)/jupyter lab $(AS_ROOT) $(LAB_ARGS) notebooks/00_tour.ipynb
 
 test: TESTS := -m "not sweep"
-test: check browser pytest ## set up and pass every test but the sweeps
+test: ready pytest ## set up and pass every test but the sweeps
 
 test-all: TESTS :=
 test-all: export WORKBENCH_WHOLE_TABLES := 1
-test-all: check browser pytest ## the same, sweeps included
+test-all: ready pytest ## the same, sweeps included
 
-.PHONY: pytest
+.PHONY: pytest ready
+# Side by side: the compiler, the downloads and the checks wait for different things.
+ready: $(INSTALLED)
+	@$(MAKE) --no-print-directory --jobs=3 \
+	  check browser $(EXTENDED) $(INFERENCE)
+
 pytest: $(BUNDLED) $(EXTENDED) $(INFERENCE)
 	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && export WORKBENCH_HOME="$$home"; \
 	run() { $(BIN)/python -m pytest $(TESTS) --durations=10 "$$@" $(PYTEST_ARGS) || \
@@ -56,7 +61,7 @@ pytest: $(BUNDLED) $(EXTENDED) $(INFERENCE)
 	echo "== Tests, $(JOBS) files at a time" && \
 	run -n $(JOBS) --dist loadfile --no-loadscope-reorder --nbval-lax --nbval-current-env notebooks tests
 
-check: $(INSTALLED) ## lint, format and types, of Python and TypeScript; unit tests of the front end
+check: $(INSTALLED) $(BUNDLED) ## lint, format and types, of Python and TypeScript; unit tests of the front end
 	@echo "== Lint, format, types"
 	@$(BIN)/ruff check --quiet .
 	@$(BIN)/ruff format --check --quiet .

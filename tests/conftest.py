@@ -16,11 +16,23 @@ from workbench.load import load_dataset
 
 
 @pytest.fixture(scope="session", autouse=True)
-def no_export_cache() -> Iterator[None]:
-    """Every export is made anew: a test that wants the cache names a folder for it."""
+def shared_exports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """One cache of exports for all tests, empty at first; tests of exporting do without it.
+
+    Tests train few models, so that most runs on device find their export there.
+    """
+    base = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        base = base.parent  # that of all workers
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("WORKBENCH_CACHE", "off")
+        patch.setenv("WORKBENCH_CACHE", str(base / "exports"))
         yield
+
+
+@pytest.fixture
+def no_export_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every export of this test is made anew."""
+    monkeypatch.setenv("WORKBENCH_CACHE", "off")
 
 
 @pytest.fixture(autouse=True)

@@ -23,7 +23,7 @@ from workbench.ort.graph.gradient import build_training_model, parameters_as_inp
 from workbench.ort.ondevice.checkpoint import write_checkpoint
 from workbench.ort.ondevice.ondevice import TrainingSession
 from workbench.ort.ondevice.optimizers import make_optimizer_model
-from workbench.ort.ortmodule import build
+from workbench.ort.ortmodule import build_graph
 from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph, export_forward
 from workbench.ort.ortmodule.capture.sizes import Axes
 from workbench.ort.ortmodule.capture.structure import flatten
@@ -104,7 +104,7 @@ def rewritten(module: nn.Module, exported: ForwardGraph) -> list[str]:
 
 def ortmodule(module: nn.Module, steps: Sequence[Step], exported: ForwardGraph) -> Differences:
     """Differences of ORTModule, which is spared an export of its own."""
-    build.export_forward = lambda *_: exported  # type: ignore[assignment]
+    build_graph.export_forward = lambda *_: exported  # type: ignore[assignment]
     wrapped = ORTModule(module)
     worst = Worst()
     for step in steps:

@@ -15,15 +15,6 @@ from workbench.settings.device import Device
 MODEL, MEMORY_BYTES = "digits-cnn", 110_000_000
 
 
-@pytest.fixture(autouse=True)
-def _cached_exports(
-    tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """All runs here train the same artifacts."""
-    cache = tmp_path_factory.getbasetemp() / "device-cache"
-    monkeypatch.setenv("WORKBENCH_CACHE", str(cache))
-
-
 def phases(run: Run) -> list[str]:
     return [event["text"] for event in run.follow().poll().events if event["event"] == "phase"]
 

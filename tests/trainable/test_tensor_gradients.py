@@ -17,7 +17,7 @@ from tests.trainable.tensor_cases import CASES, CUBE
 from workbench.errors import UntrainableError
 from workbench.onnx_io.graph_metadata import DETACHED
 from workbench.trainable import find, leading_to_outputs, make_trainable
-from workbench.trainable.own_gradients.einsum import written_out
+from workbench.trainable.custom_gradients.einsum import written_out
 from workbench.trainable.reduced_axes import keeps_axes, reduced_axes
 
 TOLERANCE = 0.02

@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from workbench.errors import ArtifactsError, RunFolderError
+from workbench.files.format_version import refuse_newer_format
 from workbench.files.input_file import is_file
 from workbench.run_folder.records import check_record, read_json
 
@@ -116,12 +117,8 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     version = manifest.get("format")
     if not isinstance(version, int):
         raise ArtifactsError(f"{path} has no format version. Generate the artifacts again.")
-    if version > FORMAT_VERSION:
-        raise ArtifactsError(
-            f"{directory} was written by a newer workbench (format {version}; this version "
-            f"supports up to {FORMAT_VERSION}). Upgrade the workbench, or generate the artifacts "
-            "again."
-        )
+    remedy = ", or generate the artifacts again"
+    refuse_newer_format(version, FORMAT_VERSION, str(directory), ArtifactsError, remedy)
     try:
         check_record(_ManifestRecord, manifest, path)
     except RunFolderError as error:

@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from workbench.errors import ArtifactsError, RunFolderError
 from workbench.export.exported_graph import LAYER
+from workbench.files.format_version import refuse_newer_format
 from workbench.files.input_file import is_file
 from workbench.run_folder.records import check_record, read_json
 
@@ -194,11 +195,7 @@ def read_provenance(folder: Path) -> Provenance | None:
         check_record(_Record, content, path)
     except RunFolderError as error:
         raise ArtifactsError(f"{error} Generate the artifacts again.") from None
-    if content["format"] > FORMAT_VERSION:
-        raise ArtifactsError(
-            f"{path} was written by a newer workbench (format {content['format']}; this version "
-            f"supports up to {FORMAT_VERSION}). Upgrade the workbench."
-        )
+    refuse_newer_format(content["format"], FORMAT_VERSION, str(path), ArtifactsError, "")
     try:
         return Provenance(_nodes(content, "forward"), _nodes(content, "training"))
     except IndexError:

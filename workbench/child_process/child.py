@@ -29,6 +29,7 @@ from workbench.errors import (
     WorkbenchError,
 )
 from workbench.files.disk import disk_problem
+from workbench.machine.garbage_collection import infrequent_garbage_collection
 
 _KINDS: dict[str, type[WorkbenchError]] = {
     kind.__name__: kind
@@ -103,7 +104,8 @@ def serve(work: Callable[[Callable[[str], None]], None]) -> NoReturn:
     messages = os.dup(1)
     os.dup2(2, 1)  # so that what is printed is not taken for a message
     try:
-        work(lambda text: _send(messages, phase=text))
+        with infrequent_garbage_collection():
+            work(lambda text: _send(messages, phase=text))
     except WorkbenchError as error:
         traceback.print_exc()
         problems = error.problems if isinstance(error, ConfigError) else ()

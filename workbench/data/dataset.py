@@ -11,6 +11,7 @@ import numpy as np
 
 from workbench.data.split import Split
 from workbench.errors import DataError, RunFolderError
+from workbench.files.format_version import refuse_newer_format
 from workbench.files.input_file import check_file, path_exists
 from workbench.files.temporary_folder import temporary_folder
 from workbench.run_folder.records import read_json
@@ -82,11 +83,8 @@ def load_saved_dataset(folder: Path) -> Dataset:
     path = Path(folder) / "data.json"
     try:
         record = read_json(path)
-        if record["format"] > FORMAT_VERSION:
-            raise DataError(
-                f"{folder} was written by a newer workbench (format {record['format']}; this "
-                f"version supports up to {FORMAT_VERSION}). Upgrade the workbench to open it."
-            )
+        version = record["format"]
+        refuse_newer_format(version, FORMAT_VERSION, str(folder), DataError, " to open it")
         counts = record["inputs"], record.get("targets", 1)  # one target in format 1
         train = _read_split(path.parent, "train", *counts)
         test = _read_split(path.parent, "test", *counts) if record["test"] else None

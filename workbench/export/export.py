@@ -19,6 +19,7 @@ from workbench.export import torch_exporter, torchscript_exporter
 from workbench.export.export_failure import export_failure
 from workbench.export.exported_graph import EXPORTER, LAYER, MAX_IR_VERSION, finish
 from workbench.export.exported_module import Signature, exported_module
+from workbench.machine.garbage_collection import infrequent_garbage_collection
 from workbench.modules.dynamic_axes import BATCH, DynamicAxes
 from workbench.modules.modes import export_modes, refuse_what_onnx_cannot_say
 
@@ -110,6 +111,7 @@ def export_onnx(
     signature = Signature(inputs, tuple(input_names), tuple(output_names), named)
     with (
         _ONE_AT_A_TIME,
+        infrequent_garbage_collection(),
         export_modes(module, training=training) as updated,
         _quiet(),
         without_value_branches(),

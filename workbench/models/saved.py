@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import ModelError, RunFolderError
+from workbench.files.format_version import refuse_newer_format
 from workbench.models.model import FORMAT_VERSION, WEIGHTS_FILE, Model
 from workbench.models.sources.factory import FactorySource
 from workbench.models.sources.memory import MemorySource
@@ -73,9 +74,5 @@ def _read_record(folder: Path) -> dict[str, Any]:
     version = record.get("format")
     if not isinstance(version, int):
         raise ModelError(f"{path} has no format version; it is not of a saved model.")
-    if version > FORMAT_VERSION:
-        raise ModelError(
-            f"{folder} was written by a newer workbench (format {version}; this version supports "
-            f"up to {FORMAT_VERSION}). Upgrade the workbench to open it."
-        )
+    refuse_newer_format(version, FORMAT_VERSION, str(folder), ModelError, " to open it")
     return record

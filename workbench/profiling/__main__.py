@@ -87,7 +87,7 @@ def of_ortmodule(request: Request, report: Report) -> Answer:
     PyTorch's profiler times what runs outside of ONNX Runtime's graphs.
     """
     from workbench.ort.graph.profiles import profiled
-    from workbench.ort.ortmodule.profile import Window, step_timings
+    from workbench.ort.ortmodule.operator_profile import Window, step_timings
 
     with temporary_folder() as folder:
         with profiled(folder):

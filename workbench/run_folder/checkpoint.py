@@ -19,6 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save_file
 
 from workbench.errors import RunFolderError, value_text
+from workbench.files.format_version import refuse_newer_format
 from workbench.files.input_file import check_file, path_exists
 from workbench.files.sha256 import sha256
 from workbench.run_folder.records import check_record, read_json
@@ -147,11 +148,9 @@ def read_progress(path: Path, engine: str | None = None) -> TrainingProgress:
             "resumed from it. Start a new run with load_model(..., weights=...)."
         ) from None
     version = record.get("format", FORMAT_VERSION)
-    if isinstance(version, int) and version > FORMAT_VERSION:
-        raise RunFolderError(
-            f"{path} was written by a newer workbench (format {version}; this version supports up "
-            f"to {FORMAT_VERSION}). Upgrade the workbench to resume the run."
-        )
+    if isinstance(version, int):
+        remedy = " to resume the run"
+        refuse_newer_format(version, FORMAT_VERSION, str(path), RunFolderError, remedy)
     check_record(_TrainingRecord, record, path / TRAINING)
     wrote = record.get("engine")
     if engine is not None and wrote is not None and wrote != engine:

@@ -36,6 +36,7 @@ from typing import Any
 
 from workbench.errors import RunFolderError
 from workbench.files.disk import disk_errors
+from workbench.files.format_version import refuse_newer_format
 from workbench.run_folder.records import SpecRecord, SummaryRecord, check_record, read_json
 
 FORMAT_VERSION = 1
@@ -147,11 +148,8 @@ class RunFolder:
         version = spec.get("format")
         if not isinstance(version, int):
             raise RunFolderError(f"{self.spec_path} has no format version; it is not of a run.")
-        if version > FORMAT_VERSION:
-            raise RunFolderError(
-                f"Run {self.id} was written by a newer workbench (format {version}; this version "
-                f"supports up to {FORMAT_VERSION}). Upgrade the workbench to open it."
-            )
+        what = f"Run {self.id}"
+        refuse_newer_format(version, FORMAT_VERSION, what, RunFolderError, " to open it")
         check_record(SpecRecord, spec, self.spec_path)
         return spec
 

@@ -1,15 +1,15 @@
 """Graph rewrites that make an ONNX model trainable with ONNX Runtime; onnx and onnx-ir only.
 
 `differentiable` and `limits` are what ONNX Runtime can differentiate, as data. For the rest there
-are `rewrites`, which write a node in operators that it can, and `own_gradients`, which leave the
+are `rewrites`, which write a node in operators that it can, and `custom_gradients`, which leave the
 node and give its gradient as a graph. `registry` lists them; `make` applies them and refuses what
 remains.
 """
 
 from __future__ import annotations
 
+from workbench.trainable.custom_gradient import NodeGradient
 from workbench.trainable.make import find, leading_to_outputs, make_trainable
-from workbench.trainable.own_gradient import NodeGradient
 from workbench.trainable.randomness import without_randomness
 from workbench.trainable.report import Finding, Report, State, StateUpdate
 from workbench.trainable.seeded_draws import seeded_draws

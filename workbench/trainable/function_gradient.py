@@ -20,8 +20,8 @@ from workbench.onnx_io.graph_metadata import (
     RESULT,
     RESULT_GRADIENT,
 )
+from workbench.trainable.custom_gradient import BackwardGraph, NodeGradient
 from workbench.trainable.gradient_path import GradientPath, custom_backward_nodes
-from workbench.trainable.own_gradient import BackwardGraph, NodeGradient
 
 NOTE = "given its own backward, which is traced into the graph"
 

@@ -9,6 +9,7 @@ from workbench.errors import UntrainableError
 from workbench.export.export import LAYER
 from workbench.export.exported_graph import LINE
 from workbench.onnx_io.graph_metadata import BACKWARD, FUNCTION
+from workbench.trainable.custom_gradient import BackwardGraph, NodeGradient
 from workbench.trainable.function_gradient import NOTE as FUNCTION_NOTE
 from workbench.trainable.function_gradient import function_gradients
 from workbench.trainable.gradient_path import (
@@ -18,7 +19,6 @@ from workbench.trainable.gradient_path import (
 )
 from workbench.trainable.node_history import NodeHistory
 from workbench.trainable.obstacle import obstacle
-from workbench.trainable.own_gradient import BackwardGraph, NodeGradient
 from workbench.trainable.postconditions import Postconditions
 from workbench.trainable.registry import REWRITES, own_gradient
 from workbench.trainable.report import Finding, Report, StateUpdate

@@ -7,52 +7,52 @@ from collections.abc import Collection
 import onnx_ir as ir
 
 from workbench.onnx_io.graph_metadata import BACKWARD
-from workbench.trainable.own_gradient import OwnGradient
-from workbench.trainable.own_gradients.atan import AtanGradient
-from workbench.trainable.own_gradients.average_pool import AveragePoolGradient
-from workbench.trainable.own_gradients.batch_normalization import (
+from workbench.trainable.custom_gradient import CustomGradient
+from workbench.trainable.custom_gradients.atan import AtanGradient
+from workbench.trainable.custom_gradients.average_pool import AveragePoolGradient
+from workbench.trainable.custom_gradients.batch_normalization import (
     FrozenBatchNormalizationGradient,
 )
-from workbench.trainable.own_gradients.clip import ClipGradient
-from workbench.trainable.own_gradients.col2im import Col2ImGradient
-from workbench.trainable.own_gradients.concat import ConcatGradient
-from workbench.trainable.own_gradients.convolution import (
+from workbench.trainable.custom_gradients.clip import ClipGradient
+from workbench.trainable.custom_gradients.col2im import Col2ImGradient
+from workbench.trainable.custom_gradients.concat import ConcatGradient
+from workbench.trainable.custom_gradients.convolution import (
     ConvTransposeGradient,
     GroupedVolumeConvGradient,
 )
-from workbench.trainable.own_gradients.cum_sum import CumSumGradient
-from workbench.trainable.own_gradients.depth_to_space import (
+from workbench.trainable.custom_gradients.cum_sum import CumSumGradient
+from workbench.trainable.custom_gradients.depth_to_space import (
     DepthToSpaceGradient,
     SpaceToDepthGradient,
 )
-from workbench.trainable.own_gradients.einsum import EinsumGradient
-from workbench.trainable.own_gradients.exponential_unit import (
+from workbench.trainable.custom_gradients.einsum import EinsumGradient
+from workbench.trainable.custom_gradients.exponential_unit import (
     CeluGradient,
     EluGradient,
     SeluGradient,
 )
-from workbench.trainable.own_gradients.gemm import FoundRowsGemmGradient
-from workbench.trainable.own_gradients.grouped_line import GroupedLineConvGradient
-from workbench.trainable.own_gradients.hard_unit import (
+from workbench.trainable.custom_gradients.gemm import FoundRowsGemmGradient
+from workbench.trainable.custom_gradients.grouped_line import GroupedLineConvGradient
+from workbench.trainable.custom_gradients.hard_unit import (
     HardSigmoidGradient,
     HardSwishGradient,
     ShrinkGradient,
     ThresholdedReluGradient,
 )
-from workbench.trainable.own_gradients.hyperbolic import (
+from workbench.trainable.custom_gradients.hyperbolic import (
     AcoshGradient,
     AsinhGradient,
     AtanhGradient,
     CoshGradient,
     SinhGradient,
 )
-from workbench.trainable.own_gradients.matmul import MatMulVectorGradient
-from workbench.trainable.own_gradients.mod import ModGradient
-from workbench.trainable.own_gradients.pad import ConstantPadGradient, RepeatingPadGradient
-from workbench.trainable.own_gradients.padded_embedding import PaddedEmbeddingGradient
-from workbench.trainable.own_gradients.pow import PowGradient
-from workbench.trainable.own_gradients.prelu import PReluGradient
-from workbench.trainable.own_gradients.reduction import (
+from workbench.trainable.custom_gradients.matmul import MatMulVectorGradient
+from workbench.trainable.custom_gradients.mod import ModGradient
+from workbench.trainable.custom_gradients.pad import ConstantPadGradient, RepeatingPadGradient
+from workbench.trainable.custom_gradients.padded_embedding import PaddedEmbeddingGradient
+from workbench.trainable.custom_gradients.pow import PowGradient
+from workbench.trainable.custom_gradients.prelu import PReluGradient
+from workbench.trainable.custom_gradients.reduction import (
     ReduceL1Gradient,
     ReduceL2Gradient,
     ReduceLogSumGradient,
@@ -61,20 +61,24 @@ from workbench.trainable.own_gradients.reduction import (
     ReduceProdGradient,
     ReduceSumSquareGradient,
 )
-from workbench.trainable.own_gradients.resize import RepeatingResizeGradient
-from workbench.trainable.own_gradients.rnn import RNNGradient
-from workbench.trainable.own_gradients.scalar import (
+from workbench.trainable.custom_gradients.resize import RepeatingResizeGradient
+from workbench.trainable.custom_gradients.rnn import RNNGradient
+from workbench.trainable.custom_gradients.scalar import (
     ScalarErfGradient,
     ScalarPowGradient,
     ScalarSqrtGradient,
     ScalarWhereGradient,
 )
-from workbench.trainable.own_gradients.scatter import ScatterElementsGradient
-from workbench.trainable.own_gradients.slice import SliceGradient
-from workbench.trainable.own_gradients.soft_unit import SoftplusGradient, SoftsignGradient
-from workbench.trainable.own_gradients.trigonometry import AcosGradient, AsinGradient, TanGradient
-from workbench.trainable.own_gradients.variadic import MeanGradient, SumGradient
-from workbench.trainable.own_gradients.where import WhereGradient
+from workbench.trainable.custom_gradients.scatter import ScatterElementsGradient
+from workbench.trainable.custom_gradients.slice import SliceGradient
+from workbench.trainable.custom_gradients.soft_unit import SoftplusGradient, SoftsignGradient
+from workbench.trainable.custom_gradients.trigonometry import (
+    AcosGradient,
+    AsinGradient,
+    TanGradient,
+)
+from workbench.trainable.custom_gradients.variadic import MeanGradient, SumGradient
+from workbench.trainable.custom_gradients.where import WhereGradient
 from workbench.trainable.rewrite import Rewrite
 from workbench.trainable.rewrites.batch_normalization import TrainBatchNormalization
 from workbench.trainable.rewrites.buffer_update import CarryBufferUpdate
@@ -123,7 +127,7 @@ REWRITES: tuple[Rewrite, ...] = (
 )
 """A rewrite may rely on those before it having been applied to the whole graph."""
 
-OWN_GRADIENTS: tuple[OwnGradient, ...] = (
+OWN_GRADIENTS: tuple[CustomGradient, ...] = (
     AtanGradient(),
     ClipGradient(),
     CeluGradient(),
@@ -184,7 +188,7 @@ OWN_GRADIENTS: tuple[OwnGradient, ...] = (
 """The first that applies to a node is its gradient, even where ONNX Runtime has one."""
 
 
-def own_gradient(node: ir.Node, inputs_requiring_grad: Collection[int]) -> OwnGradient | None:
+def own_gradient(node: ir.Node, inputs_requiring_grad: Collection[int]) -> CustomGradient | None:
     """The gradient of our own for `node`, by the inputs that require grad; None if none."""
     if node.domain or not inputs_requiring_grad or BACKWARD in node.metadata_props:
         return None

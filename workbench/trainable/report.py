@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
+from workbench.trainable.custom_gradient import NodeGradient
 from workbench.trainable.node_history import Replacement
-from workbench.trainable.own_gradient import NodeGradient
 
 State = Literal["trains", "rewritten", "cannot"]
 

@@ -28,6 +28,7 @@ from workbench.engines import engine_class
 from workbench.engines.base import Engine, EngineSetup
 from workbench.errors import EngineError, RunFolderError, WorkbenchError
 from workbench.files.disk import disk_problem
+from workbench.machine.garbage_collection import infrequent_garbage_collection
 from workbench.run_folder.checkpoint import read_progress
 from workbench.run_folder.events import EventReader, EventWriter
 from workbench.run_folder.run_folder import RunFolder
@@ -156,7 +157,8 @@ def build_engine(setup: EngineSetup) -> Engine:
         EngineError: it cannot be built, or the state in the checkpoint is not one of its own.
     """
     try:
-        return engine_class(setup.config.engine)(setup)
+        with infrequent_garbage_collection():
+            return engine_class(setup.config.engine)(setup)
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         if setup.checkpoint is None:
             raise

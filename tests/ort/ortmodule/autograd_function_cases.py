@@ -169,7 +169,7 @@ class Straight(nn.Module):
 
 
 class WithSaved(nn.Module):
-    """Functions that take parameters themselves, and truth values that cross to both sides."""
+    """Functions that take parameters themselves, and booleans that cross to both sides."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -35,7 +35,7 @@ from tests.ort.ortmodule.probe import (
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
 from workbench.ort.graph.profiles import profiled
-from workbench.ort.ortmodule.profile import Window, step_timings
+from workbench.ort.ortmodule.operator_profile import Window, step_timings
 from workbench.run_folder.operator_timing import PASSES
 
 Answer = dict[str, Any]
@@ -64,7 +64,7 @@ def compare(case: Case) -> Answer:
         "nesting": [nesting(result) for result in results],
         "state": state_difference(plain, wrapped),
         "graphs": sum(len(graphs.built) for graphs in wrapped._graphs.values()),
-        "pieces": len(wrapped.built_graphs),
+        "segments": len(wrapped.built_graphs),
         "functions": len(wrapped.functions),
     }
 
@@ -91,7 +91,7 @@ def what_ran() -> Answer:
     results = [module(torch.ones(2, 4)) for module in (plain, wrapped)]
     return {
         "functions": wrapped.functions,
-        "pieces": len(wrapped.built_graphs),
+        "segments": len(wrapped.built_graphs),
         "restored": all(
             each.__dict__.get("forward") is own and each.forward is found
             for each, own, found in before
@@ -178,7 +178,7 @@ def dropout() -> Answer:
 
 
 def profile() -> Answer:
-    """The nodes of all pieces, whose sessions are loaded within one second."""
+    """The nodes of all segments, whose sessions are loaded within one second."""
     with TemporaryDirectory() as folder, profiled(Path(folder)):
         _, wrapped = pair(FUNCTION_CASES["straight-through"])
         x = torch.randn(BATCH, 4)

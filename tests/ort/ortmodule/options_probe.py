@@ -26,7 +26,7 @@ from tests.answers import write_answers
 from tests.forked import outcome
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
-from workbench.ort.ortmodule import build
+from workbench.ort.ortmodule import build_graph
 from workbench.ort.ortmodule.capture.export import ForwardGraph
 
 Answer = dict[str, Any]
@@ -362,7 +362,7 @@ CASES: dict[str, Callable[[], Any]] = {
 
 def share_exports() -> None:
     """Export each kind of module once, for all cases and forks: no option has a part in that."""
-    export = build.export_forward
+    export = build_graph.export_forward
     exported: dict[type[nn.Module], ForwardGraph] = {}
 
     def shared(module: nn.Module, *args: Any) -> ForwardGraph:
@@ -372,7 +372,7 @@ def share_exports() -> None:
         exported[type(module)] = made
         return made._replace(model=copy.deepcopy(made.model))
 
-    build.export_forward = shared
+    build_graph.export_forward = shared
 
 
 def main() -> None:

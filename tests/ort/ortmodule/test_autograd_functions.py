@@ -22,7 +22,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
 
 @pytest.mark.parametrize("name", list(FUNCTION_CASES))
 def test_training_follows_pytorch(name: str, answers: Answers) -> None:
-    """20 SGD steps with batches of three sizes on one set of pieces."""
+    """20 SGD steps with batches of three sizes on one set of segments."""
     answer = answers[name]
     losses = answer["losses"]
     assert len(losses) == 20
@@ -42,15 +42,15 @@ def test_results_have_the_plain_modules_nesting(name: str, answers: Answers) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "pieces", "functions"),
+    ("name", "segments", "functions"),
     [("straight-through", 2, 1), ("transformer", 3, 2), ("convolutional", 2, 2), ("sizes", 2, 1)],
 )
 def test_functions_run_between_pieces(
-    name: str, pieces: int, functions: int, answers: Answers
+    name: str, segments: int, functions: int, answers: Answers
 ) -> None:
-    """Every batch size runs on them. The frozen piece of "convolutional" has no gradient."""
+    """Every batch size runs on them. The frozen segment of "convolutional" has no gradient."""
     answer = answers[name]
-    assert (answer["graphs"], answer["pieces"], answer["functions"]) == (1, pieces, functions)
+    assert (answer["graphs"], answer["segments"], answer["functions"]) == (1, segments, functions)
 
 
 def test_functions_are_named_and_given_back_as_they_were(answers: Answers) -> None:

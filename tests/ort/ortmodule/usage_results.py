@@ -20,7 +20,7 @@ class Output:
 
 
 class Structured(nn.Module):
-    """Nested arguments of many kinds; a dataclass with tensors, truth values and a size."""
+    """Nested arguments of many kinds; a dataclass with tensors, booleans and a size."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -25,6 +25,7 @@ from workbench.artifacts.bundle.write import (
 )
 from workbench.errors import ArtifactsError
 from workbench.files.disk import disk_errors
+from workbench.files.format_version import refuse_newer_format
 from workbench.files.input_file import check_file
 from workbench.files.output_file import check_folder_place
 from workbench.files.sha256 import sha256
@@ -202,11 +203,8 @@ def _manifest(
         record = json.loads(archive.read(entry))
         kind = record.get("kind") if isinstance(record, dict) else None
         version = record.get("format") if kind == KIND else None
-        if isinstance(version, int) and version > FORMAT_VERSION:
-            raise ArtifactsError(
-                f"{path} was made by a newer workbench (format {version}; this version supports up "
-                f"to {FORMAT_VERSION}). Upgrade the workbench."
-            )
+        if isinstance(version, int):
+            refuse_newer_format(version, FORMAT_VERSION, str(path), ArtifactsError, "")
         manifest = _Manifest.model_validate(record)
     except (ValidationError, RecursionError, UnicodeDecodeError, json.JSONDecodeError):
         raise ArtifactsError(

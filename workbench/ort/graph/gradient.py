@@ -13,8 +13,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.errors import ArtifactsError
+from workbench.ort.graph.gradient_overrides import HiddenNodes
 from workbench.ort.graph.node_origins import NodeOrigin, NodeOrigins
-from workbench.ort.graph.own_gradients import HiddenNodes
 from workbench.ort.native import native
 
 if TYPE_CHECKING:

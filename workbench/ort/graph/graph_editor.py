@@ -157,9 +157,9 @@ class GraphEditor:
         """The name of a constant float32 scalar."""
         return self._added("real", np.array(value, np.float32))
 
-    def truths(self, values: Sequence[bool]) -> str:
+    def booleans(self, values: Sequence[bool]) -> str:
         """The name of a constant bool vector."""
-        return self._added("truths", np.array(values, np.bool_))
+        return self._added("booleans", np.array(values, np.bool_))
 
     def truth(self, value: bool) -> str:
         """The name of a constant bool scalar."""

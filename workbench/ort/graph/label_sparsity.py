@@ -155,7 +155,7 @@ def _rows_that_count(graph: GraphEditor, name: str, labels: str, ignored: str) -
     counts = _add(graph, "Not", [is_ignored], f"{name}.counts")
     after_first = [counts, graph.integers([1]), graph.integers([_END])]
     others = _add(graph, "Slice", after_first, f"{name}.others")
-    kept = _add(graph, "Concat", [graph.truths([True]), others], f"{name}.kept", axis=0)
+    kept = _add(graph, "Concat", [graph.booleans([True]), others], f"{name}.kept", axis=0)
     indices = _add(graph, "NonZero", [kept], f"{name}.indices")
     return _add(graph, "Squeeze", [indices, graph.integers([0])], f"{name}.rows")
 

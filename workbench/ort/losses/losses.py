@@ -13,9 +13,9 @@ from workbench.losses.loss_functions import load_function
 from workbench.losses.loss_outputs import outputs_read
 from workbench.models import TensorSpec
 from workbench.ort.losses.class_losses import cross_entropy, nll
+from workbench.ort.losses.custom_loss import append_function, export_function
 from workbench.ort.losses.elementwise_losses import ELEMENTWISE
 from workbench.ort.losses.loss_graph import PREFIX, LossGraph, opset_of, shape_of, with_opset
-from workbench.ort.losses.own_loss import append_function, export_function
 
 if TYPE_CHECKING:
     import onnx

@@ -14,16 +14,14 @@ from torch import nn
 from typing_extensions import override
 
 from workbench.errors import UntrainableError
-from workbench.ort.ortmodule.build import Built, build
+from workbench.ort.ortmodule.build_graph import Built, build
 from workbench.ort.ortmodule.capture.autocast import autocast_dtype, in_float32, result_dtypes
 from workbench.ort.ortmodule.capture.export import NoTensorsError
 from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.capture.sizes import Axes, Shapes
 from workbench.ort.ortmodule.capture.structure import LEAF, flatten, rebuild
 from workbench.ort.ortmodule.data_parallel import refuse_parallel_wrappers, releases_memory
-from workbench.ort.ortmodule.graphs import Graphs
-from workbench.ort.ortmodule.own_calls import with_own_calls
-from workbench.ort.ortmodule.reasons import (
+from workbench.ort.ortmodule.fallback_reasons import (
     EMPTY,
     EXPECTED,
     NO_TENSORS,
@@ -32,11 +30,13 @@ from workbench.ort.ortmodule.reasons import (
     lost,
     why_pytorch,
 )
-from workbench.ort.ortmodule.repetition import Repetition
+from workbench.ort.ortmodule.forward_signature import ForwardWithSignature, with_signature
+from workbench.ort.ortmodule.graph_cache import GraphCache
+from workbench.ort.ortmodule.module_wrapper import ModuleWrapper
+from workbench.ort.ortmodule.redirected_calls import with_redirected_calls
+from workbench.ort.ortmodule.repeated_call import RepeatedCall
 from workbench.ort.ortmodule.session.bound_state import OtherStateError
 from workbench.ort.ortmodule.session.function import run_graph
-from workbench.ort.ortmodule.signature import SignedForward, signed
-from workbench.ort.ortmodule.wrapper import Wrapper
 from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions, make_options
 
 MOST_GRAPHS = 32
@@ -46,7 +46,7 @@ _transforms_active = torch._C._are_functorch_transforms_active
 _under_autocast = torch.is_autocast_enabled
 
 
-class ORTModule(Wrapper):
+class ORTModule(ModuleWrapper):
     """Wraps a module: same arguments, results, parameters and `state_dict`, another engine.
 
     In training mode with gradients enabled, forward and backward run in ONNX Runtime. The first
@@ -63,7 +63,7 @@ class ORTModule(Wrapper):
     where hooks are registered on its submodules: a graph would lose them. Hooks on the module
     itself run around the graph. `pytorch_calls` counts such calls.
 
-    A custom `torch.autograd.Function` in the module is applied by PyTorch, between pieces of the
+    A custom `torch.autograd.Function` in the module is applied by PyTorch, between segments of the
     graph; the first call does so twice, once to build what comes behind it. `functions` names them.
 
     Under `torch.autocast` the passes are computed in float32, and results have the dtypes that
@@ -114,14 +114,14 @@ class ORTModule(Wrapper):
             "disable_randomness": disable_randomness,
         }
         self._layout = Layout(module)
-        self._graphs: defaultdict[Any, Graphs] = defaultdict(Graphs)
-        self._before: Repetition | None = None
+        self._graphs: defaultdict[Any, GraphCache] = defaultdict(GraphCache)
+        self._before: RepeatedCall | None = None
         self.pytorch_calls = Counter()
-        self._signed_forward = signed(ORTModule.forward, module.forward)
+        self._signed_forward = with_signature(ORTModule.forward, module.forward)
         super().__init__(module)
 
     @override
-    @SignedForward
+    @ForwardWithSignature
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the wrapped module returns for these arguments.
 
@@ -146,7 +146,7 @@ class ORTModule(Wrapper):
             results = tuple(map(_as_dtype, results, built.dtypes))
         elif built.repeatable and not kwargs and len(tensors) == len(args):
             kinds = [(each.shape, each.dtype, each.requires_grad) for each in tensors]
-            self._before = Repetition(built, self._layout, kinds)
+            self._before = RepeatedCall(built, self._layout, kinds)
         return results[0] if built.structure is LEAF else rebuild(built.structure, iter(results))
 
     def _in_pytorch(self, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -260,7 +260,9 @@ class ORTModule(Wrapper):
             return self._find(args, kwargs, tensors)
         return built
 
-    def _make(self, graphs: Graphs, shapes: Shapes, make: Callable[[Axes], Built]) -> Built | str:
+    def _make(
+        self, graphs: GraphCache, shapes: Shapes, make: Callable[[Axes], Built]
+    ) -> Built | str:
         """What `make` builds for a call of these shapes, or why nothing can be."""
         if graphs.without_tensors:
             return NO_TENSORS
@@ -276,7 +278,7 @@ class ORTModule(Wrapper):
     def __getattr__(self, name: str) -> Any:
         value = super().__getattr__(name)
         if type(value) is MethodType and value.__self__ is vars(self)["wrapped"]:
-            return with_own_calls(self, value)
+            return with_redirected_calls(self, value)
         return value
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -284,6 +286,6 @@ class ORTModule(Wrapper):
 
 
 def _as_dtype(result: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """What ONNX Runtime gave as the module would: truth values come as bytes."""
+    """What ONNX Runtime gave as the module would: booleans come as bytes."""
     bytes_of_truth = dtype is torch.bool and result.dtype is torch.uint8
     return result.view(dtype) if bytes_of_truth else result.to(dtype)

@@ -19,15 +19,15 @@ from workbench.ort.graph.memory import (
     kept_between_passes,
     results_of,
 )
+from workbench.ort.ortmodule.fallback_reasons import NORMAL_CALLS
 from workbench.ort.ortmodule.module import ORTModule
-from workbench.ort.ortmodule.reasons import NORMAL_CALLS
 from workbench.ort.ortmodule.session.function import Program
 from workbench.run_folder.statistics import ByPyTorch, GraphStatistics, Memory
 
 if TYPE_CHECKING:
     import onnx
 
-    from workbench.ort.ortmodule.build import Built
+    from workbench.ort.ortmodule.build_graph import Built
     from workbench.ort.ortmodule.session.session import TrainingSession
 
 
@@ -36,7 +36,7 @@ def graph_statistics(module: ORTModule) -> tuple[GraphStatistics, ...]:
     found: list[GraphStatistics] = []
     exports: set[float] = set()
     for built in module.built_graphs:
-        # The pieces between custom autograd functions come from one export, and say its seconds.
+        # The segments between custom autograd functions come from one export, and say its seconds.
         again = built.origin.export_s in exports
         exports.add(built.origin.export_s)
         statistics = _of_built(built)
@@ -53,7 +53,7 @@ def run_by_pytorch(module: ORTModule) -> tuple[ByPyTorch, ...]:
     functions = [
         ByPyTorch(
             what=f"the autograd function {name}{f' ({count} calls)' * (count > 1)}",
-            why="its backward is Python, so the graph is run in pieces around it",
+            why="its backward is Python, so the graph is run in segments around it",
             fallback=True,
         )
         for name, count in Counter(module.functions).items()
@@ -62,7 +62,7 @@ def run_by_pytorch(module: ORTModule) -> tuple[ByPyTorch, ...]:
 
 
 def session_of(built: Built) -> TrainingSession:
-    """The session that runs a graph; of a module with custom autograd functions, of a piece."""
+    """The session that runs a graph; of a module with custom autograd functions, of a segment."""
     assert isinstance(built.program, Program)
     return built.session
 

@@ -11,7 +11,7 @@ from onnx import helper
 from workbench.ort.graph.graph_editor import attribute
 from workbench.ort.ortmodule.aten.fusion_graph import FusionGraph
 from workbench.ort.ortmodule.aten.kernel_call import DOMAIN
-from workbench.trainable.own_gradient import BackwardGraph
+from workbench.trainable.custom_gradient import BackwardGraph
 
 if TYPE_CHECKING:
     import onnx

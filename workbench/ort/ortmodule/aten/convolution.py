@@ -50,7 +50,7 @@ def convolution_gradient(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.
     if wanted[0] and found.channels < LEAST_CHANNELS:
         return None
     inputs = [dy, x, weight, graph.integers([found.filters]), *found.arguments]
-    inputs.append(graph.truths([bool(name) for name in wanted]))
+    inputs.append(graph.booleans([bool(name) for name in wanted]))
     return [kernel_call(graph, "aten::convolution_backward", inputs, node, wanted)]
 
 

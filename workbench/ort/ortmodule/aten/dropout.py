@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import onnx
 
 _BYTES = ".bytes"
-"""After the name of a mask: ONNX Runtime takes what comes by DLPack for bytes, not truth values."""
+"""After the name of a mask: ONNX Runtime takes what comes by DLPack for bytes, not booleans."""
 
 
 def dropout(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | None:

@@ -17,7 +17,7 @@ from workbench.ort.ortmodule.aten.spelled_gelu import fuse_spelled_gelu
 if TYPE_CHECKING:
     import onnx
 
-    from workbench.trainable.own_gradient import NodeGradient
+    from workbench.trainable.custom_gradient import NodeGradient
 
 Fuse = Callable[["onnx.NodeProto", FusionGraph], bool]
 

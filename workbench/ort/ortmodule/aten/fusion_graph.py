@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from workbench.ort.graph.graph_editor import GraphEditor
-from workbench.trainable.own_gradient import NodeGradient
+from workbench.trainable.custom_gradient import NodeGradient
 
 if TYPE_CHECKING:
     import onnx

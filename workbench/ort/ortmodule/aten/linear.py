@@ -10,7 +10,7 @@ from onnx import helper
 from workbench.ort.graph.graph_editor import GraphEditor, attribute
 from workbench.ort.ortmodule.aten.fusion_graph import FusionGraph
 from workbench.ort.ortmodule.aten.kernel_call import DOMAIN
-from workbench.trainable.own_gradient import BackwardGraph
+from workbench.trainable.custom_gradient import BackwardGraph
 
 if TYPE_CHECKING:
     import onnx
@@ -119,4 +119,4 @@ def take_any_shape(node: onnx.NodeProto, graph: GraphEditor) -> set[str]:
 def leave_out_unread(node: onnx.NodeProto, graph: GraphEditor) -> None:
     """Let the gradient of a linear layer leave out the results that nothing reads."""
     wanted = [bool(graph.uses[name]) for name in node.output]
-    node.input[_WANTED] = graph.truths(wanted)
+    node.input[_WANTED] = graph.booleans(wanted)

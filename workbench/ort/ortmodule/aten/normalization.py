@@ -44,5 +44,5 @@ def layer_norm_gradient(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.N
     wanted = [output(node, index) for index in range(3)]
     inputs = [dy, x, graph.integers([size or 0 for size in shape]), mean, deviation]
     # It reads nothing of the bias.
-    inputs += [scale, scale, graph.truths([bool(name) for name in wanted])]
+    inputs += [scale, scale, graph.booleans([bool(name) for name in wanted])]
     return [kernel_call(graph, "aten::native_layer_norm_backward", inputs, node, wanted)]

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from workbench.ort.ortmodule.capture.kept_values import kept_values
+from workbench.ort.ortmodule.capture.preserved_buffers import preserved_buffers
 from workbench.ort.ortmodule.capture.structure import Structure
 from workbench.ort.ortmodule.capture.structure_tensors import dtypes_of
 
@@ -37,7 +37,7 @@ def result_dtypes(
     with (
         torch.no_grad(),
         torch.random.fork_rng(devices=[]),
-        kept_values(module.buffers()),
+        preserved_buffers(module.buffers()),
         # Weights that were cast here, without a gradient, must not be found in the cache later.
         torch.autocast("cpu", dtype=dtype, cache_enabled=False),
     ):

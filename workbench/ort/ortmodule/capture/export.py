@@ -13,9 +13,9 @@ from workbench.export import torch_exporter
 from workbench.export.autograd.autograd_functions import AutogradFunctions
 from workbench.export.autograd.function_call import FunctionCall
 from workbench.export.export import EXPORTERS, LAYER, export_onnx
+from workbench.ort.ortmodule.capture.constant_objects import settled
 from workbench.ort.ortmodule.capture.graph_split import has_calls
-from workbench.ort.ortmodule.capture.kept_objects import settled
-from workbench.ort.ortmodule.capture.left_out import leave_out
+from workbench.ort.ortmodule.capture.omitted_results import leave_out
 from workbench.ort.ortmodule.capture.sizes import Axes
 from workbench.ort.ortmodule.capture.structure import Structure, flatten, rebuild
 

@@ -1,7 +1,7 @@
-"""A forward graph in pieces: what lies between its calls of custom autograd functions.
+"""A forward graph in segments: what lies between its calls of custom autograd functions.
 
-The level of a node is the number of calls on the longest way to it from the inputs. A piece has the
-nodes of one level; the calls of that level come after it and before the next piece.
+The level of a node is the number of calls on the longest way to it from the inputs. A segment has
+the nodes of one level; the calls of that level come after it and before the next segment.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
     import onnx
 
 
-class Piece(NamedTuple):
+class Segment(NamedTuple):
     """Nodes of one level, as a graph of its own."""
 
     model: onnx.ModelProto
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    """What the calls, the later pieces and the caller need of it."""
+    """What the calls, the later segments and the caller need of it."""
 
 
 class Call(NamedTuple):
@@ -36,9 +36,9 @@ class Call(NamedTuple):
 
 
 class Level(NamedTuple):
-    """A piece, and the calls that follow it."""
+    """A segment, and the calls that follow it."""
 
-    piece: Piece | None
+    segment: Segment | None
     calls: tuple[Call, ...]
 
 
@@ -57,7 +57,7 @@ def split(model: onnx.ModelProto) -> list[Level]:
         model: a forward pass whose parameters and buffers are initializers.
 
     Raises:
-        UntrainableError: the type of a value that one piece hands to another is not known.
+        UntrainableError: the type of a value that one segment hands to another is not known.
     """
     import onnx
 
@@ -82,10 +82,10 @@ def split(model: onnx.ModelProto) -> list[Level]:
         outputs = [
             name for node in nodes for name in node.output if name and needed[name] - {level}
         ]
-        # A call of this level comes after the piece, and so does the caller.
+        # A call of this level comes after the segment, and so does the caller.
         outputs = list(dict.fromkeys([*outputs, *_taken(calls[level], made)]))
-        piece = _piece(model, nodes, outputs, known, held) if nodes else None
-        found.append(Level(piece, tuple(calls[level])))
+        segment = _segment(model, nodes, outputs, known, held) if nodes else None
+        found.append(Level(segment, tuple(calls[level])))
     return found
 
 
@@ -142,13 +142,13 @@ def _levels_that_need(graph: onnx.GraphProto, levels: Iterable[int]) -> dict[str
     return needed
 
 
-def _piece(
+def _segment(
     model: onnx.ModelProto,
     nodes: list[onnx.NodeProto],
     outputs: list[str],
     known: dict[str, onnx.ValueInfoProto],
     held: Collection[str],
-) -> Piece:
+) -> Segment:
     import onnx
 
     made = {name for node in nodes for name in node.output}
@@ -161,9 +161,9 @@ def _piece(
                 f"ORTModule does not know the type of the value {name!r}, which goes from one side "
                 "of a custom autograd function to the other."
             )
-    piece = onnx.ModelProto()
-    piece.CopyFrom(model)
-    graph = piece.graph
+    segment = onnx.ModelProto()
+    segment.CopyFrom(model)
+    graph = segment.graph
     for field in ("node", "input", "output", "value_info", "initializer"):
         graph.ClearField(field)
     graph.node.extend(nodes)
@@ -172,9 +172,9 @@ def _piece(
     inner = [name for name in made if name in known and name not in outputs]
     graph.value_info.extend(known[name] for name in inner)
     graph.initializer.extend(each for each in model.graph.initializer if each.name in used)
-    for opset in [opset for opset in piece.opset_import if opset.domain == DOMAIN]:
-        piece.opset_import.remove(opset)
-    return Piece(piece, tuple(inputs), tuple(outputs))
+    for opset in [opset for opset in segment.opset_import if opset.domain == DOMAIN]:
+        segment.opset_import.remove(opset)
+    return Segment(segment, tuple(inputs), tuple(outputs))
 
 
 def _taken(calls: Iterable[Call], made: Collection[str]) -> list[str]:

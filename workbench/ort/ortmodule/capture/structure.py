@@ -35,7 +35,7 @@ class Constant(NamedTuple):
     value: Any
 
 
-class KeptObject(NamedTuple):
+class ConstantObject(NamedTuple):
     """An object among the results that depends on no tensor of the graph: a copy at every call."""
 
     value: Any
@@ -83,7 +83,7 @@ class Registered(NamedTuple):
 
 
 Structure = (
-    Leaf | Number | Constant | KeptObject | LeftOut | Sequence | Mapping | Object | Registered
+    Leaf | Number | Constant | ConstantObject | LeftOut | Sequence | Mapping | Object | Registered
 )
 """What is left of a nested value without its tensors. That of arguments is hashable, and equal for
 equal nesting."""
@@ -170,7 +170,7 @@ class _Flattening:
         if kind in (dict, OrderedDict):
             return self._mapping(kind, value, where)
         if self._results and not holds_graph_values(value):
-            return KeptObject(value)
+            return ConstantObject(value)
         if dataclasses.is_dataclass(value) and isinstance(value, dict):
             # transformers' outputs: of their fields they hold those that are not None.
             return self._mapping(kind, dict(value), where)
@@ -217,7 +217,7 @@ def rebuild(structure: Structure, tensors: Iterator[torch.Tensor]) -> Any:
         return tensor if isinstance(structure, Leaf) else structure.kind(tensor)
     if isinstance(structure, Constant | LeftOut):
         return structure.value
-    if isinstance(structure, KeptObject):
+    if isinstance(structure, ConstantObject):
         if structure.shared is None:
             return structure.value
         return copy.deepcopy(structure.value, {id(each): each for each in structure.shared})

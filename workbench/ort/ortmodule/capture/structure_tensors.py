@@ -11,7 +11,7 @@ from torch.utils import _pytree as pytree
 from workbench.ort.ortmodule.capture.structure import (
     NUMBERS,
     Constant,
-    KeptObject,
+    ConstantObject,
     Leaf,
     LeftOut,
     Mapping,
@@ -29,7 +29,7 @@ def count_tensors(structure: Structure) -> int:
     match structure:
         case Leaf() | Number():
             return 1
-        case Constant() | KeptObject() | LeftOut():
+        case Constant() | ConstantObject() | LeftOut():
             return 0
         case Object():
             contents = structure.contents

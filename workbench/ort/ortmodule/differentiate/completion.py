@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from workbench.ort.graph.own_gradients import HiddenNodes
+from workbench.ort.graph.gradient_overrides import HiddenNodes
 from workbench.ort.graph.relu_gradient import rewrite_relu_gradient
 from workbench.ort.ortmodule.aten import Kernels, use_pytorch_kernels
 from workbench.settings.ortmodule_options import ORTModuleOptions

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.trainable.own_gradient import NodeGradient
+from workbench.trainable.custom_gradient import NodeGradient
 
 if TYPE_CHECKING:
     import onnx

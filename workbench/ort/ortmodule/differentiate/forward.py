@@ -17,7 +17,7 @@ from workbench.ort.ortmodule.differentiate.graph_options import (
 )
 from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions
 from workbench.trainable import leading_to_outputs, make_trainable
-from workbench.trainable.own_gradient import NodeGradient
+from workbench.trainable.custom_gradient import NodeGradient
 from workbench.trainable.report import Report
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.errors import UntrainableError
-from workbench.ort.graph.own_gradients import HiddenNodes
+from workbench.ort.graph.gradient_overrides import HiddenNodes
 from workbench.ort.ortmodule.aten import Kernels
 from workbench.ort.ortmodule.differentiate.backward_reads import backward_reads
 from workbench.ort.ortmodule.differentiate.buffer_changes import BufferChanges, normalizations_of

@@ -75,7 +75,7 @@ class BoundState:
 
 
 def crossing(tensor: torch.Tensor) -> tuple[object, bool]:
-    """`tensor` as a DLPack capsule, and whether it holds truth values in its bytes.
+    """`tensor` as a DLPack capsule, and whether it holds booleans in its bytes.
 
     On the same memory, or on a copy if it is not contiguous.
     """
@@ -84,6 +84,6 @@ def crossing(tensor: torch.Tensor) -> tuple[object, bool]:
     if not tensor.is_contiguous():
         tensor = tensor.contiguous()
     if tensor.dtype is torch.bool:
-        # ONNX Runtime takes truth values as bytes and a flag.
+        # ONNX Runtime takes booleans as bytes and a flag.
         return to_dlpack(tensor.view(torch.uint8)), True
     return to_dlpack(tensor), False

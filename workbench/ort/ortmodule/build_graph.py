@@ -1,0 +1,169 @@
+"""Exports a module for the arguments of a call, builds its gradient graph and loads both."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from torch import nn
+
+from workbench.ort.native import native
+from workbench.ort.ortmodule.capture.export import ForwardGraph, export_forward
+from workbench.ort.ortmodule.capture.layout import Layout
+from workbench.ort.ortmodule.capture.narrow_dtypes import widen
+from workbench.ort.ortmodule.capture.preserved_buffers import preserved_buffers
+from workbench.ort.ortmodule.capture.sizes import Axes
+from workbench.ort.ortmodule.capture.structure import LEAF, Structure
+from workbench.ort.ortmodule.capture.tensor_check import check_tensors
+from workbench.ort.ortmodule.graph_segments import Segments, SegmentsState
+from workbench.ort.ortmodule.session.bound_state import BoundState
+from workbench.ort.ortmodule.session.create_program import LoadedProgram, create_program
+from workbench.ort.ortmodule.session.function import Program
+from workbench.ort.ortmodule.session.session import TrainingSession
+from workbench.settings.ortmodule_options import DEFAULTS, ORTModuleOptions
+from workbench.trainable import seeded_draws, without_randomness
+
+
+class Origin(NamedTuple):
+    """What a graph was built for, and what that took."""
+
+    inputs: tuple[str, ...]
+    """Name in the graph of each tensor among the arguments."""
+    shapes: tuple[tuple[int, ...], ...]
+    """The shapes of these tensors in the call that it was built for."""
+    axes: Axes
+    """Which of their axes have any size in other calls."""
+    export_s: float
+    """Seconds to export the module."""
+    gradient_s: float
+    """Seconds to rewrite the graph and to build its gradient."""
+    load_s: float
+    """Seconds to load it into ONNX Runtime, trials of its threads included."""
+
+
+class Built(NamedTuple):
+    """What runs every call with arguments like those that it was built for."""
+
+    program: Program | Segments
+    state: BoundState | SegmentsState
+    trained: tuple[int, ...]
+    """Places of the trained parameters among the tensors of `state`."""
+    structure: Structure
+    """That of what the module returns."""
+    dtypes: tuple[torch.dtype, ...]
+    """Of the tensors in what the module returns; those of the program's results may differ."""
+    origin: Origin
+    segments: tuple[Built, ...] = ()
+    """Those with a gradient, where custom autograd functions run between them."""
+    functions: tuple[str, ...] = ()
+    """The custom autograd function of each call, which PyTorch runs."""
+
+    @property
+    def repeatable(self) -> bool:
+        """Whether a call like the one before needs no look at the parameters' values."""
+        copies = any(each.session.state.copies for each in self.graphs)
+        return self.structure is LEAF and not copies
+
+    @property
+    def session(self) -> TrainingSession:
+        """What runs its graph; of segments, each has one of its own."""
+        assert isinstance(self.program, Program)
+        return self.program.session
+
+    @property
+    def graphs(self) -> tuple[Built, ...]:
+        """The segments, or this one itself."""
+        return self.segments if isinstance(self.program, Segments) else (self,)
+
+
+def build(
+    module: nn.Module,
+    layout: Layout,
+    arguments: Structure,
+    tensors: Sequence[torch.Tensor],
+    axes: Axes,
+    *,
+    options: ORTModuleOptions = DEFAULTS,
+    disable_randomness: bool = False,
+) -> Built:
+    """Export `module`, build its gradient graph and load it; takes seconds.
+
+    Args:
+        module: in training mode; unchanged afterwards.
+        layout: of the module, current.
+        arguments: structure of the pair (args, kwargs) of a call.
+        tensors: those among the arguments.
+        axes: which of their axes have any size.
+        options: how to build and run the graph.
+        disable_randomness: leave nothing to chance, see `without_randomness`.
+
+    Raises:
+        UntrainableError: the module cannot be exported or differentiated, or the arguments are
+            not on the CPU.
+    """
+    check_tensors(tensors, layout)
+    started = time.perf_counter()
+    exported = export_forward(
+        module,
+        arguments,
+        tensors,
+        axes,
+        layout.attributes.leave_out_changed,
+        options.training_outputs,
+    )
+    export_s = time.perf_counter() - started
+    if widen(exported.model) and options.cast_propagation_level == DEFAULTS.cast_propagation_level:
+        options = options.model_copy(update={"cast_propagation_level": -1})
+    if disable_randomness:
+        exported = exported._replace(model=without_randomness(exported.model))
+    exported = exported._replace(model=seeded_draws(exported.model))
+    # What a node draws follows the seed that PyTorch was given. Each of each step takes the next
+    # number, so those of neighbouring seeds must lie far apart.
+    random = np.random.default_rng(torch.initial_seed() % 2**64)
+    native().set_seed(int(random.integers(2, 2**31)))
+    with preserved_buffers(module.buffers()):
+        if exported.calls:
+            return _in_segments(exported, tensors, layout, options, axes, export_s)
+        loaded = create_program(exported.model, exported.inputs, tensors, layout, options)
+    return _whole(loaded, exported, axes, export_s)
+
+
+def _whole(loaded: LoadedProgram, exported: ForwardGraph, axes: Axes, export_s: float) -> Built:
+    origin = Origin(loaded.inputs, loaded.shapes, axes, export_s, loaded.gradient_s, loaded.load_s)
+    return Built(
+        loaded.program, loaded.state, loaded.trained, exported.structure, exported.dtypes, origin
+    )
+
+
+def _in_segments(
+    exported: ForwardGraph,
+    tensors: Sequence[torch.Tensor],
+    layout: Layout,
+    options: ORTModuleOptions,
+    axes: Axes,
+    export_s: float,
+) -> Built:
+    segments = Segments(exported, tensors, layout, options)
+    state, trained = segments.state()
+    parts = tuple(_whole(loaded, exported, (), export_s) for loaded in segments.loaded)
+    origin = Origin(
+        exported.inputs,
+        tuple(tuple(tensor.shape) for tensor in tensors),
+        axes,
+        export_s,
+        sum(loaded.gradient_s for loaded in segments.loaded),
+        sum(loaded.load_s for loaded in segments.loaded),
+    )
+    return Built(
+        segments,
+        state,
+        trained,
+        exported.structure,
+        exported.dtypes,
+        origin,
+        parts,
+        segments.functions,
+    )

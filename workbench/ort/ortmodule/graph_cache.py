@@ -1,0 +1,70 @@
+"""The graphs that were built for calls of one kind, by the sizes that each of them takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from workbench.errors import UntrainableError
+from workbench.export.torch_exporter import branches_on_values
+from workbench.ort.ortmodule.build_graph import Built
+from workbench.ort.ortmodule.capture.sizes import Axes, Fit, SeenSizes, Shapes
+
+
+class GraphCache:
+    """What was built for calls that differ in nothing but the sizes of their tensors.
+
+    The first graph has the sizes of its call, and any batch. When a call of other sizes comes, one
+    more is built in which every axis that was seen to differ has any size, and replaces those that
+    it can do the work of. Where the module cannot be exported so, each choice of sizes gets a graph
+    of its own.
+    """
+
+    def __init__(self) -> None:
+        self._graphs: list[tuple[Fit, Built]] = []
+        self._seen: SeenSizes | None = None
+        self._refused: set[Axes] = set()
+        self.without_tensors = False
+        """Whether the module was found to return no tensor in such calls."""
+
+    @property
+    def built(self) -> tuple[Built, ...]:
+        """Each graph that is in use."""
+        return tuple(built for _, built in self._graphs)
+
+    def find(self, shapes: Shapes) -> Built | None:
+        """The graph that runs a call with tensors of these shapes."""
+        for fit, built in self._graphs:
+            if fit.takes(shapes):
+                return built
+        return None
+
+    def make(self, shapes: Shapes, build: Callable[[Axes], Built]) -> Built:
+        """Build the graph for a call that `find` has none for.
+
+        Args:
+            shapes: of the tensors of the call.
+            build: builds a graph with these dynamic axes.
+
+        Raises:
+            UntrainableError: as `build` without a dynamic axis.
+        """
+        if self._seen is None:
+            self._seen = SeenSizes(shapes)
+        else:
+            self._seen.add(shapes)
+        *wider, static = self._seen.candidates(shapes)
+        for axes in wider:
+            if axes in self._refused:
+                continue
+            try:
+                return self._keep(Fit(shapes, axes), build(axes))
+            except UntrainableError as error:
+                if branches_on_values(error):
+                    raise
+                self._refused.add(axes)
+        return self._keep(Fit(shapes, static), build(static))
+
+    def _keep(self, fit: Fit, built: Built) -> Built:
+        others = [(other, each) for other, each in self._graphs if not fit.takes(other.shapes)]
+        self._graphs = [(fit, built), *others]
+        return built

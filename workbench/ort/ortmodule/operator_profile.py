@@ -1,0 +1,49 @@
+"""Time of each operator of an ORTModule's graphs in training steps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from workbench.ort.graph.facts import pytorch_kernels
+from workbench.ort.graph.profiles import runs_of
+from workbench.ort.ortmodule.module import ORTModule
+from workbench.ort.ortmodule.statistics import session_of
+from workbench.run_folder.operator_timing import Timing
+
+
+class Window(NamedTuple):
+    """When a step ran, in nanoseconds on the clock of `time.time_ns`."""
+
+    start_ns: int
+    end_ns: int
+
+
+def step_timings(module: ORTModule, windows: Sequence[Window]) -> list[list[Timing]]:
+    """What each node took in each step; ends the profile of every session of `module`.
+
+    Args:
+        module: its graphs were built within `profiled`.
+        windows: when each step ran: forward, then backward.
+    """
+    import onnx
+
+    steps: list[list[Timing]] = [[] for _ in windows]
+    for built in module.built_graphs:
+        session = session_of(built)
+        events, start_ns = session.end_profile()
+        runs = runs_of(events)
+        kernels = pytorch_kernels(onnx.load_from_string(session.observation.optimized).graph)
+        for index, window in enumerate(windows):
+            begin, end = ((edge - start_ns) / 1000 for edge in window)
+            passes = [run for run in runs if begin <= run.start_us < end]
+            for place, one_pass in enumerate(passes):
+                timings = one_pass.timings("backward" if place % 2 else "forward")
+                steps[index] += [_by_kernel(timing, kernels) for timing in timings]
+    return steps
+
+
+def _by_kernel(timing: Timing, kernels: Mapping[str, str]) -> Timing:
+    """A node that one of PyTorch's kernels runs goes by the name of that."""
+    kernel = kernels.get(timing.node)
+    return timing if kernel is None else timing._replace(op=kernel, provider="PyTorch")
