@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -83,32 +83,46 @@ def _context(fixture: str) -> str:
 
 
 class Chosen:
-    """pytest plugin: runs these tests alone, in this order."""
+    """pytest plugin: runs these tests alone, in this order, each for so many seconds at most."""
 
-    def __init__(self, tests: list[str]) -> None:
-        self._place = {test: place for place, test in enumerate(tests)}
+    def __init__(self, limits_s: Mapping[str, float], started: Path) -> None:
+        self._limits_s = limits_s
+        self._place = {test: place for place, test in enumerate(limits_s)}
+        self._started = started
+        """The test that was started last, also where the process is killed."""
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = [item for item in items if item.nodeid in self._place]
         items.sort(key=lambda item: self._place[item.nodeid])
+        for item in items:
+            # Not by an exception, which an endless loop may catch.
+            limit = pytest.mark.timeout(self._limits_s[item.nodeid], method="thread")
+            item.add_marker(limit, append=False)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self._started.write_text(nodeid, encoding="utf-8")
 
 
 class Lines(NamedTuple):
     """The tests of an area and what each executes."""
 
     seconds: dict[str, float]
-    """Of each test, those that are done soonest first, what they share included."""
+    """Of each test as if it ran alone, with what it shares; those that are done soonest first."""
     by_file: dict[Path, dict[int, set[str]]]
     """The tests that execute a line, by file relative to the root and by line."""
 
     def tests(self, file: Path, source: str, line: int) -> list[str]:
         """The tests that execute the statement at `line`; all where it runs on import, or in
-        nothing that was seen: a process that was killed says nothing."""
+        nothing that was seen: a process that was killed says nothing. Of all those come first that
+        execute something in this file."""
         executed = self.by_file.get(file, {})
         lines = _statement(ast.parse(source), line)
-        chosen = {test for number in lines or () for test in executed.get(number, ())}
-        return [test for test in self.seconds if test in chosen or not chosen]
+        if chosen := {test for number in lines or () for test in executed.get(number, ())}:
+            return [test for test in self.seconds if test in chosen]
+        near = {test for tests in executed.values() for test in tests}
+        return sorted(self.seconds, key=lambda test: test not in near)
 
 
 def read_lines(folder: Path, root: Path) -> Lines:
@@ -136,7 +150,7 @@ def read_lines(folder: Path, root: Path) -> Lines:
         seconds, fixtures = tests[test]
         return max([seconds, *(shared_s.get(fixture, 0.0) for fixture in fixtures)])
 
-    return Lines({test: tests[test][0] for test in sorted(tests, key=cost_s)}, by_file)
+    return Lines({test: cost_s(test) for test in sorted(tests, key=cost_s)}, by_file)
 
 
 def _statement(tree: ast.Module, line: int) -> range | None:
