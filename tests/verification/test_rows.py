@@ -100,6 +100,26 @@ def test_integers_of_a_graph_are_rows_of_its_shortest_table(tmp_path: Path) -> N
     assert set(rows.inputs[0].reshape(-1)) == {0, 1, 2, 3, 4}
 
 
+def test_the_rows_of_a_table_are_along_the_axis_that_is_gathered(tmp_path: Path) -> None:
+    """Behind whatever leaves integers as they are, and among operators that have no table."""
+    onnx.save(
+        onnx.parser.parse_model(
+            '<ir_version: 9, opset_import: ["": 17]>'
+            "agraph (int64[N, 3] a, int64[N, 3] b, int64[N, 3] c) => (float[N, 3] y)"
+            "<float[2, 4] wide = {1, 2, 3, 4, 5, 6, 7, 8}, float[3] short = {1, 2, 3}> {"
+            "n = Neg(c) d = Cast <to = 7> (b) e = Identity(d) "
+            "g = Gather(short, n) f = Gather <axis = 1> (wide, e) h = Gather(short, a) "
+            "m = ReduceMax <axes = [0], keepdims = 0> (f) s = Add(m, g) y = Add(s, h) }"
+        ),
+        tmp_path / "tables.onnx",
+    )
+    model = load_model(tmp_path / "tables.onnx")
+    assert index_ranges(model) == {"a": 3, "b": 4}
+    first, second, third = random_rows(model, (Loss("mse"),), 30, seed=0).train.inputs
+    assert {int(first.max()), int(second.max())} == {2, 3}
+    assert not third.any()
+
+
 @pytest.mark.fault
 def test_a_function_needs_data(scorer: Model) -> None:
     def own(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
