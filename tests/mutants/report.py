@@ -17,7 +17,7 @@ HEAD = """# Faults that the tests notice
 
 Made by `make mutants`: one small fault at a time is put into the parts of the package that measure
 and record, by the operators of cosmic-ray and one that leaves a statement out. Of the tests beside
-that part those that execute its line are run, the shortest first and for a minute at most, worker
+that part those that execute its line are run, the shortest first and for a limited time, worker
 processes included. A fault is found when a test fails, or does not end, and does so again when it
 is run once more alone.
 
