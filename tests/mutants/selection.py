@@ -51,7 +51,7 @@ class Recorder:
             return (yield)
         finally:
             self._switch("")
-            fixtures = [_context(name) for name in getattr(item, "fixturenames", [])]
+            fixtures = [*getattr(item, "fixturenames", [])]
             self._tests[item.nodeid] = (time.monotonic() - started, fixtures)
 
     @pytest.hookimpl(wrapper=True)
@@ -59,7 +59,7 @@ class Recorder:
         if fixturedef.scope == "function":
             return (yield)
         before = os.environ[CONTEXT_VARIABLE]
-        context = _context(fixturedef.argname)
+        context = f"fixture {fixturedef.argname} of {fixturedef.baseid}"
         self._switch(context)
         started = time.monotonic()
         try:
@@ -76,10 +76,6 @@ class Recorder:
     def _switch(self, context: str) -> None:
         os.environ[CONTEXT_VARIABLE] = context
         self._coverage.switch_context(context)
-
-
-def _context(fixture: str) -> str:
-    return f"fixture {fixture}"
 
 
 class Chosen:
@@ -115,14 +111,11 @@ class Lines(NamedTuple):
 
     def tests(self, file: Path, source: str, line: int) -> list[str]:
         """The tests that execute the statement at `line`; all where it runs on import, or in
-        nothing that was seen: a process that was killed says nothing. Of all those come first that
-        execute something in this file."""
+        nothing that was seen: a process that was killed says nothing."""
         executed = self.by_file.get(file, {})
         lines = _statement(ast.parse(source), line)
-        if chosen := {test for number in lines or () for test in executed.get(number, ())}:
-            return [test for test in self.seconds if test in chosen]
-        near = {test for tests in executed.values() for test in tests}
-        return sorted(self.seconds, key=lambda test: test not in near)
+        chosen = {test for number in lines or () for test in executed.get(number, ())}
+        return [test for test in self.seconds if test in chosen or not chosen]
 
 
 def read_lines(folder: Path, root: Path) -> Lines:
@@ -130,10 +123,15 @@ def read_lines(folder: Path, root: Path) -> Lines:
     tests: dict[str, tuple[float, list[str]]]
     shared_s: dict[str, float]
     tests, shared_s = json.loads((folder / "tests.json").read_text(encoding="utf-8"))
-    users: dict[str, set[str]] = defaultdict(set)
-    for test, (_, fixtures) in tests.items():
-        for context in (test, *fixtures):
-            users[context].add(test)
+    users: dict[str, set[str]] = defaultdict(set, {test: {test} for test in tests})
+    shared: dict[str, list[str]] = {test: [] for test in tests}
+    for context in shared_s:
+        # Fixtures of several files may have the same name.
+        name, _, where = context.removeprefix("fixture ").partition(" of ")
+        for test, (_, fixtures) in tests.items():
+            if name in fixtures and test.startswith(where):
+                users[context].add(test)
+                shared[test].append(context)
     merged = coverage.Coverage(config_file=str(folder / "coveragerc"))
     merged.combine()
     data = merged.get_data()
@@ -147,8 +145,7 @@ def read_lines(folder: Path, root: Path) -> Lines:
 
     def cost_s(test: str) -> float:
         """As if it ran alone: the first test in a baseline waits for what others share."""
-        seconds, fixtures = tests[test]
-        return max([seconds, *(shared_s.get(fixture, 0.0) for fixture in fixtures)])
+        return max([tests[test][0], *(shared_s[context] for context in shared[test])])
 
     return Lines({test: cost_s(test) for test in sorted(tests, key=cost_s)}, by_file)
 

@@ -137,6 +137,19 @@ def test_always():
 """
 
 
+OTHER = """
+import time
+import pytest
+
+@pytest.fixture(scope="module")
+def control():
+    time.sleep(5)
+
+def test_waits(control):
+    pass
+"""
+
+
 ENDLESS = """
 def test_never_ends():
     while True:
@@ -156,7 +169,8 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tree, Lines]:
         patch.chdir(tmp_path_factory.mktemp("here"))
         tree = Tree(tmp_path_factory.mktemp("trial"))
         (tree.root / "tests" / "test_shared.py").write_text(SHARED)
-        return tree, tree.baseline(["tests/test_shared.py"])
+        (tree.root / "tests" / "test_other.py").write_text(OTHER)
+        return tree, tree.baseline(["tests/test_shared.py", "tests/test_other.py"])
 
 
 def test_the_tests_of_a_line_are_those_that_execute_it(seen: tuple[Tree, Lines]) -> None:
@@ -169,11 +183,18 @@ def test_the_tests_of_a_line_are_those_that_execute_it(seen: tuple[Tree, Lines])
         line = source[: source.index(text)].count("\n") + 1
         return {test.split("::test_")[1] for test in lines.tests(file, source, line)}
 
-    every = {"makes_it_first", "reads_it", "asks_elsewhere", "does_nothing"}
-    assert tests("file.write(_ALL") == every - {"does_nothing"}
+    every = {"makes_it_first", "reads_it", "asks_elsewhere", "does_nothing", "waits"}
+    assert tests("file.write(_ALL") == every - {"does_nothing", "waits"}
     assert tests("NO_LIMIT = ") == every, "it runs when the module is imported"
-    assert lines.tests(file, source, 1)[-1].endswith("does_nothing"), "it executes nothing in it"
     assert tests("def request_state") == every, "nothing is known of it"
+
+
+def test_a_test_takes_as_long_as_what_it_shares_in_its_own_file(seen: tuple[Tree, Lines]) -> None:
+    """The other fixture of that name takes five seconds."""
+    *others, last = seen[1].seconds
+    assert last == "tests/test_other.py::test_waits"
+    assert seen[1].seconds[last] >= 5
+    assert len(others) == 4
 
 
 def test_a_fault_is_noticed_and_gone(

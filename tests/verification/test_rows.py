@@ -66,6 +66,19 @@ def test_rows_fit_the_model_and_the_loss(
     assert rows.target.max() < 3
 
 
+@pytest.mark.parametrize(
+    ("module", "shape", "target"),
+    [(nn.Linear(4, 3), (7, 4), (6, 7)), (nn.Conv2d(1, 3, 2), (1, 5, 3), (6, 4, 2))],
+)
+def test_classes_are_the_last_of_three_axes_and_else_the_second(
+    module: nn.Module, shape: tuple[int, ...], target: tuple[int, ...]
+) -> None:
+    model = load_model(module, example_inputs=np.zeros((2, *shape), np.float32))
+    rows = random_rows(model, (Loss("cross_entropy"),), 6, seed=0).train
+    assert rows.target.shape == target
+    assert set(rows.target.reshape(-1)) == {0, 1, 2}
+
+
 def test_the_same_seed_gives_the_same_rows(scorer: Model) -> None:
     one, two, other = (random_rows(scorer, (Loss("mse"),), 3, seed=s).train for s in (1, 1, 2))
     assert np.array_equal(one.inputs[0], two.inputs[0])
