@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import onnx
+import pytest
 from onnx import TensorProto, helper, numpy_helper
 from onnx.reference import ReferenceEvaluator
 
@@ -45,17 +46,22 @@ def test_every_float_becomes_a_double() -> None:
     assert model.graph.input[0].type.tensor_type.elem_type == TensorProto.FLOAT
 
 
-def test_scales_of_a_resize_stay_float() -> None:
+@pytest.mark.parametrize(
+    ("op", "inputs", "opset"),
+    [("Resize", ["x", "", "scales"], 20), ("Upsample", ["x", "scales"], 9)],
+)
+def test_scales_stay_float(op: str, inputs: list[str], opset: int) -> None:
     graph = helper.make_graph(
-        [helper.make_node("Resize", ["x", "", "scales"], ["y"], mode="nearest")],
+        [helper.make_node(op, inputs, ["y"], mode="nearest")],
         "resized",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 1, 2])],
         [helper.make_tensor_value_info("y", TensorProto.FLOAT, [1, 1, 4])],
         [numpy_helper.from_array(np.array([1, 1, 2], np.float32), "scales")],
     )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
-    made = in_double_precision(model)
-    onnx.checker.check_model(made, full_check=True)
+    version = 9 if op == "Resize" else 4
+    opsets = [helper.make_opsetid("", opset)]
+    made = in_double_precision(helper.make_model(graph, opset_imports=opsets, ir_version=version))
+    onnx.checker.check_model(made)
     assert made.graph.initializer[0].data_type == TensorProto.FLOAT
     assert made.graph.input[0].type.tensor_type.elem_type == TensorProto.DOUBLE
 
