@@ -10,6 +10,7 @@
 #   SAMPLE=40 SEED=1             how many faults of each part it tries, and which; default all
 #   MINUTES=10                   how long it tries those of each part; default as long as it takes
 #   AGAIN=1                      only the faults that no test noticed the last time
+#   TESTS="tests/compare/.."     with these files of tests alone; default all of the part
 
 SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
@@ -92,7 +93,7 @@ docs: $(INSTALLED) ## run every case of what trains at every shape and write doc
 mutants: $(BUNDLED) $(EXTENDED) ## put small faults into what measures and records; hours (MODULES=.. SAMPLE=.. SEED=..)
 	@$(BIN)/python -m tests.mutants $(MODULES) $(if $(SAMPLE),--sample $(SAMPLE)) \
 	  $(if $(SEED),--seed $(SEED)) \
-	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(AGAIN),--again)
+	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(AGAIN),--again) $(if $(TESTS),--tests $(TESTS))
 
 clean: ## remove what was installed and built; runs in .workbench are kept
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis \

@@ -11,6 +11,7 @@ from tests.runs.written import steps, write_run
 from workbench.compare import Comparison, compare_runs
 from workbench.compare.differences import differing
 from workbench.compare.lockstep import make_plan
+from workbench.compare.run_comparison import _day
 from workbench.errors import ConfigError, RunFolderError
 from workbench.runs import Run
 
@@ -53,6 +54,15 @@ def test_the_verdict_says_that_there_was_no_lockstep_and_what_differs() -> None:
     assert "each by itself, not in lockstep" in verdict.sentence
     assert "learning_rate" in verdict.sentence
     assert verdict.level == "unpaired"
+
+
+@pytest.mark.parametrize("launched", [None, 1e12, 1e17, 1e300])
+def test_a_day_that_no_calendar_has_is_left_out(launched: float | None) -> None:
+    known, other = recorded("known", 0.5), recorded("other", 0.5)
+    other.spec["launched"] = launched
+    assert _day(known) in {"1970-01-01", "1969-12-31"}
+    assert _day(other) == ""
+    assert compare_runs([known, other]).verdict().level == "unpaired"
 
 
 def test_only_settings_that_differ_are_listed() -> None:

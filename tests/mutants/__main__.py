@@ -6,24 +6,32 @@ Exit status 1 where fewer than nine of ten are found, or a survivor has no reaso
 from __future__ import annotations
 
 import argparse
+import itertools
 import math
 import random
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tests.mutants.areas import AREAS, ROOT
 from tests.mutants.mutations import Mutation, mutations_of
-from tests.mutants.report import DOCUMENT, AreaResult, Survivor, read_results, write_results
+from tests.mutants.report import (
+    DOCUMENT,
+    AreaResult,
+    Sample,
+    Survivor,
+    read_results,
+    write_results,
+)
+from tests.mutants.selection import Lines
 from tests.mutants.trial import Tree
 
 AIM = 0.9
 """Share of the faults that the tests are to notice."""
-PATIENCE = 2
-"""A test that takes this many times as long as the longest without a fault has noticed it."""
-GRACE_S = 60.0
+MOST_S = 60.0
+"""How long the tests of one fault take together: what these do not notice counts as not found."""
 
 
 def main() -> int:
@@ -35,8 +43,8 @@ def main() -> int:
     parser.add_argument(
         "--again", action="store_true", help="only the faults of the results that none noticed"
     )
+    parser.add_argument("--tests", nargs="+", help="files, of those of the area; without it all")
     arguments = parser.parse_args()
-    results = {}
     before = read_results()
     areas = arguments.areas or [*AREAS]
     if arguments.again and (new := [area for area in areas if area not in before]):
@@ -44,35 +52,45 @@ def main() -> int:
         areas = [area for area in areas if area in before]
         if not areas:
             return 0
+    results = {}
     with TemporaryDirectory(prefix="workbench-mutants-") as folder:
         tree = Tree(Path(folder))
         for area in areas:
-            results[area] = (
-                try_again(tree, area, before[area])
-                if arguments.again
-                else try_area(
-                    tree, area, arguments.sample, arguments.seed, arguments.minutes or math.inf
-                )
-            )
+            tests = arguments.tests or AREAS[area].tests
+            if arguments.again:
+                results[area] = try_again(tree, area, tests, before[area])
+            else:
+                every = mutations_of_area(tree, area)
+                print(f"{area}: {len(every)} faults", flush=True)
+                chosen = choose(every, arguments.sample, arguments.seed)
+                sample = try_sample(tree, area, tests, chosen, arguments)
+                known = before.get(area, AreaResult(0, []))
+                results[area] = known.with_sample(len(every), sample)
             write_results(results)
     tried = sum(found.tried for found in results.values())
     noticed = sum(found.found for found in results.values())
-    lacking = [s for found in results.values() for s in found.survivors if not s.reason]
+    survivors = [s for found in results.values() for s in found.survivors]
+    lacking = [survivor for survivor in survivors if not survivor.reason]
     print(f"{noticed} of {tried} faults were found; {len(lacking)} of the others have no reason.")
     print(f"Written: {DOCUMENT.relative_to(ROOT)}")
     return int(noticed < AIM * tried or bool(lacking))
 
 
-def try_area(tree: Tree, area: str, sample: int | None, seed: int, minutes: float) -> AreaResult:
-    """Try the faults of one area, or a sample of them, and say how each went."""
-    every = mutations_of_area(tree, area)
-    print(f"{area}: {len(every)} faults", flush=True)
-    tried, survivors = try_each(tree, area, choose(every, sample, seed), minutes)
-    return AreaResult(len(every), tried, seed, survivors)
+def try_sample(
+    tree: Tree,
+    area: str,
+    tests: Sequence[str],
+    chosen: list[Mutation],
+    arguments: argparse.Namespace,
+) -> Sample:
+    """Try these faults, as many as the time allows."""
+    minutes = arguments.minutes or math.inf
+    tried, survivors = try_each(tree, area, tree.baseline(tests), chosen, minutes, MOST_S)
+    return Sample(arguments.seed, tried, tried - len(survivors), survivors)
 
 
-def try_again(tree: Tree, area: str, before: AreaResult) -> AreaResult:
-    """Try those that were not found once more, with the tests as they are now."""
+def try_again(tree: Tree, area: str, tests: Sequence[str], before: AreaResult) -> AreaResult:
+    """Try those that were not found once more, with the tests as they are now, however long."""
     every = {
         mutation: Survivor(
             str(mutation.file), mutation.line, mutation.change(tree.source(mutation.file))
@@ -82,15 +100,19 @@ def try_again(tree: Tree, area: str, before: AreaResult) -> AreaResult:
     kept = without_edited(before, every.values())
     missed = {(survivor.file, survivor.change) for survivor in kept.survivors}
     chosen = [fault for fault, shown in every.items() if (shown.file, shown.change) in missed]
-    return kept._replace(survivors=try_each(tree, area, chosen, math.inf)[1])
+    lines = tree.baseline(tests)
+    return kept.with_survivors(try_each(tree, area, lines, chosen, math.inf, math.inf)[1])
 
 
 def without_edited(before: AreaResult, every: Iterable[Survivor]) -> AreaResult:
     """`before` without the faults in lines that were edited since: they were not found either."""
     known = {(fault.file, fault.change) for fault in every}
-    kept = [fault for fault in before.survivors if (fault.file, fault.change) in known]
-    gone = len(before.survivors) - len(kept)
-    return before._replace(tried=before.tried - gone, survivors=kept)
+    samples = []
+    for sample in before.samples:
+        kept = [fault for fault in sample.survivors if (fault.file, fault.change) in known]
+        gone = len(sample.survivors) - len(kept)
+        samples.append(sample._replace(tried=sample.tried - gone, survivors=kept))
+    return before._replace(samples=samples)
 
 
 def mutations_of_area(tree: Tree, area: str) -> list[Mutation]:
@@ -99,14 +121,13 @@ def mutations_of_area(tree: Tree, area: str) -> list[Mutation]:
 
 
 def try_each(
-    tree: Tree, area: str, chosen: list[Mutation], minutes: float
+    tree: Tree, area: str, lines: Lines, chosen: list[Mutation], minutes: float, most_s: float
 ) -> tuple[int, list[Survivor]]:
     """Try one after another for so long, and say how it went.
 
     Returns:
         How many were tried, and those that no test noticed, by file and line.
     """
-    lines = tree.baseline(AREAS[area].tests)
     ends = time.monotonic() + 60 * minutes
     print(f"{area}: {len(lines.seconds)} tests pass without a fault", flush=True)
     survivors = []
@@ -114,10 +135,8 @@ def try_each(
     for number, mutation in enumerate(chosen, 1):
         started = time.monotonic()
         source = tree.source(mutation.file)
-        tests = lines.tests(mutation.file, source, mutation.line)
-        seconds = [lines.seconds[test] for test in tests]
-        limits = PATIENCE * max(seconds) + GRACE_S, PATIENCE * sum(seconds) + GRACE_S
-        outcome = tree.try_fault(mutation, tests, *limits)
+        tests = within(lines, lines.tests(mutation.file, source, mutation.line), most_s)
+        outcome = tree.try_fault(mutation, tests)
         change = mutation.change(source)
         if outcome.code == 0:
             survivors.append(Survivor(str(mutation.file), mutation.line, change))
@@ -131,6 +150,13 @@ def try_each(
             break
     tree.check(list(lines.seconds))
     return number, sorted(survivors)
+
+
+def within(lines: Lines, tests: list[str], most_s: float) -> dict[str, float]:
+    """The first of these tests that take so long together, at least one; with their seconds."""
+    taken = itertools.accumulate(lines.seconds[test] for test in tests)
+    count = sum(1 for seconds in taken if seconds <= most_s)
+    return {test: lines.seconds[test] for test in tests[: max(1, count)]}
 
 
 def choose(every: list[Mutation], sample: int | None, seed: int) -> list[Mutation]:

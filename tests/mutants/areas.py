@@ -28,12 +28,6 @@ class Area(NamedTuple):
 RECORDS = ("tests/runs/test_record.py", "tests/runs/test_measured.py")
 RUNS = (*RECORDS, *(f"tests/runs/test_{name}.py" for name in ("run", "resume", "faults")))
 SAVED = ("saving", "failed_resume", "device")
-READERS = (
-    *("active", "figure", "names", "launch", "cleanup", "unreadable", "concurrent_readers"),
-    *("detached", "last_weights", "last_weights_engines", "lora", "losses"),
-    *("planted_code", "quantize", "statistics", "stuck_workers", "working_directory"),
-)
-
 AREAS = {
     "worker": Area(
         ("workbench/worker",),
@@ -44,7 +38,7 @@ AREAS = {
     ),
     "runs": Area(
         ("workbench/runs",),
-        (*(f"tests/runs/test_{name}.py" for name in (*READERS, *SAVED)), *RUNS),
+        ("tests/runs",),
     ),
     "compare": Area(
         ("workbench/compare",),

@@ -17,11 +17,16 @@ HEAD = """# Faults that the tests notice
 
 Made by `make mutants`: one small fault at a time is put into the parts of the package that measure
 and record, by the operators of cosmic-ray and one that leaves a statement out. Of the tests beside
-that part those that execute its line are run, the shortest first, worker processes included. A
-fault is found when a test fails or does not end.
+that part those that execute its line are run, the shortest first and for a limited time, worker
+processes included. A fault is found when a test fails, or does not end, and does so again when it
+is run once more alone.
 
 `make mutants` tries every fault; `make mutants MODULES="worker compare" SAMPLE=40 SEED=1` forty of
-each part, chosen by the seed; `make mutants AGAIN=1` only those that are listed below.
+each part, chosen by the seed; `make mutants AGAIN=1` only those that are listed below, with all
+tests of their line, and `TESTS="tests/worker/test_loop.py"` with those of these files alone.
+
+"Found at first" is what the tests noticed of a sample that nobody had seen; tests were then written
+for the rest, and "found now" is with them. The first is the estimate for the faults not tried.
 
 """
 
@@ -40,18 +45,53 @@ class Survivor(NamedTuple):
         return known.get(self.file, {}).get(self.change, "")
 
 
-class AreaResult(NamedTuple):
-    """What came of one area."""
+class Sample(NamedTuple):
+    """What came of the faults that one seed chose."""
 
-    mutants: int
-    """All that there are."""
-    tried: int
     seed: int
+    tried: int
+    first: int | None
+    """How many were found by the tests as they were before any was mended; None: not recorded."""
     survivors: list[Survivor]
 
     @property
     def found(self) -> int:
         return self.tried - len(self.survivors)
+
+
+class AreaResult(NamedTuple):
+    """What came of one area."""
+
+    mutants: int
+    """All that there are."""
+    samples: list[Sample]
+    """In the order in which they were tried; a fault may be in several."""
+
+    @property
+    def tried(self) -> int:
+        return sum(sample.tried for sample in self.samples)
+
+    @property
+    def found(self) -> int:
+        return sum(sample.found for sample in self.samples)
+
+    @property
+    def survivors(self) -> list[Survivor]:
+        return sorted({survivor for sample in self.samples for survivor in sample.survivors})
+
+    def with_sample(self, mutants: int, new: Sample) -> AreaResult:
+        """With a sample more, in place of that of its seed; of all alone if it holds all."""
+        others = [] if new.tried == mutants else self.samples
+        return AreaResult(mutants, [*(s for s in others if s.seed != new.seed), new])
+
+    def with_survivors(self, survivors: list[Survivor]) -> AreaResult:
+        """With only those of its survivors that are among these."""
+        left = {(survivor.file, survivor.change): survivor for survivor in survivors}
+        samples = []
+        for sample in self.samples:
+            known = [(survivor.file, survivor.change) for survivor in sample.survivors]
+            samples.append(sample._replace(survivors=[left[k] for k in known if k in left]))
+        return self._replace(samples=samples)
 
 
 def read_results() -> dict[str, AreaResult]:
@@ -60,9 +100,13 @@ def read_results() -> dict[str, AreaResult]:
         return {}
     record: dict[str, Any] = json.loads(RESULTS.read_text(encoding="utf-8"))
     return {
-        area: AreaResult(**{**found, "survivors": [Survivor(**s) for s in found["survivors"]]})
+        area: AreaResult(found["mutants"], [_sample(sample) for sample in found["samples"]])
         for area, found in record.items()
     }
+
+
+def _sample(record: dict[str, Any]) -> Sample:
+    return Sample(**{**record, "survivors": [Survivor(**s) for s in record["survivors"]]})
 
 
 def write_results(new: dict[str, AreaResult]) -> None:
@@ -70,7 +114,13 @@ def write_results(new: dict[str, AreaResult]) -> None:
     merged = read_results() | new
     results = {area: merged[area] for area in AREAS if area in merged}
     record = {
-        area: {**found._asdict(), "survivors": [s._asdict() for s in found.survivors]}
+        area: {
+            "mutants": found.mutants,
+            "samples": [
+                {**sample._asdict(), "survivors": [s._asdict() for s in sample.survivors]}
+                for sample in found.samples
+            ],
+        }
         for area, found in results.items()
     }
     RESULTS.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -79,13 +129,23 @@ def write_results(new: dict[str, AreaResult]) -> None:
 
 def document(results: dict[str, AreaResult]) -> str:
     """The results as Markdown."""
-    lines = ["| part | faults | tried | found | |", "|---|---|---|---|---|"]
+    lines = [
+        "| part | faults | seed | tried | found at first | found now |",
+        "|---|---|---|---|---|---|",
+    ]
+    samples = [sample for found in results.values() for sample in found.samples]
     for area, found in results.items():
-        share = f"{100 * found.found / max(1, found.tried):.0f} %"
-        lines.append(f"| {area} | {found.mutants} | {found.tried} | {found.found} | {share} |")
-    tried = sum(found.tried for found in results.values())
-    noticed = sum(found.found for found in results.values())
-    lines.append(f"| **all** | | {tried} | {noticed} | {100 * noticed / max(1, tried):.0f} % |")
+        for sample in found.samples:
+            first = "not recorded" if sample.first is None else _share(sample.first, sample.tried)
+            now = _share(sample.found, sample.tried)
+            row = (area, found.mutants, sample.seed, sample.tried, first, now)
+            lines.append(f"| {' | '.join(map(str, row))} |")
+    recorded = [(s.first, s.tried) for s in samples if s.first is not None]
+    at_first, of = (sum(numbers) for numbers in zip(*recorded, strict=True)) if recorded else (0, 0)
+    tried = sum(sample.tried for sample in samples)
+    first = f"{_share(at_first, of)} of {of}" if recorded else "not recorded"
+    now = _share(sum(sample.found for sample in samples), tried)
+    lines.append(f"| **all** | | | {tried} | {first} | {now} |")
     missing = [area for area in AREAS if area not in results]
     if missing:
         lines += ["", f"Not tried yet, and not in the sum: {', '.join(missing)}."]
@@ -95,3 +155,7 @@ def document(results: dict[str, AreaResult]) -> str:
             lines.append(f"- `{survivor.file}`, line {survivor.line}: `{survivor.change}`")
             lines.append(f"  {survivor.reason or '**No reason is known: a test is missing.**'}")
     return HEAD + "\n".join(lines) + "\n"
+
+
+def _share(found: int, tried: int) -> str:
+    return f"{found}, {100 * found / max(1, tried):.0f} %"

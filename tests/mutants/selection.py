@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -51,7 +51,7 @@ class Recorder:
             return (yield)
         finally:
             self._switch("")
-            fixtures = [_context(name) for name in getattr(item, "fixturenames", [])]
+            fixtures = [*getattr(item, "fixturenames", [])]
             self._tests[item.nodeid] = (time.monotonic() - started, fixtures)
 
     @pytest.hookimpl(wrapper=True)
@@ -59,7 +59,7 @@ class Recorder:
         if fixturedef.scope == "function":
             return (yield)
         before = os.environ[CONTEXT_VARIABLE]
-        context = _context(fixturedef.argname)
+        context = f"fixture {fixturedef.argname} of {fixturedef.baseid}"
         self._switch(context)
         started = time.monotonic()
         try:
@@ -78,27 +78,34 @@ class Recorder:
         self._coverage.switch_context(context)
 
 
-def _context(fixture: str) -> str:
-    return f"fixture {fixture}"
-
-
 class Chosen:
-    """pytest plugin: runs these tests alone, in this order."""
+    """pytest plugin: runs these tests alone, in this order, each for so many seconds at most."""
 
-    def __init__(self, tests: list[str]) -> None:
-        self._place = {test: place for place, test in enumerate(tests)}
+    def __init__(self, limits_s: Mapping[str, float], started: Path) -> None:
+        self._limits_s = limits_s
+        self._place = {test: place for place, test in enumerate(limits_s)}
+        self._started = started
+        """The test that was started last, also where the process is killed."""
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
         items[:] = [item for item in items if item.nodeid in self._place]
         items.sort(key=lambda item: self._place[item.nodeid])
+        for item in items:
+            # Not by an exception, which an endless loop may catch.
+            limit = pytest.mark.timeout(self._limits_s[item.nodeid], method="thread")
+            item.add_marker(limit, append=False)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self._started.write_text(nodeid, encoding="utf-8")
 
 
 class Lines(NamedTuple):
     """The tests of an area and what each executes."""
 
     seconds: dict[str, float]
-    """Of each test, those that are done soonest first, what they share included."""
+    """Of each test as if it ran alone, with what it shares; those that are done soonest first."""
     by_file: dict[Path, dict[int, set[str]]]
     """The tests that execute a line, by file relative to the root and by line."""
 
@@ -116,10 +123,15 @@ def read_lines(folder: Path, root: Path) -> Lines:
     tests: dict[str, tuple[float, list[str]]]
     shared_s: dict[str, float]
     tests, shared_s = json.loads((folder / "tests.json").read_text(encoding="utf-8"))
-    users: dict[str, set[str]] = defaultdict(set)
-    for test, (_, fixtures) in tests.items():
-        for context in (test, *fixtures):
-            users[context].add(test)
+    users: dict[str, set[str]] = defaultdict(set, {test: {test} for test in tests})
+    shared: dict[str, list[str]] = {test: [] for test in tests}
+    for context in shared_s:
+        # Fixtures of several files may have the same name.
+        name, _, where = context.removeprefix("fixture ").partition(" of ")
+        for test, (_, fixtures) in tests.items():
+            if name in fixtures and test.startswith(where):
+                users[context].add(test)
+                shared[test].append(context)
     merged = coverage.Coverage(config_file=str(folder / "coveragerc"))
     merged.combine()
     data = merged.get_data()
@@ -133,10 +145,9 @@ def read_lines(folder: Path, root: Path) -> Lines:
 
     def cost_s(test: str) -> float:
         """As if it ran alone: the first test in a baseline waits for what others share."""
-        seconds, fixtures = tests[test]
-        return max([seconds, *(shared_s.get(fixture, 0.0) for fixture in fixtures)])
+        return max([tests[test][0], *(shared_s[context] for context in shared[test])])
 
-    return Lines({test: tests[test][0] for test in sorted(tests, key=cost_s)}, by_file)
+    return Lines({test: cost_s(test) for test in sorted(tests, key=cost_s)}, by_file)
 
 
 def _statement(tree: ast.Module, line: int) -> range | None:

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from tests.mutants import __main__ as program
-from tests.mutants.__main__ import choose, without_edited
+from tests.mutants import trial
+from tests.mutants.__main__ import choose, within
 from tests.mutants.areas import AREAS, ROOT
 from tests.mutants.mutations import mutations_of
-from tests.mutants.report import DOCUMENT, AreaResult, Survivor, document, read_results
 from tests.mutants.selection import Lines
 from tests.mutants.trial import Tree
 
@@ -120,6 +120,35 @@ def test_does_nothing():
 """
 
 
+FLAKY = """
+from pathlib import Path
+
+def test_passes():
+    pass
+
+def test_once():
+    known = Path("tried").exists()
+    Path("tried").touch()
+    assert known
+
+def test_always():
+    assert False
+"""
+
+
+OTHER = """
+import time
+import pytest
+
+@pytest.fixture(scope="module")
+def control():
+    time.sleep(5)
+
+def test_waits(control):
+    pass
+"""
+
+
 ENDLESS = """
 def test_never_ends():
     while True:
@@ -139,7 +168,8 @@ def seen(tmp_path_factory: pytest.TempPathFactory) -> tuple[Tree, Lines]:
         patch.chdir(tmp_path_factory.mktemp("here"))
         tree = Tree(tmp_path_factory.mktemp("trial"))
         (tree.root / "tests" / "test_shared.py").write_text(SHARED)
-        return tree, tree.baseline(["tests/test_shared.py"])
+        (tree.root / "tests" / "test_other.py").write_text(OTHER)
+        return tree, tree.baseline(["tests/test_shared.py", "tests/test_other.py"])
 
 
 def test_the_tests_of_a_line_are_those_that_execute_it(seen: tuple[Tree, Lines]) -> None:
@@ -152,10 +182,18 @@ def test_the_tests_of_a_line_are_those_that_execute_it(seen: tuple[Tree, Lines])
         line = source[: source.index(text)].count("\n") + 1
         return {test.split("::test_")[1] for test in lines.tests(file, source, line)}
 
-    every = {"makes_it_first", "reads_it", "asks_elsewhere", "does_nothing"}
-    assert tests("file.write(_ALL") == every - {"does_nothing"}
+    every = {"makes_it_first", "reads_it", "asks_elsewhere", "does_nothing", "waits"}
+    assert tests("file.write(_ALL") == every - {"does_nothing", "waits"}
     assert tests("NO_LIMIT = ") == every, "it runs when the module is imported"
     assert tests("def request_state") == every, "nothing is known of it"
+
+
+def test_a_test_takes_as_long_as_what_it_shares_in_its_own_file(seen: tuple[Tree, Lines]) -> None:
+    """The other fixture of that name takes five seconds."""
+    *others, last = seen[1].seconds
+    assert last == "tests/test_other.py::test_waits"
+    assert seen[1].seconds[last] >= 5
+    assert len(others) == 4
 
 
 def test_a_fault_is_noticed_and_gone(
@@ -171,28 +209,44 @@ def test_a_fault_is_noticed_and_gone(
         for m in mutations_of(file, source)
         if m.operator == "RemoveStatement" and "file.write(_ALL" in m.change(source)
     )
-    tests = list(lines.seconds)
-    outcome = tree.try_fault(fault, tests, 300, 300)
+    outcome = tree.try_fault(fault, lines.seconds)
     assert outcome.code == pytest.ExitCode.TESTS_FAILED
     assert outcome.word.startswith("FAILED tests/test_shared.py::test_")
     assert (tree.root / file).read_text(encoding="utf-8") == source
-    assert tree.try_fault(fault, [test for test in tests if "nothing" in test], 300, 300).code == 0
-    assert tree.try_fault(fault, tests, 300, 0.01).word == "no end"
+    (idle,) = (test for test in lines.seconds if "nothing" in test)
+    assert tree.try_fault(fault, {idle: 1.0}).code == 0
+
+
+def test_a_test_that_fails_once_has_noticed_nothing(
+    seen: tuple[Tree, Lines], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And those after it are run all the same."""
+    tree, _ = seen
+    monkeypatch.setenv("PYTHONPATH", str(tree.root))
+    monkeypatch.chdir(tree.root)
+    (tree.root / "tests" / "test_flaky.py").write_text(FLAKY)
+    file = Path("workbench/run_folder/control.py")
+    fault, *_ = mutations_of(file, (tree.root / file).read_text(encoding="utf-8"))
+    tests = [f"tests/test_flaky.py::test_{name}" for name in ("passes", "once", "always")]
+    assert tree.try_fault(fault, dict.fromkeys(tests[:2], 1.0)).code == 0
+    assert capsys.readouterr().out == f"Passes the second time: FAILED {tests[1]}\n"
+    (tree.root / "tried").unlink()
+    assert tree.try_fault(fault, dict.fromkeys(tests, 1.0)).word == f"FAILED {tests[2]}"
 
 
 def test_a_test_that_never_ends_has_noticed_the_fault(
     seen: tuple[Tree, Lines], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Alone, however long the others of its line take: the loop swallows every exception."""
+    """The loop swallows every exception."""
     tree, _ = seen
     monkeypatch.setenv("PYTHONPATH", str(tree.root))
     monkeypatch.chdir(tree.root)
     (tree.root / "tests" / "test_endless.py").write_text(ENDLESS)
     file = Path("workbench/run_folder/control.py")
     fault, *_ = mutations_of(file, (tree.root / file).read_text(encoding="utf-8"))
-    outcome = tree.try_fault(fault, ["tests/test_endless.py::test_never_ends"], 1, 300)
+    monkeypatch.setattr(trial, "GRACE_S", 2.0)
+    outcome = tree.try_fault(fault, {"tests/test_endless.py::test_never_ends": 0.0})
     assert outcome.word == "no end"
-    assert outcome.code is not None, "within the limit of all"
 
 
 def test_a_sample_is_chosen_by_its_seed() -> None:
@@ -202,20 +256,11 @@ def test_a_sample_is_chosen_by_its_seed() -> None:
     assert len({tuple(choose(every, 4, seed)) for seed in range(5)}) > 1
 
 
-def test_the_document_counts_and_says_why() -> None:
-    lost = Survivor("workbench/x.py", 3, "a → b")
-    text = document({"worker": AreaResult(mutants=30, tried=10, seed=0, survivors=[lost])})
-    assert "| worker | 30 | 10 | 9 | 90 % |" in text
-    assert "| **all** | | 10 | 9 | 90 % |" in text
-    assert "Not tried yet, and not in the sum: runs, compare, events" in text
-    assert "- `workbench/x.py`, line 3: `a → b`\n  **No reason is known" in text
-
-
-def test_a_fault_in_a_line_that_was_edited_since_is_not_found_by_that() -> None:
-    kept, edited = (Survivor("workbench/x.py", line, f"{line} → b") for line in (3, 4))
-    before = AreaResult(mutants=30, tried=10, seed=0, survivors=[kept, edited])
-    after = without_edited(before, [kept._replace(line=7), edited._replace(change="c → b")])
-    assert (after.tried, after.survivors, after.found) == (9, [kept], before.found)
+def test_the_tests_of_a_fault_take_so_long_together_but_one_is_run() -> None:
+    lines = Lines({"a": 1.0, "b": 20.0, "c": 45.0, "d": 90.0}, {})
+    assert within(lines, ["a", "b", "c"], 60) == {"a": 1.0, "b": 20.0}
+    assert within(lines, ["a", "b", "c"], 66) == {"a": 1.0, "b": 20.0, "c": 45.0}
+    assert within(lines, ["d"], 60) == {"d": 90.0}
 
 
 def test_an_area_that_was_never_tried_is_not_tried_again(
@@ -225,10 +270,6 @@ def test_an_area_that_was_never_tried_is_not_tried_again(
     monkeypatch.setattr(sys, "argv", ["mutants", "events", "--again"])
     assert program.main() == 0
     assert "Not tried before, so there is nothing to try again: events" in capsys.readouterr().out
-
-
-def test_the_document_is_that_of_the_results() -> None:
-    assert DOCUMENT.read_text(encoding="utf-8") == document(read_results())
 
 
 def test_every_source_and_test_of_an_area_is_there() -> None:

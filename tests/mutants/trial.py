@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -29,6 +29,10 @@ LOADED = (
 """Packages that take seconds to import, no part of the tree: each trial is a fork that has them."""
 
 BASELINE_LIMIT_S = 3600.0
+TEST_LIMIT_S = 600.0
+PATIENCE = 3
+"""A test fails that takes this many times as long as without a fault."""
+GRACE_S = 20.0
 
 
 class Outcome(NamedTuple):
@@ -58,6 +62,7 @@ class Tree:
         self.root = folder.resolve() / "tree"
         self._scratch = folder / "scratch"
         self._recorded = folder / "recorded"
+        self._started = folder / "started"
         listed = subprocess.run(
             ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
             cwd=ROOT, check=True, capture_output=True, text=True,
@@ -93,23 +98,49 @@ class Tree:
             sys.exit(f"The tests fail without any fault:\n{outcome.output[-8000:]}")
         return read_lines(self._recorded, self.root)
 
-    def try_fault(
-        self, mutation: Mutation, tests: list[str], each_s: float, limit_s: float
-    ) -> Outcome:
-        """Run these tests with the fault in the tree, until one fails or takes `each_s`.
+    def try_fault(self, mutation: Mutation, seconds: Mapping[str, float]) -> Outcome:
+        """Run tests with the fault in the tree until one fails twice, the second time alone.
 
-        `limit_s` is for what does not end outside of a test.
+        A test also fails that takes far more than its `seconds`, and the second time twice that: on
+        a busy machine tests fail that would not have.
         """
         path = self.root / mutation.file
         source = self.source(mutation.file)
         path.write_text(mutation.apply(source), encoding="utf-8")
         # Bytecode is told from another by size and second: that of a fault may not be kept.
         Path(importlib.util.cache_from_source(str(path))).unlink(missing_ok=True)
-        paths = list(dict.fromkeys(test.split("::")[0] for test in tests))
         try:
-            outcome = self._run(paths, tests, limit_s, each_s)
+            return self._until_one_fails_twice(seconds)
         finally:
             path.write_text(source, encoding="utf-8")
+
+    def _until_one_fails_twice(self, seconds: Mapping[str, float]) -> Outcome:
+        left = dict(seconds)
+        while True:
+            outcome = self._run_chosen(left)
+            if outcome.code == pytest.ExitCode.OK:
+                return outcome
+            # None where they could not be collected, which is tried again as a whole.
+            failed = self._started.read_text(encoding="utf-8") if self._started.exists() else None
+            again = self._run_chosen({failed: 2 * left[failed] + GRACE_S} if failed else left)
+            if again.code != pytest.ExitCode.OK:
+                return again
+            print(f"Passes the second time: {outcome.word}", flush=True)
+            tests = list(left)
+            left = {test: left[test] for test in tests[tests.index(failed) + 1 :]} if failed else {}
+            if not left:
+                return again
+
+    def _run_chosen(self, seconds: Mapping[str, float]) -> Outcome:
+        """Run these tests until one fails.
+
+        Raises:
+            SystemExit: they could not be run, which says nothing about the fault.
+        """
+        limits_s = {test: PATIENCE * taken + GRACE_S for test, taken in seconds.items()}
+        paths = list(dict.fromkeys(test.split("::")[0] for test in seconds))
+        whole_s = PATIENCE * sum(seconds.values()) + 2 * GRACE_S
+        outcome = self._run(paths, limits_s, whole_s)
         of_conftest = "while loading conftest" in outcome.output
         if outcome.code == pytest.ExitCode.NO_TESTS_COLLECTED or (
             outcome.code == pytest.ExitCode.USAGE_ERROR and not of_conftest
@@ -124,20 +155,22 @@ class Tree:
             SystemExit: one fails: what was found since the baseline may not have been the faults.
         """
         of_files = {test.split("::")[0]: test for test in reversed(tests)}
-        outcome = self._run(list(of_files), list(of_files.values()), BASELINE_LIMIT_S)
+        limits_s = dict.fromkeys(of_files.values(), TEST_LIMIT_S)
+        outcome = self._run(list(of_files), limits_s, BASELINE_LIMIT_S)
         if outcome.code != pytest.ExitCode.OK:
             sys.exit(f"The tests fail by now without any fault:\n{outcome.output[-8000:]}")
 
     def _run(
-        self, paths: Sequence[str], chosen: list[str] | None, limit_s: float, each_s: float = 600.0
+        self, paths: Sequence[str], chosen: Mapping[str, float] | None, limit_s: float
     ) -> Outcome:
         for package in LOADED:
             importlib.import_module(package)
         gc.freeze()  # pytest collects garbage as it ends: a second for what is loaded here
         log = self._scratch.with_suffix(".log")
+        self._started.unlink(missing_ok=True)
         process = multiprocessing.get_context("fork").Process(
             target=self._run_here,
-            args=([p for p in paths if Path(p).exists()], chosen, each_s, log),
+            args=([p for p in paths if Path(p).exists()], chosen, log),
         )
         process.start()
         process.join(limit_s)
@@ -151,9 +184,7 @@ class Tree:
         self._end_workers()
         return Outcome(code, log.read_text(encoding="utf-8", errors="replace"))
 
-    def _run_here(
-        self, paths: list[str], chosen: list[str] | None, each_s: float, log: Path
-    ) -> None:
+    def _run_here(self, paths: list[str], chosen: Mapping[str, float] | None, log: Path) -> None:
         """In the fork, which has nothing of the package and of the tests in it."""
         os.setsid()
         sys.stdout = sys.stderr = log.open("w", encoding="utf-8")
@@ -166,13 +197,14 @@ class Tree:
         # The bytecode of the tree as it is, for every process; none of a fault.
         sys.dont_write_bytecode = chosen is not None
         os.environ["PYTHONDONTWRITEBYTECODE"] = "" if chosen is None else "1"
-        plugin = Recorder(self._recorded, self.root) if chosen is None else Chosen(chosen)
+        plugin = (
+            Recorder(self._recorded, self.root) if chosen is None else Chosen(chosen, self._started)
+        )
         code = pytest.main(
             [
                 *("-x", "-q", "-m", "not sweep", "-p", "no:cacheprovider"),
                 *("-p", "no:nbval"),  # two seconds to load
-                # Not by an exception, which an endless loop may catch.
-                *(f"--timeout={each_s}", "--timeout-method=thread"),
+                *(f"--timeout={TEST_LIMIT_S}", "--timeout-method=thread"),
                 *("--rootdir", str(self.root), "-c", str(self.root / "pyproject.toml")),
                 *("--basetemp", str(self._scratch), *paths),
             ],

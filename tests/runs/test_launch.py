@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.runs.recorded import model as recorded_model
 from workbench.data import Dataset
 from workbench.errors import ConfigError
 from workbench.extensions.native_extension import NativeExtension
 from workbench.runs import runs, train
-from workbench.runs.launch import GRACE_VARIABLE, worker_environment
+from workbench.runs.launch import GRACE_VARIABLE, launch, worker_environment
 from workbench.settings.config import make_config
 from workbench.user_code.user_code import UserCode
 
@@ -38,6 +39,19 @@ def test_pytorchs_threads_sleep_where_onnx_runtimes_work(
     environment = worker_environment(config, UserCode())
     assert environment.get("OMP_WAIT_POLICY") == policy
     assert environment["OMP_NUM_THREADS"] == "1"
+
+
+@pytest.mark.parametrize("detached", [None, False, True])
+def test_a_worker_ends_with_its_kernel_unless_it_is_detached(
+    digits: Dataset, monkeypatch: pytest.MonkeyPatch, detached: bool | None
+) -> None:
+    begun: list[object] = []
+    program = import_module("workbench.runs.launch")
+    monkeypatch.setattr(program, "start_worker", lambda *given: begun.append(given[-1]))
+    settings = {} if detached is None else {"detached": detached}
+    config = make_config({"engine": "fake", "steps": 1})
+    started = launch(recorded_model(), digits, config, **settings)
+    assert begun == [started.folder.read_spec()["detached"]] == [detached is True]
 
 
 def test_a_wait_policy_of_the_users_own_stays(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,6 +68,9 @@ def test_events_of_another_layout_are_read_as_well() -> None:
     assert math.isnan(row.last_loss)
     assert row.best_loss == 2.0
     assert row.samples_per_s == 20
+    events = [steps(1, [0.5, 0.5]), steps(3, [0.5, 0.25, 0.25])]
+    later = write_run("b", events, COMPLETED, warmup_steps=3)
+    assert RowReader(later.folder).read().samples_per_s == 40, "of the two after the warm-up"
     np.testing.assert_equal(row.curve, (2.0, math.nan))
 
 
@@ -255,6 +258,8 @@ def test_a_run_that_cannot_be_read_is_listed_with_the_reason(digits: Dataset, ca
     os.utime(bad.path)
     [row] = runs.poll().rows
     assert (row.id, row.status) == (bad.id, "unreadable")
+    assert row.complete
+    assert runs.incomplete == [], "it is not read again and again"
     assert reason in row.reason
     assert runs.rows[good.id].status == "completed"
 

@@ -51,6 +51,7 @@ def test_a_models_name_makes_a_plain_folder(digits: Dataset, name: str) -> None:
     config = wb.TrainingConfig(engine="fake", steps=1)
     folder = RunFolder.create(f"{folder_name(model.name)}-{config.engine}")
     write_run_folder(folder, model, digits, config)
+    assert folder.read_spec()["detached"] is False
     assert folder.path.parent == home() / "runs"
     assert len(folder.id.encode()) < 160
     assert folder.id.endswith("-fake")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import time
+from importlib import import_module
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -52,6 +54,17 @@ def test_old_runs_of_the_trash_are_removed_when_another_is_deleted(digits: Datas
     assert purge_trash(10) == [recent.id]
     assert purge_trash() == [last.id]
     assert list(trash().iterdir()) == []
+
+
+def test_the_age_is_in_days_to_the_second(digits: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
+    old, recent = (Run(recorded(digits, engine)) for engine in ("pytorch", "fake"))
+    now_s, ten_days_s = int(time.time()), 10 * 24 * 60 * 60
+    for run, age_s in ((old, ten_days_s), (recent, ten_days_s - 1)):
+        os.utime(run.delete(), (now_s - age_s, now_s - age_s))
+    clock = SimpleNamespace(time=lambda: now_s)
+    monkeypatch.setattr(import_module("workbench.runs.trash"), "time", clock)
+    assert purge_trash(10) == [old.id]
+    assert list(runs(deleted=True)["id"]) == [recent.id]
 
 
 @pytest.mark.fault

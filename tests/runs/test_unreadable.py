@@ -234,6 +234,10 @@ COMPARISON = {
         ("plan.warmup", -1),
         ("plan.burst", 0),
         ("plan.total", "4"),
+        ("plan.total", 0),
+        ("loads", [None, {"wall_s": 1.0, "other_s": 0.0, "cores": 0}]),
+        ("loads", [{"wall_s": -1.0, "other_s": 0.0, "cores": 1}]),
+        ("loads", [{"wall_s": 1.0, "other_s": -0.5, "cores": 1}]),
         ("engines", []),
         ("engines", "pytorch"),
         ("engines", ["pytorh"]),
@@ -246,11 +250,31 @@ def test_a_damaged_comparison(workbench_home: Path, place: str, value: Any) -> N
     (workbench_home / "comparisons").mkdir(parents=True)
     path = workbench_home / "comparisons" / "one.json"
     write_json(path, with_value(COMPARISON, place, value))
-    if place == "plan.total":  # numbers written as text are numbers still
+    if value == "4":  # numbers written as text are numbers still
         assert wb.load_comparison("one").status == "stopped"
         return
     with pytest.raises(RunFolderError, match=r"one\.json is corrupt"):
         wb.load_comparison("one")
+
+
+def test_a_comparison_that_is_not_there_says_what_is(workbench_home: Path) -> None:
+    with pytest.raises(RunFolderError, match=r"There are no comparisons yet\."):
+        wb.load_comparison("one")
+    (workbench_home / "comparisons").mkdir(parents=True)
+    write_json(workbench_home / "comparisons" / "one.json", COMPARISON)
+    with pytest.raises(RunFolderError, match=r"No comparison 'onee' .*'one'"):
+        wb.load_comparison("onee")
+
+
+def test_a_comparison_with_the_smallest_numbers_is_read(workbench_home: Path) -> None:
+    loads = [{"wall_s": 0.0, "other_s": 0.0, "cores": 1}, None]
+    plan = {"warmup": 0, "burst": 1, "total": 1}
+    (workbench_home / "comparisons").mkdir(parents=True)
+    path = workbench_home / "comparisons" / "one.json"
+    write_json(path, {**COMPARISON, "plan": plan, "loads": loads})
+    found = wb.load_comparison("one")
+    assert [load and load._asdict() for load in found.round_loads] == loads
+    assert (found.unmeasured_steps, found.progress.total_steps) == (1, 2)
 
 
 def test_a_comparison_with_a_run_that_cannot_be_read(digits: Dataset, workbench_home: Path) -> None:

@@ -51,6 +51,16 @@ def test_a_parameter_that_one_side_lacks_counts_as_zero(lacking: str) -> None:
     assert min(abs(rows["other"].expected), abs(rows["other"].actual)) == 0
 
 
+def test_a_parameter_that_both_sides_lack_is_left_out() -> None:
+    """Wherever it stands."""
+    shapes = {"frozen": (3,), "w": (1,)}
+    rows = gradient_rows("one", shapes, arrays(w=[1.0]), arrays(w=[1.5]))
+    assert [(row.parameter, row.relative_error) for row in rows] == [("w", 0.5)]
+    empty = {"none": np.zeros((0, 3), np.float32)}
+    found = gradient_rows("one", {"none": (0, 3), "w": (1,)}, arrays(w=[1.0]) | empty, empty)
+    assert [(row.parameter, row.actual) for row in found] == [("w", 0.0)]
+
+
 def test_what_is_no_number_is_infinitely_wrong() -> None:
     rows = gradient_rows("one", {"w": (2,)}, arrays(w=[1.0, 2.0]), arrays(w=[1.0, math.nan]))
     assert rows[0].relative_error == math.inf

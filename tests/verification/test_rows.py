@@ -66,6 +66,19 @@ def test_rows_fit_the_model_and_the_loss(
     assert rows.target.max() < 3
 
 
+@pytest.mark.parametrize(
+    ("module", "shape", "target"),
+    [(nn.Linear(4, 3), (7, 4), (6, 7)), (nn.Conv2d(1, 3, 2), (1, 5, 3), (6, 4, 2))],
+)
+def test_classes_are_the_last_of_three_axes_and_else_the_second(
+    module: nn.Module, shape: tuple[int, ...], target: tuple[int, ...]
+) -> None:
+    model = load_model(module, example_inputs=np.zeros((2, *shape), np.float32))
+    rows = random_rows(model, (Loss("cross_entropy"),), 6, seed=0).train
+    assert rows.target.shape == target
+    assert set(rows.target.reshape(-1)) == {0, 1, 2}
+
+
 def test_the_same_seed_gives_the_same_rows(scorer: Model) -> None:
     one, two, other = (random_rows(scorer, (Loss("mse"),), 3, seed=s).train for s in (1, 1, 2))
     assert np.array_equal(one.inputs[0], two.inputs[0])
@@ -98,6 +111,26 @@ def test_integers_of_a_graph_are_rows_of_its_shortest_table(tmp_path: Path) -> N
     assert index_ranges(model) == {"tokens": 5}
     rows = random_rows(model, (Loss("mse"),), 40, seed=0).train
     assert set(rows.inputs[0].reshape(-1)) == {0, 1, 2, 3, 4}
+
+
+def test_the_rows_of_a_table_are_along_the_axis_that_is_gathered(tmp_path: Path) -> None:
+    """Behind whatever leaves integers as they are, and among operators that have no table."""
+    onnx.save(
+        onnx.parser.parse_model(
+            '<ir_version: 9, opset_import: ["": 17]>'
+            "agraph (int64[N, 3] a, int64[N, 3] b, int64[N, 3] c) => (float[N, 3] y)"
+            "<float[2, 4] wide = {1, 2, 3, 4, 5, 6, 7, 8}, float[3] short = {1, 2, 3}> {"
+            "n = Neg(c) d = Cast <to = 7> (b) e = Identity(d) "
+            "g = Gather(short, n) f = Gather <axis = 1> (wide, e) h = Gather(short, a) "
+            "m = ReduceMax <axes = [0], keepdims = 0> (f) s = Add(m, g) y = Add(s, h) }"
+        ),
+        tmp_path / "tables.onnx",
+    )
+    model = load_model(tmp_path / "tables.onnx")
+    assert index_ranges(model) == {"a": 3, "b": 4}
+    first, second, third = random_rows(model, (Loss("mse"),), 30, seed=0).train.inputs
+    assert {int(first.max()), int(second.max())} == {2, 3}
+    assert not third.any()
 
 
 @pytest.mark.fault

@@ -132,10 +132,12 @@ def test_a_worker_that_sees_to_the_stop_within_the_grace_is_not_ended(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     slept: list[float] = []
+    daemons: list[bool] = []
     ended: list[object] = []
 
     def sleep(seconds: float) -> None:
         slept.append(seconds)
+        daemons.append(threading.current_thread().daemon)
         if seconds == EARLY_GRACE_S:
             act(control)
 
@@ -147,6 +149,7 @@ def test_a_worker_that_sees_to_the_stop_within_the_grace_is_not_ended(
         if thread.name == "early-stop":
             thread.join()
     assert slept[0] == EARLY_GRACE_S, "the stop was seen"
+    assert all(daemons), "a worker that fails before its first step could not end"
     assert not ended
 
 
