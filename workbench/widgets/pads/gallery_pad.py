@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import tempfile
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import traitlets
@@ -69,29 +70,51 @@ class GalleryPad(Pad):
     ).tag(sync=True)
     """What the model takes the last thing tried for; empty when there is none."""
 
+    kind: ClassVar[Kind]
+    """Of the examples."""
+    hint: ClassVar[str]
+    """Shown first."""
+    export_name: ClassVar[str]
+    """Of the file that the button exports to."""
+    thumbnail_shape: ClassVar[tuple[int, int]]
+    """Height and width."""
+
     def __init__(
         self,
-        kind: Kind,
-        classes: Iterable[str],
-        examples: Examples | str | Path | None,
-        size: Sequence[int],
-        settings: dict[str, Any],
-        **traits: Any,
+        classes: Iterable[str] = CLASSES,
+        examples: Examples | str | Path | None = None,
+        **settings: Any,
     ) -> None:
+        """Make the pad.
+
+        Args:
+            classes: names of the first classes.
+            examples: to begin with, or the path of a file that `save` wrote.
+            **settings: of `personalise`, such as `model`, `engine`, `held_out` or `steps`.
+
+        Raises:
+            DataError: a class is no label, or the examples are of another kind.
+        """
         if isinstance(examples, (str, Path)):
             examples = Examples.load(examples)
         if examples is None:
-            examples = Examples(kind, tuple(classes))
-        if examples.kind != kind:
+            examples = Examples(self.kind, tuple(classes))
+        if examples.kind != self.kind:
             raise DataError(
                 f"These are examples of kind {examples.kind!r}; a {type(self).__name__} takes "
-                f"{kind!r}."
+                f"{self.kind!r}."
             )
         self.examples = examples
         """What is shown. Change it by the methods of the pad, or call `refresh` afterwards."""
         self._shown_at_train: tuple[Example, ...] = ()
-        self._tried = Newest(f"workbench-{kind}-try", self._on_tried, self._on_try_error)
-        super().__init__(settings, thumbnail_size=list(size), **traits)
+        self._thumbnails: dict[int, bytes] = {}
+        self._tried = Newest(f"workbench-{self.kind}-try", self._on_tried, self._on_try_error)
+        super().__init__(
+            settings,
+            message=self.hint,
+            export_path=self.export_name,
+            thumbnail_size=list(reversed(self.thumbnail_shape)),
+        )
         self.refresh()
 
     def relabel(self, id: int, label: str) -> None:  # noqa: A002
@@ -203,12 +226,16 @@ class GalleryPad(Pad):
             self._tried.close()
         super().close()
 
-    def _thumbnail(self, item: Example) -> np.ndarray:
-        """(height, width), uint8, 0 is paper."""
-        raise NotImplementedError
+    @abstractmethod
+    def _thumbnail(self, value: np.ndarray) -> np.ndarray:
+        """The picture of an example's value: `thumbnail_shape`, uint8, 0 is paper."""
 
     def _pictures(self, items: Sequence[Example]) -> bytes:
-        return b"".join(np.ascontiguousarray(self._thumbnail(item)).tobytes() for item in items)
+        for item in items:
+            if item.id not in self._thumbnails:
+                assert isinstance(item.value, np.ndarray)
+                self._thumbnails[item.id] = self._thumbnail(item.value).tobytes()
+        return b"".join(self._thumbnails[item.id] for item in items)
 
     def _order(self) -> tuple[Examples, dict[str, Any]]:
         with self._lock:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import threading
 import uuid
+from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,11 @@ from workbench.widgets.subshell import answer_while_busy
 Action = Callable[[Command], object]
 
 
-class Pad(anywidget.AnyWidget):
+class AbstractWidget(traitlets.MetaHasTraits, ABCMeta):
+    """The class of widgets that may have abstract methods."""
+
+
+class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
     """A widget whose person trains a model. Its methods do what its buttons do, on any thread."""
 
     level = traitlets.Unicode("idle").tag(sync=True)
@@ -123,9 +128,9 @@ class Pad(anywidget.AnyWidget):
             self.ready = True
         self._keep_in_notebook(f"{outcome(result).message} {self.result_note}\n\n{self.summary()}")
 
+    @abstractmethod
     def summary(self) -> str:
         """The result as text; empty while there is none."""
-        raise NotImplementedError
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         bundle = super()._repr_mimebundle_(**options)
@@ -154,13 +159,13 @@ class Pad(anywidget.AnyWidget):
             data = {"text/html": shown, "text/plain": text}
             update_display(data, raw=True, display_id=self._display_id)  # type: ignore[no-untyped-call]
 
+    @abstractmethod
     def _order(self) -> tuple[Examples, dict[str, Any]]:
         """What is to be trained with: examples of their own, and settings."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _show_outcomes(self, result: Personalisation) -> None:
         """Fill the traits of the result."""
-        raise NotImplementedError
 
     def _actions(self) -> dict[str, tuple[str, Action]]:
         """By the kind of a command: where a problem of it is shown, and what it does."""
