@@ -201,6 +201,9 @@ def test_weights_that_do_not_fit_are_listed(tmp_path: Path, digits: Dataset) -> 
     save_file({**WEIGHTS, "hidden": np.full((64, 24), np.nan, np.float32)}, base)
     with pytest.raises(ModelError, match="contains NaN or infinity in parameter 'hidden'"):
         train(load_model(write_model(tmp_path / "mlp.onnx")), digits, base=base)
+    save_file({**WEIGHTS, "hidden": WEIGHTS["hidden"].astype(np.int64)}, base)
+    with pytest.raises(ModelError, match=r"of another type are 'hidden' int64 \(expected float32"):
+        train(load_model(write_model(tmp_path / "mlp.onnx")), digits, base=base)
 
 
 @pytest.mark.fault

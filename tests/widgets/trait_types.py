@@ -27,9 +27,7 @@ PLAIN = {
     traitlets.Any: ANY,
 }
 
-_INTERFACE = re.compile(
-    r"\binterface (\w+)(?: extends ([^{]+?))? \{(?:\}|\n(.*?)\n\})", re.DOTALL
-)
+_INTERFACE = re.compile(r"\binterface (\w+)(?: extends ([^{]+?))? \{(?:\}|\n(.*?)\n\})", re.DOTALL)
 _MEMBER = re.compile(r"^  (\w+): (.+);$", re.MULTILINE)
 _ALIAS = re.compile(r"\btype (\w+) =\s*([^;]+);")
 _COMMENT = re.compile(r"/\*\*.*?\*/|//[^\n]*", re.DOTALL)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -11,10 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 import traitlets
 
-from workbench.errors import DataError, value_text
+from workbench.errors import DataError
 from workbench.personalisation import Example, Examples, Personalisation
 from workbench.personalisation.example import Kind
 from workbench.widgets.pads.command import Command
+from workbench.widgets.pads.example_files import examples_in, file_content
 from workbench.widgets.pads.newest import Newest
 from workbench.widgets.pads.pad import Action, Pad
 from workbench.widgets.pads.score import as_text, score
@@ -22,14 +22,17 @@ from workbench.widgets.pads.score import as_text, score
 CLASSES = ("A", "B", "C")
 
 
+def rows(**members: traitlets.TraitType[Any, Any]) -> Any:
+    """A trait of the front end that lists dicts of these members."""
+    return traitlets.List(traitlets.Dict(per_key_traits=members)).tag(sync=True)
+
+
 class GalleryPad(Pad):
     """Examples by class, results before and after, and what a new one is recognised as."""
 
     classes = traitlets.List(traitlets.Unicode()).tag(sync=True)
     """Names of the classes, in the order shown."""
-    items = traitlets.List(
-        traitlets.Dict(per_key_traits={"id": traitlets.Int(), "label": traitlets.Unicode()})
-    ).tag(sync=True)
+    items = rows(id=traitlets.Int(), label=traitlets.Unicode())
     """One dict an example, oldest first."""
     thumbnails = traitlets.Bytes().tag(sync=True)
     """One picture an example: (height, width), uint8, 0 is paper."""
@@ -37,37 +40,23 @@ class GalleryPad(Pad):
     """Width and height of a thumbnail, in pixels."""
     can_undo = traitlets.Bool(False).tag(sync=True)
     """Whether a change of the examples can be undone."""
-    results = traitlets.List(
-        traitlets.Dict(
-            per_key_traits={
-                "title": traitlets.Unicode(),
-                "right": traitlets.Int(),
-                "total": traitlets.Int(),
-                "columns": traitlets.List(traitlets.Unicode()),
-                "confusion": traitlets.List(traitlets.List(traitlets.Int())),
-            }
-        )
-    ).tag(sync=True)
+    results = rows(
+        title=traitlets.Unicode(),
+        right=traitlets.Int(),
+        total=traitlets.Int(),
+        columns=traitlets.List(traitlets.Unicode()),
+        confusion=traitlets.List(traitlets.List(traitlets.Int())),
+    )
     """Before and after. `confusion` counts held-out examples by class and by what they were taken
     for, one of `columns`."""
     result_classes = traitlets.List(traitlets.Unicode()).tag(sync=True)
     """The rows of `confusion`."""
-    held_out = traitlets.List(
-        traitlets.Dict(
-            per_key_traits={
-                "label": traitlets.Unicode(),
-                "before": traitlets.Unicode(),
-                "after": traitlets.Unicode(),
-            }
-        )
-    ).tag(sync=True)
+    held_out = rows(
+        label=traitlets.Unicode(), before=traitlets.Unicode(), after=traitlets.Unicode()
+    )
     """The examples that were not trained with, and what both models take them for."""
     held_out_thumbnails = traitlets.Bytes().tag(sync=True)
-    recognised = traitlets.List(
-        traitlets.Dict(
-            per_key_traits={"name": traitlets.Unicode(), "probability": traitlets.Float()}
-        )
-    ).tag(sync=True)
+    recognised = rows(name=traitlets.Unicode(), probability=traitlets.Float())
     """What the model takes the last thing tried for; empty when there is none."""
 
     kind: ClassVar[Kind]
@@ -189,7 +178,9 @@ class GalleryPad(Pad):
         Raises:
             DataError: it is missing, corrupt, or holds another kind of examples.
         """
-        loaded = Examples.load(path)
+        self._extend(Examples.load(path))
+
+    def _extend(self, loaded: Examples) -> None:
         with self._lock:
             self.examples.extend(loaded)
             self.refresh()
@@ -268,40 +259,26 @@ class GalleryPad(Pad):
         self.result_note = note
 
     def _actions(self) -> dict[str, tuple[str, Action]]:
-        def at_examples(action: Action) -> tuple[str, Action]:
-            return "examples", action
-
-        return {
-            **super()._actions(),
-            "relabel": at_examples(lambda one: self.relabel(_id(one), one.text("label"))),
-            "remove": at_examples(lambda one: self.remove(_id(one))),
-            "undo": at_examples(lambda _: self.undo()),
-            "add_class": at_examples(lambda one: self.add_class(one.text("label"))),
-            "rename_class": at_examples(
-                lambda one: self.rename_class(one.text("label"), one.text("name"))
-            ),
-            "remove_class": at_examples(lambda one: self.remove_class(one.text("label"))),
-            "download": at_examples(lambda _: self._download()),
-            "upload": at_examples(self._upload),
+        of_examples: dict[str, Action] = {
+            "relabel": lambda one: self.relabel(one.example_id(), one.text("label")),
+            "remove": lambda one: self.remove(one.example_id()),
+            "undo": lambda _: self.undo(),
+            "add_class": lambda one: self.add_class(one.text("label")),
+            "rename_class": lambda one: self.rename_class(one.text("label"), one.text("name")),
+            "remove_class": lambda one: self.remove_class(one.text("label")),
+            "download": lambda _: self._download(),
+            "upload": self._upload,
         }
+        shown = {name: ("examples", action) for name, action in of_examples.items()}
+        return {**super()._actions(), **shown}
 
     def _download(self) -> None:
-        with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
-            path = self.save(Path(folder, "examples.npz"))
-            self.send(
-                {"kind": "file", "name": f"{self.examples.kind}-examples.npz"}, [path.read_bytes()]
-            )
+        with self._lock:
+            content = file_content(self.examples)
+        self.send({"kind": "file", "name": f"{self.kind}-examples.npz"}, [content])
 
     def _upload(self, command: Command) -> None:
-        name = Path(command.text("name")).name
-        with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
-            path = Path(folder, "examples.npz")
-            path.write_bytes(command.content())
-            try:
-                self.load(path)
-            except DataError as error:
-                # The person knows the file by another name.
-                raise DataError(str(error).replace(str(path), value_text(name))) from None
+        self._extend(examples_in(command.content(), Path(command.text("name")).name))
 
     def _try_value(self, value: Any, rate: float | None = None) -> None:
         """Have the model recognise `value`, unless a newer one comes before that begins."""
@@ -319,7 +296,3 @@ class GalleryPad(Pad):
 
     def _on_try_error(self, error: Exception) -> None:
         self._show_problem(error, "try")
-
-
-def _id(command: Command) -> int:
-    return command.whole("id", 1, 2**31)

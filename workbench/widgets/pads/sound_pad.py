@@ -57,7 +57,7 @@ class SoundPad(GalleryPad):
         return np.round(255 * picture).astype(np.uint8)
 
     def _play(self, command: Command) -> None:
-        item = self.examples[command.whole("id", 1, 2**31)]
+        item = self.examples[command.example_id()]
         assert isinstance(item.value, np.ndarray)
         samples = (item.value / np.float32(FULL_SCALE)).astype("<f4")
         self.send({"kind": "sound", "rate": RATE_HZ}, [samples.tobytes()])
