@@ -17,7 +17,7 @@ from workbench.run_folder.statistics import Statistics, read_statistics
 from workbench.runs.activity import ENDED, Activity, Progress, Status
 from workbench.runs.export import export_run, quantize_run
 from workbench.runs.failure import failure_cause, failure_text
-from workbench.runs.history import evaluations_frame, history_frame
+from workbench.runs.history import confusion_frame, evaluations_frame, history_frame
 from workbench.runs.labelled_run import LabelledRun
 from workbench.runs.launch import Worker
 from workbench.runs.reader import RunReader
@@ -141,6 +141,11 @@ class Run(LabelledRun):
         return evaluations_frame(RunReader(self.folder).poll())
 
     @property
+    def confusion(self) -> pd.DataFrame | None:
+        """Of the last evaluation: rows of true classes, by predicted one, and their accuracy."""
+        return confusion_frame(RunReader(self.folder).poll())
+
+    @property
     def statistics(self) -> Statistics | None:
         """Statistics of the engine; None until the run has ended, or if it collects none."""
         return read_statistics((self.summary or {}).get("statistics"))
@@ -191,8 +196,7 @@ class Run(LabelledRun):
             TimeoutError: it was not written in time; the request remains.
         """
         request_checkpoint(self, self._activity, timeout)
-        checkpoint = self.checkpoint
-        if checkpoint is None:
+        if (checkpoint := self.checkpoint) is None:
             raise RunError(f"Run {self.id} has written no checkpoint: {self.error or self.status}")
         return checkpoint
 
@@ -220,8 +224,7 @@ class Run(LabelledRun):
             TimeoutError: the timeout expired; the run continues.
         """
         wait_until_ended(self, timeout)
-        cause = self._cause()
-        if cause:
+        if cause := self._cause():
             raise RunError(failure_text(self, cause))
         return self
 
@@ -232,8 +235,7 @@ class Run(LabelledRun):
             RunError: the run has written no checkpoint.
             RunFolderError: it is corrupt.
         """
-        weights = read_latest_weights(self.folder)
-        if weights is None:
+        if (weights := read_latest_weights(self.folder)) is None:
             raise RunError(f"Run {self.id} has written no checkpoint yet.")
         return weights
 
@@ -263,8 +265,7 @@ class Run(LabelledRun):
                 weights do not fit the model.
         """
         given = model if isinstance(model, Model | None) else load_model(model)
-        target = output_path(path, ModelError)
-        return export_run(self, target, given, merge_lora=merge_lora)
+        return export_run(self, output_path(path, ModelError), given, merge_lora=merge_lora)
 
     def quantize(self, path: str | Path, model: Model | str | Path | None = None) -> Quantized:
         """Export the trained model quantized to int8, and evaluate both on the test split.
@@ -273,8 +274,7 @@ class Run(LabelledRun):
         else dynamic. It runs in a child process. Arguments and errors are those of `export`; a
         model without anything to quantize is a ModelError.
 
-        Returns:
-            Size, loss and accuracy of the float32 and of the int8 model.
+        Returns: size, loss and accuracy of the float32 and of the int8 model.
         """
         return quantize_run(self, output_path(path, ModelError), model)
 
