@@ -12,7 +12,6 @@ import traitlets
 
 from workbench.errors import DataError
 from workbench.personalisation import Example, Examples, Personalisation
-from workbench.personalisation.example import Kind
 from workbench.widgets.pads.command import Command
 from workbench.widgets.pads.example_files import examples_in, file_content
 from workbench.widgets.pads.newest import Newest
@@ -59,8 +58,6 @@ class GalleryPad(Pad):
     recognised = rows(name=traitlets.Unicode(), probability=traitlets.Float())
     """What the model takes the last thing tried for; empty when there is none."""
 
-    kind: ClassVar[Kind]
-    """Of the examples."""
     hint: ClassVar[str]
     """Shown first."""
     export_name: ClassVar[str]

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import threading
 import uuid
 from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import anywidget
 import traitlets
@@ -16,8 +17,9 @@ import traitlets
 from workbench.controller.personaliser import Personaliser, outcome
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.state import State, failure
-from workbench.errors import DataError, RunError
-from workbench.personalisation import Examples, Personalisation
+from workbench.errors import DataError, RunError, WorkbenchError
+from workbench.personalisation import Examples, Personalisation, prepare
+from workbench.personalisation.example import Kind
 from workbench.widgets.pads.command import Command
 from workbench.widgets.subshell import answer_while_busy
 
@@ -30,6 +32,9 @@ class AbstractWidget(traitlets.MetaHasTraits, ABCMeta):
 
 class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
     """A widget whose person trains a model. Its methods do what its buttons do, on any thread."""
+
+    kind: ClassVar[Kind]
+    """Of the examples."""
 
     level = traitlets.Unicode("idle").tag(sync=True)
     message = traitlets.Unicode().tag(sync=True)
@@ -145,8 +150,15 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
 
         data, metadata = self._repr_mimebundle_(**options) or ({}, {})
         display(data, metadata=metadata, raw=True)  # type: ignore[no-untyped-call]
+        # While the person makes examples, so that they wait less after pressing Train.
+        threading.Thread(target=self._prepare, name="workbench-pad-prepare", daemon=True).start()
         empty = {"text/html": "", "text/plain": ""}
         display(empty, raw=True, display_id=self._display_id)  # type: ignore[no-untyped-call]
+
+    def _prepare(self) -> None:
+        # What is wrong is said when it is trained.
+        with contextlib.suppress(WorkbenchError):
+            prepare(self.kind, **self._settings)
 
     def _keep_in_notebook(self, text: str) -> None:
         """For readers without a kernel, to whom the pad shows nothing."""
