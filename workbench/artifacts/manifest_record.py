@@ -24,6 +24,7 @@ NOMINAL_CHECKPOINT = "nominal_checkpoint"
 """Name of the file, as `onnxruntime.training.artifacts` calls it."""
 
 FORWARD_MODEL = "forward_model.onnx"
+PROVENANCE = "provenance.json"
 """The forward graph in training mode with its loss, as exported: what the rewrites start from.
 Artifacts of older workbenches lack it."""
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from pydantic import BaseModel
 
 from workbench.errors import ArtifactsError, RunFolderError
+from workbench.artifacts.manifest_record import PROVENANCE
 from workbench.export.exported_graph import LAYER
 from workbench.files.input_file import is_file
 from workbench.run_folder.records import check_record, read_json
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
 FORMAT_VERSION = 1
 
-PROVENANCE = "provenance.json"
 
 MadeBy = Literal["export", "loss", "rewrite", "fusion", "gradient", "update"]
 

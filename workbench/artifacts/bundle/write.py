@@ -25,8 +25,7 @@ from workbench.artifacts.bundle.description import (
 from workbench.artifacts.bundle.measure import Measured, measure_apart
 from workbench.artifacts.bundle.programs import programs
 from workbench.artifacts.bundle.sample import ROWS, sample_arrays
-from workbench.artifacts.manifest_record import FORWARD_MODEL, MANIFEST
-from workbench.artifacts.provenance import PROVENANCE
+from workbench.artifacts.manifest_record import FORWARD_MODEL, MANIFEST, PROVENANCE
 from workbench.data import Dataset
 from workbench.errors import ArtifactsError, ConfigError, value_text
 from workbench.files.output_file import output_path, replacing_file
