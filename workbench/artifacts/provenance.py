@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import BaseModel
 
-from workbench.errors import ArtifactsError, RunFolderError
 from workbench.artifacts.manifest_record import PROVENANCE
+from workbench.errors import ArtifactsError, RunFolderError
 from workbench.export.exported_graph import LAYER
 from workbench.files.input_file import is_file
 from workbench.run_folder.records import check_record, read_json
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from workbench.ort.graph.node_origins import NodeOrigin
 
 FORMAT_VERSION = 1
-
 
 MadeBy = Literal["export", "loss", "rewrite", "fusion", "gradient", "update"]
 
