@@ -37,7 +37,8 @@ def prepare(kind: Kind, model: str | None = None, **settings: Any) -> bool:
         return False
     known = {name: value for name, value in settings.items() if name in TrainingConfig.model_fields}
     config = make_config({**known, "requires_grad": base.head})
-    target = target_spec(config.losses[0], base.output.shape, base.output.shape[1:-1])
+    row_shape = [int(size) for size in base.output.shape[1:-1]]
+    target = target_spec(config.losses[0], base.output.shape, row_shape)
     with tempfile.TemporaryDirectory(prefix="workbench-") as name:
         folder = Path(name)
         begun = base_model(base, folder, from_graph=True)
