@@ -127,7 +127,7 @@ def test_a_picture_is_taken_and_a_word_recorded_played_trained_and_recognised(
 
     page.evaluate(LISTEN_TO_SPEAKERS)
     recorded.click()
-    page.get_by_role("button", name="Play").click()
+    page.get_by_role("button", name="Play", exact=True).click()
     # It is played to its end: the browser has decoded it and taken it to the speakers.
     page.wait_for_function("() => window.played.some(sound => sound.ended)", timeout=SLOW_MS)
     [sound] = page.evaluate("() => window.played")
