@@ -53,7 +53,7 @@ def test_examples_are_trained_on_compared_and_exported(
         (("mine.npz", "--train=tail"), "give 'head' or 'all'"),
         (("mine.npz", "--held-out=2"), "held_out=2.0: give a share between 0 and 1"),
         (("mine.npz", "--model=text-gpt"), "has no base checkpoint for examples of kind 'image'"),
-        (("mine.npz", "--export=."), "is a folder"),
+        (("mine.npz", "--export=.."), "is a folder"),
     ],
 )
 def test_what_cannot_be_done_is_one_sentence(
