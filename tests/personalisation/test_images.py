@@ -34,6 +34,7 @@ def personal(
 ) -> Iterator[Personalisation]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("WORKBENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
         assert prepare("image", threads=1)
         made = personalise(examples, threads=1)
         assert made.after is None
