@@ -4,8 +4,7 @@ For drawings and spoken words: five examples of each of three new classes, by ea
 voices that the base checkpoint never met. For text: a poem. The first time is in a fresh
 interpreter with an empty cache of exports: as a program has it, and as a pad has it, which prepares
 the training artifacts while the examples are made. Again is in the same interpreter with other
-examples. Seconds of the processor are those of all processes together: they depend less than the
-time on what else the machine does.
+examples.
 """
 
 from __future__ import annotations
@@ -26,15 +25,12 @@ AIM_S = 10.0
 TASKS = {"image": "drawings", "audio": "spoken words", "text": "text"}
 
 PROGRAM = """
-import json, os, sys, time
+import json, sys, time
 import workbench as wb
 from workbench.personalisation import prepare
 from tests.personalisation.recorded import drawn_examples, spoken_examples
 from tests.personalisation.test_audio_and_text import POEM
 kind, prepared, found = sys.argv[1], sys.argv[2] == "prepared", []
-
-def processor_s():
-    return sum(os.times()[:4])
 
 if prepared:
     prepare(kind)
@@ -44,13 +40,12 @@ for who in (0,) if prepared else (0, 1, 2):
         examples.add(POEM[who * 50:])
     else:
         examples, _ = (drawn_examples if kind == "image" else spoken_examples)(who)
-    started, before_s = time.perf_counter(), processor_s()
+    started = time.perf_counter()
     made = wb.personalise(examples).wait()
     seconds = time.perf_counter() - started
     name = "perplexity" if kind == "text" else "accuracy"
-    metrics = [getattr(made.before, name), getattr(made.after, name)]
-    made.close()  # its processes are counted once they have ended
-    found.append([seconds, processor_s() - before_s, *metrics])
+    found.append([seconds, getattr(made.before, name), getattr(made.after, name)])
+    made.close()
 print(json.dumps(found))
 """
 
@@ -69,12 +64,8 @@ def measure_kind(kind: str, repeats: int) -> list[Result]:
     parts = {"the first": plain[:, :1], "prepared by a pad": prepared, "again": plain[:, 1:]}
     return [
         *(result(f"{what}, {name}", part[..., 0], "s", AIM_S) for name, part in parts.items()),
-        *(
-            result(f"{what}, {name}: processor", part[..., 1], "s", math.inf)
-            for name, part in parts.items()
-        ),
-        result(f"{what}: held-out {metric} before", scale * plain[0, :, 2], unit, math.inf),
-        result(f"{what}: held-out {metric} after", scale * plain[0, :, 3], unit, math.inf),
+        result(f"{what}: held-out {metric} before", scale * plain[0, :, 1], unit, math.inf),
+        result(f"{what}: held-out {metric} after", scale * plain[0, :, 2], unit, math.inf),
     ]
 
 
@@ -91,7 +82,7 @@ def result(what: str, values: np.ndarray, unit: str, aim: float) -> Result:
 
 
 def personalised(kind: str, mode: str) -> list[list[float]]:
-    """Of each hand or voice: seconds, seconds of the processor, metric before, metric after."""
+    """Of each hand or voice: seconds, metric before, metric after."""
     with tempfile.TemporaryDirectory() as cache:
         done = subprocess.run(
             [sys.executable, "-c", PROGRAM, kind, mode],
