@@ -22,6 +22,14 @@ pad = wb.SketchPad({list(SYMBOLS)})
 pad
 """
 
+TEXT_CELL = """
+import workbench as wb
+text = wb.TextPad(steps=60, threads=1)
+text
+"""
+SENTENCE = "The rain it raineth every day upon the just and also on the unjust fella. "
+PROMPT = "The rain "
+
 
 def draw(page: Page, area: Locator, strokes: Sequence[Sequence[Sequence[float]]]) -> None:
     """Draw with the mouse, with every fourth point of the strokes."""
@@ -129,6 +137,48 @@ def test_drawing_classes_and_gallery_by_the_keyboard_alone(open_notebook: MakeNo
     # What is too little to train with is said beside the button.
     page.get_by_role("button", name="Train", exact=True).press("Enter")
     expect(page.get_by_role("status").first).to_contain_text("needs examples of two labels")
+
+
+def test_a_text_of_ones_own_is_typed_trained_continued_and_exported(
+    open_notebook: MakeNotebook, tmp_path: Path
+) -> None:
+    notebook = open_notebook(TEXT_CELL)
+    notebook.run(0)
+    page = notebook.page
+    train = page.get_by_role("button", name="Train", exact=True)
+    text = page.get_by_label("Your own text")
+    text.press_sequentially("Too short.")
+    expect(page.get_by_text("10 of at most 100,000 characters")).to_be_visible()
+    train.click()
+    expect(page.get_by_role("status").first).to_contain_text("Add text")
+    # What is typed need not wait for the pause after which it is sent.
+    text.fill(10 * SENTENCE)
+    page.get_by_label("Prompt, to be continued").fill(PROMPT)
+    train.click()
+    region = page.get_by_role("region", name="Continuations")
+    expect(region).to_be_visible(timeout=SLOW_MS)
+    before, after = region.get_by_role("figure").all()
+    expect(after).to_contain_text("After")
+    expect(after.locator("strong")).to_have_text(PROMPT)
+    assert perplexity(after) < 0.7 * perplexity(before)
+    assert before.locator("pre").inner_text() != after.locator("pre").inner_text()
+
+    prompt = page.get_by_label("Prompt, to be continued")
+    prompt.fill("upon the ")
+    prompt.press("Enter")
+    for figure in (before, after):
+        expect(figure.locator("strong")).to_have_text("upon the ")
+    path = tmp_path / "text.onnx"
+    page.get_by_label("Export the model to").fill(str(path))
+    page.get_by_role("button", name="Export", exact=True).click()
+    expect(page.get_by_text(f"Exported to {path}")).to_be_visible()
+    assert path.stat().st_size > 100_000
+
+
+def perplexity(figure: Locator) -> float:
+    found = re.search(r"perplexity ([\d.]+)", figure.inner_text())
+    assert found is not None
+    return float(found[1])
 
 
 @pytest.mark.sweep

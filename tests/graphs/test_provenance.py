@@ -13,7 +13,8 @@ import pytest
 
 import workbench as wb
 from workbench.artifacts import Artifacts
-from workbench.artifacts.provenance import OWN_GRADIENT, PROVENANCE, Provenance, read_provenance
+from workbench.artifacts.manifest_record import PROVENANCE
+from workbench.artifacts.provenance import OWN_GRADIENT, Provenance, read_provenance
 from workbench.errors import ArtifactsError, ConfigError, ModelError
 from workbench.graphs import given_graphs
 from workbench.graphs.painted import painted

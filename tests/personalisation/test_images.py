@@ -15,7 +15,7 @@ from tests.personalisation.recorded import Drawing, drawings, drawn_examples
 from tests.plain_onnxruntime.environment import plain_onnxruntime
 from workbench.errors import ConfigError, DataError, EngineError
 from workbench.load import load_model
-from workbench.personalisation import Examples, Personalisation, personalise
+from workbench.personalisation import Examples, Personalisation, personalise, prepare
 
 
 @pytest.fixture(scope="module")
@@ -34,6 +34,8 @@ def personal(
 ) -> Iterator[Personalisation]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WORKBENCH_HOME", str(tmp_path_factory.mktemp("home")))
+        patch.setenv("WORKBENCH_CACHE", str(tmp_path_factory.mktemp("cache")))
+        assert prepare("image", threads=1)
         made = personalise(examples, threads=1)
         assert made.after is None
         yield made.wait(300)
@@ -57,6 +59,14 @@ def test_two_of_five_are_held_out(personal: Personalisation, examples: Examples)
         personal.labels, 2
     )
     assert personal.run.spec["samples"] == 480
+
+
+def test_what_was_prepared_is_taken_from_the_cache(personal: Personalisation) -> None:
+    statistics = personal.run.statistics
+    assert statistics is not None
+    assert statistics.graphs[0].cache_s is not None
+    assert not prepare("image", lora={"rank": 4})
+    assert not prepare("text", engine="pytorch")
 
 
 def test_before_is_what_the_base_checkpoint_says(

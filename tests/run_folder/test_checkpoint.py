@@ -1,5 +1,6 @@
 """A checkpoint is whole or absent, and never executes anything."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,33 @@ def test_a_failure_half_way_leaves_the_older_checkpoint(tmp_path: Path) -> None:
         write_checkpoint(path, {"w": np.ones(2)}, fail)
     assert [entry.name for entry in tmp_path.iterdir()] == ["step-1"]
     np.testing.assert_array_equal(read_weights(path)["w"], np.zeros(2))
+
+
+def test_it_is_on_the_disk_before_it_has_its_name_and_the_name_before_it_returns(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    done: list[str] = []
+    replace = os.replace
+
+    def flushed(handle: int) -> None:
+        done.append(Path(f"/proc/self/fd/{handle}").resolve().name)
+
+    def renamed(source: Path, target: Path) -> None:
+        done.append(f"rename to {Path(target).name}")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "fsync", flushed)
+    monkeypatch.setattr(os, "replace", renamed)
+
+    def save_state(path: Path) -> None:
+        (path / "state").touch()
+
+    folder = tmp_path / "checkpoints"
+    write_checkpoint(folder / "step-1", {"w": np.zeros(2)}, save_state)
+    before = done.index("rename to step-1")
+    assert sorted(done[:before]) == [".step-1", "state", WEIGHTS]
+    assert done[before - 1] == ".step-1"
+    assert done[before + 1 :] == ["checkpoints"]
 
 
 @pytest.mark.fault

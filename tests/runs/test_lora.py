@@ -104,12 +104,11 @@ def test_base_weights_are_frozen_and_adapters_trained(run: Run) -> None:
 
 
 def test_a_merged_export_is_the_plain_graph(run: Run, images: np.ndarray, tmp_path: Path) -> None:
-    from onnx.reference import ReferenceEvaluator
-
-    exported = onnx.load(run.export(tmp_path / "merged.onnx"))
+    path = run.export(tmp_path / "merged.onnx")
+    exported = onnx.load(path)
     assert [node.op_type for node in exported.graph.node] == ["Flatten", "MatMul", "Relu", "Gemm"]
     assert {tensor.name for tensor in exported.graph.initializer} == WEIGHTS.keys()
-    found = ReferenceEvaluator(exported).run(None, {"image": images})[0]
+    (found,) = plain_onnxruntime().run(path, {"image": images}, tmp_path).values()
     worst = float(np.abs(found - logits(run.weights(), images)).max())
     assert worst <= 1e-5, f"the merged model differs from weights and adapters by {worst}"
 
@@ -200,6 +199,9 @@ def test_weights_that_do_not_fit_are_listed(tmp_path: Path, digits: Dataset) -> 
     ) in str(caught.value)
     save_file({**WEIGHTS, "hidden": np.full((64, 24), np.nan, np.float32)}, base)
     with pytest.raises(ModelError, match="contains NaN or infinity in parameter 'hidden'"):
+        train(load_model(write_model(tmp_path / "mlp.onnx")), digits, base=base)
+    save_file({**WEIGHTS, "hidden": WEIGHTS["hidden"].astype(np.int64)}, base)
+    with pytest.raises(ModelError, match=r"of another type are 'hidden' int64 \(expected float32"):
         train(load_model(write_model(tmp_path / "mlp.onnx")), digits, base=base)
 
 

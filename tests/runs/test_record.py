@@ -69,6 +69,21 @@ def test_evaluations_are_rows_and_what_has_no_number_is_none() -> None:
     )
 
 
+def test_the_confusion_of_the_last_evaluation_has_the_accuracy_of_each_class() -> None:
+    first: dict[str, Any] = {"event": "evaluation", "step": 3, "epoch": 1, "loss": 0.5}
+    first |= {"accuracy": 0.5, "confusion": [[1, 1], [1, 1]]}
+    second = {**first, "step": 6, "confusion": [[3, 1, 0], [0, 0, 0], [2, 0, 2]]}
+    run = write_run("a", [first, steps(1, [1.0]), second])
+    found = run.confusion
+    assert found is not None
+    assert list(found.columns) == [0, 1, 2, "accuracy"]
+    np.testing.assert_array_equal(found[[0, 1, 2]], second["confusion"])
+    np.testing.assert_array_equal(found["accuracy"], [0.75, math.nan, 0.5])
+    regression = {**first, "accuracy": None, "confusion": None, "r2": 0.5}
+    assert write_run("b", [regression]).confusion is None
+    assert write_run("c", []).confusion is None
+
+
 @pytest.mark.parametrize(
     ("warmup", "expected"), [(0, 40 / 4.0), (1, 30 / 2.0), (3, 10 / 0.5), (4, math.nan)]
 )

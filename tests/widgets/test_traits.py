@@ -97,6 +97,15 @@ def test_equal_sides_differ_in_nothing() -> None:
     assert differences(python_types(Sample), typescript_types(VIEW)) == []
 
 
+def test_members_of_interfaces_that_are_extended_count() -> None:
+    whole = VIEW.replace("interface Traits", "interface Shared")
+    extended = whole + "\ninterface Traits extends Shared, Record<string, unknown> {}\n"
+    assert differences(python_types(Sample), typescript_types(extended)) == []
+    more = extended.replace(" {}", " {\n  more: string;\n}")
+    [found] = differences(python_types(Sample), typescript_types(more))
+    assert found == "more: the widget lacks it."
+
+
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [

@@ -27,7 +27,7 @@ PLAIN = {
     traitlets.Any: ANY,
 }
 
-_INTERFACE = re.compile(r"\binterface (\w+) \{\n(.*?)\n\}", re.DOTALL)
+_INTERFACE = re.compile(r"\binterface (\w+)(?: extends ([^{]+?))? \{(?:\}|\n(.*?)\n\})", re.DOTALL)
 _MEMBER = re.compile(r"^  (\w+): (.+);$", re.MULTILINE)
 _ALIAS = re.compile(r"\btype (\w+) =\s*([^;]+);")
 _COMMENT = re.compile(r"/\*\*.*?\*/|//[^\n]*", re.DOTALL)
@@ -63,8 +63,16 @@ def typescript_types(source: str, more: str = "") -> dict[str, Any]:
     """
     text = _COMMENT.sub("", source + "\n" + more)
     text = re.sub(r"\n\s*\n", "\n", text)
-    interfaces = dict(_INTERFACE.findall(text))
+    found = {name: (bases, body) for name, bases, body in _INTERFACE.findall(text)}
+    interfaces = {name: _with_bases(name, found) for name in found}
     return _object(interfaces["Traits"], interfaces, dict(_ALIAS.findall(text)))
+
+
+def _with_bases(name: str, found: dict[str, tuple[str, str]]) -> str:
+    """The body of an interface with those of the interfaces that it extends."""
+    bases, body = found[name]
+    known = [base for base in re.findall(r"\w+", bases) if base in found]
+    return "\n".join([*(_with_bases(base, found) for base in known), body])
 
 
 def _object(body: str, interfaces: dict[str, str], aliases: dict[str, str]) -> dict[str, Any]:

@@ -26,7 +26,10 @@ NOMINAL_CHECKPOINT = "nominal_checkpoint"
 
 FORWARD_MODEL = "forward_model.onnx"
 """The forward graph in training mode with its loss, as exported: what the rewrites start from.
-Artifacts of older workbenches lack it."""
+Artifacts of older workbenches lack it, and those of device bundles."""
+
+PROVENANCE = "provenance.json"
+"""Where each node of the graphs is from; lacking where `FORWARD_MODEL` does."""
 
 FILES = (
     "training_model.onnx",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pydantic import BaseModel
 
+from workbench.artifacts.manifest_record import PROVENANCE
 from workbench.errors import ArtifactsError, RunFolderError
 from workbench.export.exported_graph import LAYER
 from workbench.files.format_version import refuse_newer_format
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from workbench.ort.graph.node_origins import NodeOrigin
 
 FORMAT_VERSION = 1
-
-PROVENANCE = "provenance.json"
 
 MadeBy = Literal["export", "loss", "rewrite", "fusion", "gradient", "update"]
 

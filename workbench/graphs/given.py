@@ -26,8 +26,9 @@ KINDS = ("forward", "training", "eval", "optimizer")
 """The graphs of artifacts."""
 
 _OLD = (
-    "These artifacts were generated before the workbench recorded where nodes are from, so "
-    "gradients, rewrites and fusions are not marked. Generate the artifacts again."
+    "These artifacts are from a device bundle, or of a workbench that did not record yet where "
+    "nodes are from, so gradients, rewrites and fusions are not marked. Generate them anew to see "
+    "that."
 )
 
 

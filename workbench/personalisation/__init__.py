@@ -16,5 +16,14 @@ from workbench.personalisation.examples import Examples
 from workbench.personalisation.outcome import Outcome, Prediction
 from workbench.personalisation.personalisation import Personalisation
 from workbench.personalisation.personalise import personalise
+from workbench.personalisation.prepare import prepare
 
-__all__ = ["Example", "Examples", "Outcome", "Personalisation", "Prediction", "personalise"]
+__all__ = [
+    "Example",
+    "Examples",
+    "Outcome",
+    "Personalisation",
+    "Prediction",
+    "personalise",
+    "prepare",
+]

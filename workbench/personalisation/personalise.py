@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
 from workbench.errors import ConfigError, DataError, nearest, value_text
-from workbench.load.base_sample import base_samples
+from workbench.load.base_sample import BaseSample, base_samples
 from workbench.personalisation.base_model import base_model
 from workbench.personalisation.class_slots import ClassSlots
 from workbench.personalisation.example import Kind
@@ -78,7 +79,7 @@ def personalise(
         raise ConfigError([f"train={value_text(train)}: give 'head' or 'all'."])
     plan = _plan(examples, model, held_out, augment, seed, prompt)
     chosen = {**DEFAULTS[examples.kind], "seed": seed, "engine": engine, **settings}
-    head_alone = train == "head" and not {"lora", "requires_grad"} & settings.keys()
+    head_alone = trains_head_alone({"train": train, **settings})
     if head_alone:
         chosen["requires_grad"] = plan.base.head
     if "batch_size" not in settings:
@@ -95,16 +96,17 @@ def personalise(
     return Personalisation(run, base, plan, folder)
 
 
-def _plan(
-    examples: Examples,
-    model: str | None,
-    held_out: float,
-    augment: bool,
-    seed: int,
-    prompt: str | None,
-) -> Plan:
-    """What is to be trained and compared."""
-    kind = examples.kind
+def trains_head_alone(settings: Mapping[str, Any]) -> bool:
+    """Whether these settings of `personalise` train the last layer and nothing else."""
+    return settings.get("train", "head") == "head" and not {"lora", "requires_grad"} & {*settings}
+
+
+def chosen_base(kind: Kind, model: str | None) -> BaseSample:
+    """The sample `model`, or the first one for examples of this kind.
+
+    Raises:
+        ConfigError: it has no base checkpoint for them.
+    """
     known = {name: sample for name, sample in base_samples().items() if sample.kind == kind}
     name = next(iter(known), None) if model is None else model
     if name is None:
@@ -116,7 +118,20 @@ def _plan(
                 f"{nearest(str(model), known)}"
             ]
         )
-    base = known[name]
+    return known[name]
+
+
+def _plan(
+    examples: Examples,
+    model: str | None,
+    held_out: float,
+    augment: bool,
+    seed: int,
+    prompt: str | None,
+) -> Plan:
+    """What is to be trained and compared."""
+    kind = examples.kind
+    base = chosen_base(kind, model)
     if kind == "text":
         context = int(base.input.shape[1])
         texts = [str(item.value) for item in examples.items]

@@ -19,6 +19,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.numpy import load_file, save_file
 
 from workbench.errors import RunFolderError, value_text
+from workbench.files.durable import flush_to_disk
 from workbench.files.format_version import refuse_newer_format
 from workbench.files.input_file import check_file, path_exists
 from workbench.files.sha256 import sha256
@@ -42,7 +43,8 @@ def write_checkpoint(
 ) -> None:
     """Write a checkpoint folder under a temporary name, then rename it.
 
-    If the process is killed, the previous checkpoint remains.
+    If the process is killed or the power fails, the previous checkpoint remains: the new one has
+    its name, and its writer returns, only once its content is on the disk.
 
     Args:
         path: the folder to write.
@@ -75,10 +77,13 @@ def write_checkpoint(
             hashes = {file.name: sha256(file) for file in sorted(temporary.iterdir())}
             record = {"format": FORMAT_VERSION, "engine": engine, "files": hashes}
             write_json(temporary / TRAINING, {**record, "progress": progress.model_dump()})
+        for written in (*temporary.iterdir(), temporary):
+            flush_to_disk(written)
         if path.exists():
             # It is incomplete: the checkpointer keeps a complete one.
             shutil.rmtree(path)
         os.replace(temporary, path)
+        flush_to_disk(path.parent)
     except BaseException:
         shutil.rmtree(temporary, ignore_errors=True)
         raise

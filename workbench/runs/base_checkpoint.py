@@ -83,13 +83,15 @@ def with_base(model: Model, base: BaseCheckpoint, base_except: Sequence[str]) ->
 
     Raises:
         ConfigError: a pattern matches no weight.
-        ModelError: lists the weights that `base` lacks, that the model lacks, and of other shapes.
+        ModelError: lists the weights that `base` lacks, that the model lacks, of other shapes, and
+            of another type, such as integers for floats.
     """
     own = model.weights()
     excepted = _excepted({**own, **base.weights}, base_except)
     missing = [name for name in model.parameter_names if name not in base.weights]
     unknown = [] if base.has_others else [name for name in base.weights if name not in own]
     shared = [name for name in own if name in base.weights]
+    mistyped = [name for name in shared if own[name].dtype.kind != base.weights[name].dtype.kind]
     misshapen = [name for name in shared if own[name].shape != base.weights[name].shape]
     found = {
         "it lacks": {name: repr(name) for name in missing},
@@ -97,6 +99,10 @@ def with_base(model: Model, base: BaseCheckpoint, base_except: Sequence[str]) ->
         "of another shape are": {
             name: f"{name!r} {list(base.weights[name].shape)} (expected {list(own[name].shape)})"
             for name in misshapen
+        },
+        "of another type are": {
+            name: f"{name!r} {base.weights[name].dtype.name} (expected {own[name].dtype.name})"
+            for name in mistyped
         },
     }
     listed = {

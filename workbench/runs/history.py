@@ -43,3 +43,21 @@ def evaluations_frame(points: NewPoints) -> pd.DataFrame:
     columns = ["step", "epoch", *measures]
     rows = [event for event in points.events if event["event"] == "evaluation"]
     return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(measures, float))
+
+
+def confusion_frame(points: NewPoints) -> pd.DataFrame | None:
+    """The confusion matrix of the last evaluation; None where there is none.
+
+    One row per true class: the number of targets by predicted class, and in `accuracy` the share
+    that is right, 0 to 1, NaN for a class without targets.
+    """
+    import numpy as np
+    import pandas as pd
+
+    last = next((each for each in reversed(points.events) if each["event"] == "evaluation"), {})
+    if not last.get("confusion"):
+        return None
+    frame = pd.DataFrame(last["confusion"]).rename_axis(index="class", columns="predicted")
+    counts = frame.to_numpy()
+    frame["accuracy"] = np.diag(counts) / np.where(counts.any(axis=1), counts.sum(axis=1), np.nan)
+    return frame

@@ -19,7 +19,7 @@ from workbench.runs.activity import ENDED, Activity, Progress, Status
 from workbench.runs.export import export_run, quantize_run
 from workbench.runs.failure import failure_cause, failure_text
 from workbench.runs.federation import Federation
-from workbench.runs.history import evaluations_frame, history_frame
+from workbench.runs.history import confusion_frame, evaluations_frame, history_frame
 from workbench.runs.labelled_run import LabelledRun
 from workbench.runs.launch import Worker
 from workbench.runs.reader import RunReader
@@ -143,6 +143,11 @@ class Run(LabelledRun):
         return None if record is None else Federation(self.folder, record)
 
     @property
+    def confusion(self) -> pd.DataFrame | None:
+        """Of the last evaluation: rows of true classes, by predicted one, and their accuracy."""
+        return confusion_frame(self.follow().poll())
+
+    @property
     def statistics(self) -> Statistics | None:
         """Statistics of the engine; None until the run has ended, or if it collects none."""
         return read_statistics((self.summary or {}).get("statistics"))
@@ -190,8 +195,7 @@ class Run(LabelledRun):
             TimeoutError: it was not written in time; the request remains.
         """
         request_checkpoint(self, self._activity, timeout)
-        checkpoint = self.checkpoint
-        if checkpoint is None:
+        if (checkpoint := self.checkpoint) is None:
             raise RunError(f"Run {self.id} has written no checkpoint: {self.error or self.status}")
         return checkpoint
 
@@ -219,8 +223,7 @@ class Run(LabelledRun):
             TimeoutError: the timeout expired; the run continues.
         """
         wait_until_ended(self, timeout)
-        cause = self._cause()
-        if cause:
+        if cause := self._cause():
             raise RunError(failure_text(self, cause))
         return self
 
@@ -231,8 +234,7 @@ class Run(LabelledRun):
             RunError: the run has written no checkpoint.
             RunFolderError: it is corrupt.
         """
-        weights = read_latest_weights(self.folder)
-        if weights is None:
+        if (weights := read_latest_weights(self.folder)) is None:
             raise RunError(f"Run {self.id} has written no checkpoint yet.")
         return weights
 
@@ -262,8 +264,7 @@ class Run(LabelledRun):
                 weights do not fit the model.
         """
         given = model if isinstance(model, Model | None) else load_model(model)
-        target = output_path(path, ModelError)
-        return export_run(self, target, given, merge_lora=merge_lora)
+        return export_run(self, output_path(path, ModelError), given, merge_lora=merge_lora)
 
     def quantize(self, path: str | Path, model: Model | str | Path | None = None) -> Quantized:
         """Export the trained model quantized to int8, and evaluate both on the test split.
@@ -272,8 +273,7 @@ class Run(LabelledRun):
         else dynamic. It runs in a child process. Arguments and errors are those of `export`; a
         model without anything to quantize is a ModelError.
 
-        Returns:
-            Size, loss and accuracy of the float32 and of the int8 model.
+        Returns: size, loss and accuracy of the float32 and of the int8 model.
         """
         return quantize_run(self, output_path(path, ModelError), model)
 

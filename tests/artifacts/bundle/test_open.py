@@ -75,6 +75,17 @@ def test_artifacts_load_from_a_bundle(classifier_bundle: Path, workbench_home: P
     assert len(list((workbench_home / "bundles").iterdir())) == 1
 
 
+def test_a_bundle_has_nothing_that_only_explains_the_graphs(
+    entries: Entries, cnn_artifacts: Artifacts, classifier_bundle: Path, tmp_path: Path
+) -> None:
+    names = {name.removeprefix("artifacts/") for name in entries if name.startswith("artifacts/")}
+    left_out = {"provenance.json", "forward_model.onnx"}
+    assert names == {*cnn_artifacts.manifest["files"], "manifest.json"} - left_out
+    opened = open_bundle(classifier_bundle, tmp_path / "device")
+    assert opened.forward_model is None
+    assert opened.manifest["files"].keys() == names - {"manifest.json"}
+
+
 def test_bundle_json_has_the_hash_of_every_other_file(entries: Entries) -> None:
     files = json.loads(entries["bundle.json"])["files"]
     assert files.keys() == entries.keys() - {"bundle.json"}

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import queue
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.widgets.pads.browser_side import send, strokes
+from tests.widgets.pads.browser_side import PATIENCE_S, send, strokes
 from workbench.errors import DataError
 from workbench.personalisation import Examples
 from workbench.widgets.pads import SketchPad, SoundPad
@@ -152,5 +153,23 @@ def test_without_a_kernel_a_reader_sees_a_sentence() -> None:
         bundle = pad._repr_mimebundle_()
         assert bundle is not None
         assert bundle[0]["text/plain"] == "SketchPad: run this cell in JupyterLab to use it."
+    finally:
+        pad.close()
+
+
+@pytest.mark.parametrize(("make", "kind"), [(SketchPad, "image"), (SoundPad, "audio")])
+def test_a_pad_that_is_shown_prepares_with_its_settings(
+    make: type[SketchPad | SoundPad], kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    prepared: queue.Queue[tuple[str, dict[str, object]]] = queue.Queue()
+    monkeypatch.setattr(
+        "workbench.widgets.pads.pad.prepare",
+        lambda kind, **settings: prepared.put((kind, settings)),
+    )
+    pad = make(steps=3)
+    try:
+        assert prepared.empty()
+        pad._ipython_display_()
+        assert prepared.get(timeout=PATIENCE_S) == (kind, {"steps": 3})
     finally:
         pad.close()

@@ -17,6 +17,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from workbench.artifacts.artifacts import Artifacts
+from workbench.artifacts.bundle.unpacked import folder_of, note_use, remove_unused
 from workbench.artifacts.bundle.write import (
     ARTIFACTS_FOLDER,
     BUNDLE_MANIFEST,
@@ -28,9 +29,7 @@ from workbench.files.disk import disk_errors
 from workbench.files.format_version import refuse_newer_format
 from workbench.files.input_file import check_file
 from workbench.files.output_file import check_folder_place
-from workbench.files.sha256 import sha256
 from workbench.files.temporary_folder import temporary_folder
-from workbench.run_folder.run_folder import home
 
 MOST_ENTRIES = 1000
 MANIFEST_BYTES = 4 << 20
@@ -61,7 +60,8 @@ def open_bundle(path: Path | str, directory: Path | str | None = None) -> Artifa
     Args:
         path: the zip that `Artifacts.bundle` wrote.
         directory: an empty or missing folder for the content. None: a folder in the workbench's
-            home, named after the zip and its SHA-256, which is used again the next time.
+            home, named after the zip and its SHA-256, which is used again the next time, and
+            removed when it was not used for 30 days.
 
     Raises:
         ArtifactsError: it is no bundle, truncated, changed, from a newer version, or has entries
@@ -70,13 +70,17 @@ def open_bundle(path: Path | str, directory: Path | str | None = None) -> Artifa
     """
     path = check_file(Path(path), ArtifactsError)
     if directory is None:
-        target = home() / "bundles" / f"{path.stem[:80]}-{sha256(path)[:16]}"
+        target = folder_of(path)
+        remove_unused()
         if target.is_dir():
             try:
-                return Artifacts.load(target / ARTIFACTS_FOLDER)
+                artifacts = Artifacts.load(target / ARTIFACTS_FOLDER)
             except ArtifactsError:
                 # Its files were changed since; the zip has them unchanged.
                 shutil.rmtree(target)
+            else:
+                note_use(target)
+                return artifacts
     else:
         target = Path(directory).absolute()
         check_folder_place(target, ArtifactsError)

@@ -1,4 +1,7 @@
-"""Writes a device bundle."""
+"""Writes a device bundle: what a device needs of the artifacts, a sample and the programs.
+
+What only explains the graphs to people, on the computer where they were made, is left out.
+"""
 
 from __future__ import annotations
 
@@ -22,6 +25,7 @@ from workbench.artifacts.bundle.description import (
 from workbench.artifacts.bundle.measure import Measured, measure_apart
 from workbench.artifacts.bundle.programs import programs
 from workbench.artifacts.bundle.sample import ROWS, sample_arrays
+from workbench.artifacts.manifest_record import FORWARD_MODEL, MANIFEST, PROVENANCE
 from workbench.data import Dataset
 from workbench.errors import ArtifactsError, ConfigError, value_text
 from workbench.files.output_file import output_path, replacing_file
@@ -66,12 +70,17 @@ def write_bundle(
     say("writing the bundle")
     arrays = [*input_arrays, *target_arrays]
     texts = {name: text.encode() for name, text in programs(description).items()}
+    manifest_entry = f"{ARTIFACTS_FOLDER}/{MANIFEST}"
+    left_out = {FORWARD_MODEL, PROVENANCE}
+    kept = {
+        name: digest for name, digest in artifacts.manifest["files"].items() if name not in left_out
+    }
+    texts[manifest_entry] = json.dumps({**artifacts.manifest, "files": kept}, indent=2).encode()
     texts |= {
         tensor.file: array.tobytes() for tensor, array in zip(description.fed, arrays, strict=True)
     }
     folder_files = {
-        f"{ARTIFACTS_FOLDER}/{name}": artifacts.directory / name
-        for name in sorted([*artifacts.manifest["files"], "manifest.json"])
+        f"{ARTIFACTS_FOLDER}/{name}": artifacts.directory / name for name in sorted(kept)
     }
     manifest = {
         "kind": KIND,

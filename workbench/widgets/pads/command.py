@@ -48,6 +48,10 @@ class Command:
             )
         return value
 
+    def example_id(self) -> int:
+        """The id of an example."""
+        return self.whole("id", 1, 2**31)
+
     def content(self) -> bytes:
         """The bytes of its buffer."""
         if len(self._buffers) != 1:

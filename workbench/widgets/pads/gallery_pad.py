@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import tempfile
+from abc import abstractmethod
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import traitlets
 
-from workbench.errors import DataError, value_text
+from workbench.errors import DataError
 from workbench.personalisation import Example, Examples, Personalisation
-from workbench.personalisation.example import Kind
 from workbench.widgets.pads.command import Command
+from workbench.widgets.pads.example_files import examples_in, file_content
 from workbench.widgets.pads.newest import Newest
 from workbench.widgets.pads.pad import Action, Pad
 from workbench.widgets.pads.score import as_text, score
@@ -21,14 +21,17 @@ from workbench.widgets.pads.score import as_text, score
 CLASSES = ("A", "B", "C")
 
 
+def rows(**members: traitlets.TraitType[Any, Any]) -> Any:
+    """A trait of the front end that lists dicts of these members."""
+    return traitlets.List(traitlets.Dict(per_key_traits=members)).tag(sync=True)
+
+
 class GalleryPad(Pad):
     """Examples by class, results before and after, and what a new one is recognised as."""
 
     classes = traitlets.List(traitlets.Unicode()).tag(sync=True)
     """Names of the classes, in the order shown."""
-    items = traitlets.List(
-        traitlets.Dict(per_key_traits={"id": traitlets.Int(), "label": traitlets.Unicode()})
-    ).tag(sync=True)
+    items = rows(id=traitlets.Int(), label=traitlets.Unicode())
     """One dict an example, oldest first."""
     thumbnails = traitlets.Bytes().tag(sync=True)
     """One picture an example: (height, width), uint8, 0 is paper."""
@@ -36,62 +39,68 @@ class GalleryPad(Pad):
     """Width and height of a thumbnail, in pixels."""
     can_undo = traitlets.Bool(False).tag(sync=True)
     """Whether a change of the examples can be undone."""
-    results = traitlets.List(
-        traitlets.Dict(
-            per_key_traits={
-                "title": traitlets.Unicode(),
-                "right": traitlets.Int(),
-                "total": traitlets.Int(),
-                "columns": traitlets.List(traitlets.Unicode()),
-                "confusion": traitlets.List(traitlets.List(traitlets.Int())),
-            }
-        )
-    ).tag(sync=True)
+    results = rows(
+        title=traitlets.Unicode(),
+        right=traitlets.Int(),
+        total=traitlets.Int(),
+        columns=traitlets.List(traitlets.Unicode()),
+        confusion=traitlets.List(traitlets.List(traitlets.Int())),
+    )
     """Before and after. `confusion` counts held-out examples by class and by what they were taken
     for, one of `columns`."""
     result_classes = traitlets.List(traitlets.Unicode()).tag(sync=True)
     """The rows of `confusion`."""
-    held_out = traitlets.List(
-        traitlets.Dict(
-            per_key_traits={
-                "label": traitlets.Unicode(),
-                "before": traitlets.Unicode(),
-                "after": traitlets.Unicode(),
-            }
-        )
-    ).tag(sync=True)
+    held_out = rows(
+        label=traitlets.Unicode(), before=traitlets.Unicode(), after=traitlets.Unicode()
+    )
     """The examples that were not trained with, and what both models take them for."""
     held_out_thumbnails = traitlets.Bytes().tag(sync=True)
-    recognised = traitlets.List(
-        traitlets.Dict(
-            per_key_traits={"name": traitlets.Unicode(), "probability": traitlets.Float()}
-        )
-    ).tag(sync=True)
+    recognised = rows(name=traitlets.Unicode(), probability=traitlets.Float())
     """What the model takes the last thing tried for; empty when there is none."""
+
+    hint: ClassVar[str]
+    """Shown first."""
+    export_name: ClassVar[str]
+    """Of the file that the button exports to."""
+    thumbnail_shape: ClassVar[tuple[int, int]]
+    """Height and width."""
 
     def __init__(
         self,
-        kind: Kind,
-        classes: Iterable[str],
-        examples: Examples | str | Path | None,
-        size: Sequence[int],
-        settings: dict[str, Any],
-        **traits: Any,
+        classes: Iterable[str] = CLASSES,
+        examples: Examples | str | Path | None = None,
+        **settings: Any,
     ) -> None:
+        """Make the pad.
+
+        Args:
+            classes: names of the first classes.
+            examples: to begin with, or the path of a file that `save` wrote.
+            **settings: of `personalise`, such as `model`, `engine`, `held_out` or `steps`.
+
+        Raises:
+            DataError: a class is no label, or the examples are of another kind.
+        """
         if isinstance(examples, (str, Path)):
             examples = Examples.load(examples)
         if examples is None:
-            examples = Examples(kind, tuple(classes))
-        if examples.kind != kind:
+            examples = Examples(self.kind, tuple(classes))
+        if examples.kind != self.kind:
             raise DataError(
                 f"These are examples of kind {examples.kind!r}; a {type(self).__name__} takes "
-                f"{kind!r}."
+                f"{self.kind!r}."
             )
         self.examples = examples
         """What is shown. Change it by the methods of the pad, or call `refresh` afterwards."""
         self._shown_at_train: tuple[Example, ...] = ()
-        self._tried = Newest(f"workbench-{kind}-try", self._on_tried, self._on_try_error)
-        super().__init__(settings, thumbnail_size=list(size), **traits)
+        self._thumbnails: dict[int, bytes] = {}
+        self._tried = Newest(f"workbench-{self.kind}-try", self._on_tried, self._on_try_error)
+        super().__init__(
+            settings,
+            message=self.hint,
+            export_path=self.export_name,
+            thumbnail_size=list(reversed(self.thumbnail_shape)),
+        )
         self.refresh()
 
     def relabel(self, id: int, label: str) -> None:  # noqa: A002
@@ -166,7 +175,9 @@ class GalleryPad(Pad):
         Raises:
             DataError: it is missing, corrupt, or holds another kind of examples.
         """
-        loaded = Examples.load(path)
+        self._extend(Examples.load(path))
+
+    def _extend(self, loaded: Examples) -> None:
         with self._lock:
             self.examples.extend(loaded)
             self.refresh()
@@ -203,12 +214,16 @@ class GalleryPad(Pad):
             self._tried.close()
         super().close()
 
-    def _thumbnail(self, item: Example) -> np.ndarray:
-        """(height, width), uint8, 0 is paper."""
-        raise NotImplementedError
+    @abstractmethod
+    def _thumbnail(self, value: np.ndarray) -> np.ndarray:
+        """The picture of an example's value: `thumbnail_shape`, uint8, 0 is paper."""
 
     def _pictures(self, items: Sequence[Example]) -> bytes:
-        return b"".join(np.ascontiguousarray(self._thumbnail(item)).tobytes() for item in items)
+        for item in items:
+            if item.id not in self._thumbnails:
+                assert isinstance(item.value, np.ndarray)
+                self._thumbnails[item.id] = self._thumbnail(item.value).tobytes()
+        return b"".join(self._thumbnails[item.id] for item in items)
 
     def _order(self) -> tuple[Examples, dict[str, Any]]:
         with self._lock:
@@ -241,40 +256,26 @@ class GalleryPad(Pad):
         self.result_note = note
 
     def _actions(self) -> dict[str, tuple[str, Action]]:
-        def at_examples(action: Action) -> tuple[str, Action]:
-            return "examples", action
-
-        return {
-            **super()._actions(),
-            "relabel": at_examples(lambda one: self.relabel(_id(one), one.text("label"))),
-            "remove": at_examples(lambda one: self.remove(_id(one))),
-            "undo": at_examples(lambda _: self.undo()),
-            "add_class": at_examples(lambda one: self.add_class(one.text("label"))),
-            "rename_class": at_examples(
-                lambda one: self.rename_class(one.text("label"), one.text("name"))
-            ),
-            "remove_class": at_examples(lambda one: self.remove_class(one.text("label"))),
-            "download": at_examples(lambda _: self._download()),
-            "upload": at_examples(self._upload),
+        of_examples: dict[str, Action] = {
+            "relabel": lambda one: self.relabel(one.example_id(), one.text("label")),
+            "remove": lambda one: self.remove(one.example_id()),
+            "undo": lambda _: self.undo(),
+            "add_class": lambda one: self.add_class(one.text("label")),
+            "rename_class": lambda one: self.rename_class(one.text("label"), one.text("name")),
+            "remove_class": lambda one: self.remove_class(one.text("label")),
+            "download": lambda _: self._download(),
+            "upload": self._upload,
         }
+        shown = {name: ("examples", action) for name, action in of_examples.items()}
+        return {**super()._actions(), **shown}
 
     def _download(self) -> None:
-        with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
-            path = self.save(Path(folder, "examples.npz"))
-            self.send(
-                {"kind": "file", "name": f"{self.examples.kind}-examples.npz"}, [path.read_bytes()]
-            )
+        with self._lock:
+            content = file_content(self.examples)
+        self.send({"kind": "file", "name": f"{self.kind}-examples.npz"}, [content])
 
     def _upload(self, command: Command) -> None:
-        name = Path(command.text("name")).name
-        with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
-            path = Path(folder, "examples.npz")
-            path.write_bytes(command.content())
-            try:
-                self.load(path)
-            except DataError as error:
-                # The person knows the file by another name.
-                raise DataError(str(error).replace(str(path), value_text(name))) from None
+        self._extend(examples_in(command.content(), Path(command.text("name")).name))
 
     def _try_value(self, value: Any, rate: float | None = None) -> None:
         """Have the model recognise `value`, unless a newer one comes before that begins."""
@@ -292,7 +293,3 @@ class GalleryPad(Pad):
 
     def _on_try_error(self, error: Exception) -> None:
         self._show_problem(error, "try")
-
-
-def _id(command: Command) -> int:
-    return command.whole("id", 1, 2**31)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import html
 import threading
 import uuid
+from abc import ABCMeta, abstractmethod
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import anywidget
 import traitlets
@@ -15,16 +17,24 @@ import traitlets
 from workbench.controller.personaliser import Personaliser, outcome
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.state import State, failure
-from workbench.errors import DataError, RunError
-from workbench.personalisation import Examples, Personalisation
+from workbench.errors import DataError, RunError, WorkbenchError
+from workbench.personalisation import Examples, Personalisation, prepare
+from workbench.personalisation.example import Kind
 from workbench.widgets.pads.command import Command
 from workbench.widgets.subshell import answer_while_busy
 
 Action = Callable[[Command], object]
 
 
-class Pad(anywidget.AnyWidget):
+class AbstractWidget(traitlets.MetaHasTraits, ABCMeta):
+    """The class of widgets that may have abstract methods."""
+
+
+class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
     """A widget whose person trains a model. Its methods do what its buttons do, on any thread."""
+
+    kind: ClassVar[Kind]
+    """Of the examples."""
 
     level = traitlets.Unicode("idle").tag(sync=True)
     message = traitlets.Unicode().tag(sync=True)
@@ -123,9 +133,9 @@ class Pad(anywidget.AnyWidget):
             self.ready = True
         self._keep_in_notebook(f"{outcome(result).message} {self.result_note}\n\n{self.summary()}")
 
+    @abstractmethod
     def summary(self) -> str:
         """The result as text; empty while there is none."""
-        raise NotImplementedError
 
     def _repr_mimebundle_(self, **options: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         bundle = super()._repr_mimebundle_(**options)
@@ -140,8 +150,15 @@ class Pad(anywidget.AnyWidget):
 
         data, metadata = self._repr_mimebundle_(**options) or ({}, {})
         display(data, metadata=metadata, raw=True)  # type: ignore[no-untyped-call]
+        # While the person makes examples, so that they wait less after pressing Train.
+        threading.Thread(target=self._prepare, name="workbench-pad-prepare", daemon=True).start()
         empty = {"text/html": "", "text/plain": ""}
         display(empty, raw=True, display_id=self._display_id)  # type: ignore[no-untyped-call]
+
+    def _prepare(self) -> None:
+        # What is wrong is said when it is trained.
+        with contextlib.suppress(WorkbenchError):
+            prepare(self.kind, **self._settings)
 
     def _keep_in_notebook(self, text: str) -> None:
         """For readers without a kernel, to whom the pad shows nothing."""
@@ -154,13 +171,13 @@ class Pad(anywidget.AnyWidget):
             data = {"text/html": shown, "text/plain": text}
             update_display(data, raw=True, display_id=self._display_id)  # type: ignore[no-untyped-call]
 
+    @abstractmethod
     def _order(self) -> tuple[Examples, dict[str, Any]]:
         """What is to be trained with: examples of their own, and settings."""
-        raise NotImplementedError
 
+    @abstractmethod
     def _show_outcomes(self, result: Personalisation) -> None:
         """Fill the traits of the result."""
-        raise NotImplementedError
 
     def _actions(self) -> dict[str, tuple[str, Action]]:
         """By the kind of a command: where a problem of it is shown, and what it does."""

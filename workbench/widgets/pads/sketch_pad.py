@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from workbench.data.photograph import ink_of
 from workbench.data.strokes import SIDE
-from workbench.personalisation import Example, Examples
 from workbench.widgets.bundle import bundle
 from workbench.widgets.pads.command import Command
-from workbench.widgets.pads.gallery_pad import CLASSES, GalleryPad
+from workbench.widgets.pads.gallery_pad import GalleryPad
 from workbench.widgets.pads.pad import Action
-
-HINT = "Draw five of each symbol or so, then press Train."
 
 
 class SketchPad(GalleryPad):
@@ -36,31 +31,10 @@ class SketchPad(GalleryPad):
     _esm = bundle("sketch_pad.js")
     _css = bundle("sketch_pad.css")
 
-    def __init__(
-        self,
-        classes: Iterable[str] = CLASSES,
-        examples: Examples | str | Path | None = None,
-        **settings: Any,
-    ) -> None:
-        """Make the pad.
-
-        Args:
-            classes: names of the first classes.
-            examples: to begin with, or the path of a file that `save` wrote.
-            **settings: of `personalise`, such as `model`, `engine`, `held_out` or `steps`.
-
-        Raises:
-            DataError: a class is no label, or the examples are no images.
-        """
-        super().__init__(
-            "image",
-            classes,
-            examples,
-            (SIDE, SIDE),
-            settings,
-            message=HINT,
-            export_path="symbols.onnx",
-        )
+    kind = "image"
+    hint = "Draw five of each symbol or so, then press Train."
+    export_name = "symbols.onnx"
+    thumbnail_shape = (SIDE, SIDE)
 
     def add(self, drawing: Any, label: str) -> int:
         """Add a drawing to the class `label`; returns its id.
@@ -90,9 +64,8 @@ class SketchPad(GalleryPad):
         """
         return self.add(ink_of(picture), label)
 
-    def _thumbnail(self, item: Example) -> np.ndarray:
-        assert isinstance(item.value, np.ndarray)
-        return item.value
+    def _thumbnail(self, value: np.ndarray) -> np.ndarray:
+        return value
 
     def _actions(self) -> dict[str, tuple[str, Action]]:
         def add_drawing(command: Command) -> None:

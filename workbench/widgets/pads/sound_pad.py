@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from workbench.data.spectrogram import BANDS, FRAMES, RATE_HZ
-from workbench.personalisation import Example, Examples
+from workbench.personalisation import Examples
 from workbench.personalisation.example import FULL_SCALE
 from workbench.widgets.bundle import bundle
 from workbench.widgets.pads.command import Command
-from workbench.widgets.pads.gallery_pad import CLASSES, GalleryPad
+from workbench.widgets.pads.gallery_pad import GalleryPad
 from workbench.widgets.pads.pad import Action
-
-HINT = "Record five of each word or so, then press Train."
 
 
 class SoundPad(GalleryPad):
@@ -33,32 +29,10 @@ class SoundPad(GalleryPad):
     _esm = bundle("sound_pad.js")
     _css = bundle("sound_pad.css")
 
-    def __init__(
-        self,
-        classes: Iterable[str] = CLASSES,
-        examples: Examples | str | Path | None = None,
-        **settings: Any,
-    ) -> None:
-        """Make the pad.
-
-        Args:
-            classes: names of the first classes.
-            examples: to begin with, or the path of a file that `save` wrote.
-            **settings: of `personalise`, such as `model`, `engine`, `held_out` or `steps`.
-
-        Raises:
-            DataError: a class is no label, or the examples are no recordings.
-        """
-        self._spectrograms: dict[int, np.ndarray] = {}
-        super().__init__(
-            "audio",
-            classes,
-            examples,
-            (FRAMES, BANDS),
-            settings,
-            message=HINT,
-            export_path="words.onnx",
-        )
+    kind = "audio"
+    hint = "Record five of each word or so, then press Train."
+    export_name = "words.onnx"
+    thumbnail_shape = (BANDS, FRAMES)
 
     def add(self, recording: Any, label: str, rate: float | None = None) -> int:
         """Add a recording to the class `label`; returns its id.
@@ -77,16 +51,13 @@ class SoundPad(GalleryPad):
             self.refresh()
         return made
 
-    def _thumbnail(self, item: Example) -> np.ndarray:
+    def _thumbnail(self, value: np.ndarray) -> np.ndarray:
         """Its spectrogram, high frequencies on top."""
-        if item.id not in self._spectrograms:
-            assert isinstance(item.value, np.ndarray)
-            picture = Examples.spectrogram(item.value.astype(np.float32) / FULL_SCALE)[::-1]
-            self._spectrograms[item.id] = np.round(255 * picture).astype(np.uint8)
-        return self._spectrograms[item.id]
+        picture = Examples.spectrogram(value.astype(np.float32) / FULL_SCALE)[::-1]
+        return np.round(255 * picture).astype(np.uint8)
 
     def _play(self, command: Command) -> None:
-        item = self.examples[command.whole("id", 1, 2**31)]
+        item = self.examples[command.example_id()]
         assert isinstance(item.value, np.ndarray)
         samples = (item.value / np.float32(FULL_SCALE)).astype("<f4")
         self.send({"kind": "sound", "rate": RATE_HZ}, [samples.tobytes()])

@@ -28,6 +28,8 @@ class TextPad(Pad):
     _esm = bundle("text_pad.js")
     _css = bundle("text_pad.css")
 
+    kind = "text"
+
     text = traitlets.Unicode().tag(sync=True)
     """The text that is trained on, of at most `most_characters`."""
     most_characters = traitlets.Int(MOST_CHARACTERS).tag(sync=True)
@@ -78,7 +80,7 @@ class TextPad(Pad):
 
     def _order(self) -> tuple[Examples, dict[str, Any]]:
         check_length(self.text)
-        examples = Examples("text")
+        examples = Examples(self.kind)
         examples.add(self.text)
         return examples, {**self._settings, "prompt": self.prompt or None}
 

@@ -34,37 +34,42 @@ export interface Recognised {
   probability: number;
 }
 
-/** What the pads of drawings and sounds have alike. */
-export interface GalleryTraits extends Record<string, unknown> {
-  classes: string[];
-  items: Item[];
-  thumbnails: DataView;
-  thumbnail_size: number[];
-  can_undo: boolean;
+/** What every pad has. */
+export interface PadTraits {
   level: string;
   message: string;
   detail: string;
   progress: number;
   training: boolean;
   result_note: string;
-  results: Score[];
-  result_classes: string[];
-  held_out: HeldOut[];
-  held_out_thumbnails: DataView;
+  /** Whether there is a trained model to try and to export. */
   ready: boolean;
-  recognised: Recognised[];
   export_path: string;
   exported: string;
+  /** Why the last command was refused, and where that is to be shown. */
   problem: string;
   problem_at: string;
 }
 
-export type GalleryModel = AnyModel<GalleryTraits>;
-
-/** Narrows a pad's model to what all pads have; its further traits are the pad's own affair. */
-export function galleryModel(model: unknown): GalleryModel {
-  return model as GalleryModel;
+/** What the pads of drawings and sounds have alike. */
+export interface GalleryTraits extends PadTraits, Record<string, unknown> {
+  /** Names of the classes, in the order shown. */
+  classes: string[];
+  items: Item[];
+  /** One picture an item, in their order: bytes, 0 paper or silence to 255 ink or loudest. */
+  thumbnails: DataView;
+  /** Width and height of a thumbnail in pixels. */
+  thumbnail_size: number[];
+  /** Whether a change of the examples can be undone. */
+  can_undo: boolean;
+  results: Score[];
+  result_classes: string[];
+  held_out: HeldOut[];
+  held_out_thumbnails: DataView;
+  recognised: Recognised[];
 }
+
+export type GalleryModel = AnyModel<GalleryTraits>;
 
 /** Makes `el` the root of a pad, whose keys are its own and not shortcuts of the notebook. */
 export function padRoot(el: HTMLElement): void {

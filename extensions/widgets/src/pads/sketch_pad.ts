@@ -5,75 +5,31 @@ import { element } from "../element";
 import { Camera, PICTURE_SIZE } from "./camera";
 import { ClassChoice } from "./class_choice";
 import { DrawingArea } from "./drawing_area";
-import { exportSection } from "./export_section";
-import { fileExchange } from "./file_exchange";
-import { Gallery } from "./gallery";
-import { ask, galleryModel, type HeldOut, type Item, padRoot, type Recognised, type Score } from "./pad_model";
+import { showGalleryPad, spokenText } from "./gallery_pad";
+import { ask, type GalleryModel, type GalleryTraits } from "./pad_model";
 import "./pads.css";
-import { Recognition } from "./recognition";
-import { Results } from "./results";
 import { packed } from "./strokes";
-import { trainSection } from "./train_section";
 
-interface Traits {
-  /** Names of the classes, in the order shown. */
-  classes: string[];
-  items: Item[];
-  /** One picture an item, in their order: bytes, 0 paper to 255 ink. */
-  thumbnails: DataView;
-  /** Width and height of a thumbnail in pixels. */
-  thumbnail_size: number[];
-  /** Whether a change of the examples can be undone. */
-  can_undo: boolean;
-  level: string;
-  message: string;
-  detail: string;
-  progress: number;
-  training: boolean;
-  result_note: string;
-  results: Score[];
-  result_classes: string[];
-  held_out: HeldOut[];
-  held_out_thumbnails: DataView;
-  /** Whether there is a trained model to try and to export. */
-  ready: boolean;
-  recognised: Recognised[];
-  export_path: string;
-  exported: string;
-  /** Why the last command was refused, and where that is to be shown. */
-  problem: string;
-  problem_at: string;
-}
+interface Traits extends GalleryTraits {}
 
 /** Time between two drawings that are sent to be recognised while the pen moves, in milliseconds. */
 const TRY_MS = 200;
 
-function render({ model: own, el, signal }: RenderProps<Traits & Record<string, unknown>>): void {
-  const model = galleryModel(own);
-  padRoot(el);
-  const spoken = element("div", { class: "wb-spoken", "aria-live": "polite" });
+function render({ model, el, signal }: RenderProps<Traits>): void {
+  const spoken = spokenText();
   const say = (sentence: string) => {
     spoken.textContent = sentence;
   };
-  const make = makeSection(model, say, signal);
-  const gallery = new Gallery(model, "drawing");
-  gallery.root.append(fileExchange(model, signal));
-  el.append(
-    element("div", { class: "wb-pad-top" }, make, gallery.root),
-    trainSection(model),
-    new Results(model, "drawing").root,
-    trySection(model, say, signal),
-    exportSection(model),
-    spoken,
-  );
+  showGalleryPad(model, el, spoken, signal, {
+    noun: "drawing",
+    make: makeSection(model, say, signal),
+    tryControls: tryControls(model, say, signal),
+    tryHint: "Draw one of your symbols: it is recognised while you draw.",
+  });
 }
 
 /** Where drawings are made and added. */
-function makeSection(
-  model: ReturnType<typeof galleryModel>,
-  say: (sentence: string) => void,
-  signal: AbortSignal,
-): HTMLElement {
+function makeSection(model: GalleryModel, say: (sentence: string) => void, signal: AbortSignal): HTMLElement {
   const add = element("button", { type: "button", class: "wb-primary" });
   const undo = element("button", { type: "button" }, "Undo stroke");
   const clear = element("button", { type: "button" }, "Clear");
@@ -122,12 +78,8 @@ function makeSection(
   );
 }
 
-/** Where a new drawing is recognised while it is drawn. */
-function trySection(
-  model: ReturnType<typeof galleryModel>,
-  say: (sentence: string) => void,
-  signal: AbortSignal,
-): HTMLElement {
+/** Where a new drawing is made, which is recognised while it is drawn. */
+function tryControls(model: GalleryModel, say: (sentence: string) => void, signal: AbortSignal): HTMLElement {
   let timer = 0;
   const recognise = () => {
     timer = 0;
@@ -149,25 +101,8 @@ function trySection(
     (pixels) => ask(model, { kind: "recognise_picture", width: PICTURE_SIZE, height: PICTURE_SIZE }, pixels),
     signal,
   );
-  const recognition = new Recognition(model, "Draw one of your symbols: it is recognised while you draw.", signal);
-  const root = element(
-    "section",
-    { class: "wb-try", "aria-label": "Try it" },
-    element("h2", {}, "Try it"),
-    element(
-      "div",
-      { class: "wb-try-parts" },
-      element("div", {}, area.root, element("div", { class: "wb-row" }, clear), camera.root),
-      recognition.root,
-    ),
-  );
-  const update = () => {
-    root.hidden = !model.get("ready");
-  };
-  model.on("change:ready", update);
   signal.addEventListener("abort", () => window.clearTimeout(timer));
-  update();
-  return root;
+  return element("div", {}, area.root, element("div", { class: "wb-row" }, clear), camera.root);
 }
 
 export default { render };

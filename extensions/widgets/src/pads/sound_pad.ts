@@ -3,46 +3,14 @@
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
 import { ClassChoice } from "./class_choice";
-import { exportSection } from "./export_section";
-import { fileExchange, MOST_BYTES } from "./file_exchange";
-import { Gallery } from "./gallery";
+import { MOST_BYTES } from "./file_exchange";
+import { showGalleryPad, spokenText } from "./gallery_pad";
 import { Microphone } from "./microphone";
-import { ask, bytesOf, type GalleryModel, galleryModel, type HeldOut, type Item, onMessage, padRoot, type Recognised, type Score } from "./pad_model";
+import { ask, bytesOf, type GalleryTraits, onMessage } from "./pad_model";
 import "./pads.css";
-import { Recognition } from "./recognition";
-import { Results } from "./results";
-import { trainSection } from "./train_section";
 import { decoded, play } from "./waveform";
 
-interface Traits {
-  /** Names of the classes, in the order shown. */
-  classes: string[];
-  items: Item[];
-  /** One spectrogram an item, in their order: bytes, 0 silence to 255 loudest. */
-  thumbnails: DataView;
-  /** Width and height of a thumbnail in pixels. */
-  thumbnail_size: number[];
-  /** Whether a change of the examples can be undone. */
-  can_undo: boolean;
-  level: string;
-  message: string;
-  detail: string;
-  progress: number;
-  training: boolean;
-  result_note: string;
-  results: Score[];
-  result_classes: string[];
-  held_out: HeldOut[];
-  held_out_thumbnails: DataView;
-  /** Whether there is a trained model to try and to export. */
-  ready: boolean;
-  recognised: Recognised[];
-  export_path: string;
-  exported: string;
-  /** Why the last command was refused, and where that is to be shown. */
-  problem: string;
-  problem_at: string;
-}
+interface Traits extends GalleryTraits {}
 
 /** Samples a second of files as they are sent; the model is content with less. */
 const FILE_RATE = 16_000;
@@ -50,42 +18,37 @@ const FILE_RATE = 16_000;
 /** What is done with a new sound. */
 type Use = (samples: Float32Array, rate: number) => void;
 
-function render({ model: own, el, signal }: RenderProps<Traits & Record<string, unknown>>): void {
-  const model = galleryModel(own);
-  padRoot(el);
+function render({ model, el, signal }: RenderProps<Traits>): void {
   el.classList.add("wb-sound-pad");
-  const spoken = element("div", { class: "wb-spoken", "aria-live": "polite" });
+  const spoken = spokenText();
   const classes = new ClassChoice(model);
   const add: Use = (samples, rate) => {
     ask(model, { kind: "add_sound", label: classes.value, rate }, samples);
     spoken.textContent = `Added a recording of ${classes.value}.`;
   };
-  const make = element(
-    "section",
-    { class: "wb-make", "aria-label": "New recording" },
-    classes.root,
-    sources("Record", add, true, signal),
-  );
+  const recognise: Use = (samples, rate) => ask(model, { kind: "recognise_sound", rate }, samples);
   // The sound comes to every view of the pad; the one that asked plays it.
   let asked = false;
-  const gallery = new Gallery(model, "recording", (id) => {
-    asked = true;
-    ask(model, { kind: "play", id });
-  });
-  gallery.root.append(fileExchange(model, signal));
   onMessage(model, signal, (content, buffers) => {
     if (content["kind"] !== "sound" || !asked) return;
     asked = false;
     play(new Float32Array(bytesOf(buffers[0]).slice().buffer), Number(content["rate"]));
   });
-  el.append(
-    element("div", { class: "wb-pad-top" }, make, gallery.root),
-    trainSection(model),
-    new Results(model, "recording").root,
-    trySection(model, signal),
-    exportSection(model),
-    spoken,
-  );
+  showGalleryPad(model, el, spoken, signal, {
+    noun: "recording",
+    make: element(
+      "section",
+      { class: "wb-make", "aria-label": "New recording" },
+      classes.root,
+      sources("Record", add, true, signal),
+    ),
+    tryControls: sources("Listen", recognise, false, signal),
+    tryHint: "Say one of your words: the model says which it was.",
+    play: (id) => {
+      asked = true;
+      ask(model, { kind: "play", id });
+    },
+  });
 }
 
 /** A microphone and audio files, as sources of new sounds. */
@@ -119,24 +82,6 @@ function sources(verb: string, use: Use, several: boolean, signal: AbortSignal):
     }
   });
   return element("div", { class: "wb-sources" }, microphone.root, element("div", { class: "wb-row" }, choose, field), problem);
-}
-
-/** Where a new recording is recognised. */
-function trySection(model: GalleryModel, signal: AbortSignal): HTMLElement {
-  const recognise: Use = (samples, rate) => ask(model, { kind: "recognise_sound", rate }, samples);
-  const recognition = new Recognition(model, "Say one of your words: the model says which it was.", signal);
-  const root = element(
-    "section",
-    { class: "wb-try", "aria-label": "Try it" },
-    element("h2", {}, "Try it"),
-    element("div", { class: "wb-try-parts" }, sources("Listen", recognise, false, signal), recognition.root),
-  );
-  const update = () => {
-    root.hidden = !model.get("ready");
-  };
-  model.on("change:ready", update);
-  update();
-  return root;
 }
 
 export default { render };

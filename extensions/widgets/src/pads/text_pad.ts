@@ -3,7 +3,7 @@
 import type { RenderProps } from "@anywidget/types";
 import { element, freshId } from "../element";
 import { exportSection } from "./export_section";
-import { ask, padRoot } from "./pad_model";
+import { ask, type PadTraits, padRoot } from "./pad_model";
 import "./pads.css";
 import { problemArea } from "./problem_area";
 import { trainSection } from "./train_section";
@@ -16,27 +16,15 @@ interface Continuation {
   detail: string;
 }
 
-interface Traits {
+interface Traits extends PadTraits {
   /** The person's own text. */
   text: string;
   /** Most characters of it. */
   most_characters: number;
   /** What is to be continued. */
   prompt: string;
-  level: string;
-  message: string;
-  detail: string;
-  progress: number;
-  training: boolean;
-  result_note: string;
   /** What follows the prompt, before and after. */
   continuations: Continuation[];
-  ready: boolean;
-  export_path: string;
-  exported: string;
-  /** Why the last command was refused, and where that is to be shown. */
-  problem: string;
-  problem_at: string;
 }
 
 /** How long typing must pause before it is sent, in milliseconds. */

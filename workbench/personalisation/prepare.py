@@ -1,0 +1,54 @@
+"""Makes what every personalisation of a base model needs, while its examples are still made."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from workbench.artifacts import generate_from_saved
+from workbench.data.target_specs import target_spec
+from workbench.personalisation.base_model import base_model
+from workbench.personalisation.example import Kind
+from workbench.personalisation.personalise import chosen_base, trains_head_alone
+from workbench.runs.launch import worker_environment
+from workbench.settings.config import TrainingConfig, make_config
+
+
+def prepare(kind: Kind, model: str | None = None, **settings: Any) -> bool:
+    """Make the training artifacts of a base model, which `personalise` then has from the cache.
+
+    They depend on no example. It takes some seconds the first time and a moment after that.
+
+    Args:
+        kind: of the examples.
+        model: as of `personalise`.
+        **settings: of `personalise`.
+
+    Returns:
+        Whether there was something to make: other engines, and trainings of more than the last
+        layer, take nothing from it.
+
+    Raises:
+        WorkbenchError: as `personalise` would.
+    """
+    base = chosen_base(kind, model)
+    if not trains_head_alone(settings) or settings.get("engine", "ondevice") != "ondevice":
+        return False
+    known = {name: value for name, value in settings.items() if name in TrainingConfig.model_fields}
+    config = make_config({**known, "requires_grad": base.head})
+    row_shape = [int(size) for size in base.output.shape[1:-1]]
+    target = target_spec(config.losses[0], base.output.shape, row_shape)
+    with tempfile.TemporaryDirectory(prefix="workbench-") as name:
+        folder = Path(name)
+        begun = base_model(base, folder, from_graph=True)
+        begun.save(folder / "model")
+        generate_from_saved(
+            folder / "model",
+            config,
+            folder / "artifacts",
+            targets=[target],
+            # The key of the cache has it, and the worker of the run will look there.
+            environment=worker_environment(config, begun.code),
+        )
+    return True
