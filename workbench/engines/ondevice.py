@@ -12,7 +12,15 @@ from typing_extensions import override
 from workbench.artifacts import Artifacts, generate_from_saved
 from workbench.data import Batch
 from workbench.data.target_specs import is_row_shape
-from workbench.engines.base import Availability, Engine, EngineSetup, Evaluation, Gradients
+from workbench.engines.base import (
+    Availability,
+    Engine,
+    EngineSetup,
+    Evaluation,
+    Gradients,
+    ObservedStep,
+    ParameterNorms,
+)
 from workbench.engines.device_memory import refuse_over_device_memory
 from workbench.engines.ondevice_state import NATIVE_CHECKPOINT, read_state, write_state
 from workbench.engines.training_build import training_build
@@ -87,6 +95,25 @@ class OnDeviceEngine(Engine):
         self._uncounted_steps += 1
         self._session.seed(self._seeds.next())
         return self._session.train_step([*batch.inputs, *batch.targets]) * self._accumulation
+
+    @override
+    def observed_step(self, batch: Batch) -> ObservedStep:
+        session = self._session
+        loss = self.accumulate(batch)
+        before = {name: session.parameter(name) for name in self._trainable}
+        # Read before the step, which clips them in place; the training model has added the decay.
+        gradients = {
+            name: _norm(session.gradient(name) - self._decay * before[name])
+            for name in self._trainable
+        }
+        session.step()
+        norms = {
+            name: ParameterNorms(
+                gradients[name], _norm(value), _norm(session.parameter(name) - value)
+            )
+            for name, value in before.items()
+        }
+        return ObservedStep(loss, norms)
 
     @override
     def gradients(self, batch: Batch) -> Gradients:
@@ -176,6 +203,10 @@ class OnDeviceEngine(Engine):
         for name in self._counters:
             self._constants[name] = np.asarray(self._constants[name] + self._uncounted_steps)
         self._uncounted_steps = 0
+
+
+def _norm(values: np.ndarray) -> float:
+    return float(np.linalg.norm(values.astype(np.float64)))
 
 
 def _same(one: np.ndarray, other: np.ndarray) -> bool:

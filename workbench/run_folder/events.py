@@ -14,6 +14,8 @@ Kinds of events, by their `event` key (times are seconds since the epoch):
     evaluation  time, step, epoch, loss, accuracy (null if not applicable); depending on the task
                 perplexity, confusion (rows: true classes, columns: predicted), r2,
                 mean_absolute_error
+    layers      time, names: the layers whose statistics follow, in this order
+    layer_statistics  time, step, gradient_norms, update_ratios: a number or null for each layer
     checkpoint  time, step
     saved       time, step, request, finite: the request with this number was carried out; not if a
                 weight was not finite, which leaves the checkpoint before
@@ -159,6 +161,14 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _are_numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_number_or_null, value))
+
+
 def _are_losses(value: Any) -> bool:
     if not isinstance(value, list) or not value:
         return False
@@ -201,6 +211,13 @@ _FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "epoch": _is_positive,
         "loss": _is_number_or_null,
         "accuracy": _is_number_or_null,
+    },
+    "layers": {"time": _is_number, "names": _are_texts},
+    "layer_statistics": {
+        "time": _is_number,
+        "step": _is_positive,
+        "gradient_norms": _are_numbers,
+        "update_ratios": _are_numbers,
     },
     "checkpoint": {"time": _is_number, "step": _is_count},
     "resuming": {"time": _is_number, "step": _is_count},

@@ -43,3 +43,25 @@ def evaluations_frame(points: NewPoints) -> pd.DataFrame:
     columns = ["step", "epoch", *measures]
     rows = [event for event in points.events if event["event"] == "evaluation"]
     return pd.DataFrame(rows, columns=columns).astype(dict.fromkeys(measures, float))
+
+
+def layers_frame(points: NewPoints) -> pd.DataFrame:
+    """One row per recorded step and layer: step, layer, gradient_norm, update_ratio.
+
+    NaN where a value was not finite, or a layer's weights were all 0.
+    """
+    import pandas as pd
+
+    columns = ["step", "layer", "gradient_norm", "update_ratio"]
+    rows: list[tuple[int, str, float | None, float | None]] = []
+    names: list[str] = []
+    for event in points.events:
+        if event["event"] == "layers":
+            names = event["names"]
+        elif event["event"] == "layer_statistics":
+            values = zip(names, event["gradient_norms"], event["update_ratios"], strict=False)
+            rows += [(event["step"], *each) for each in values]
+    measures = ["gradient_norm", "update_ratio"]
+    return pd.DataFrame(rows, columns=columns).astype(
+        {"step": int, **dict.fromkeys(measures, float)}
+    )
