@@ -22,13 +22,14 @@ def test_images_are_pictures_of_every_class() -> None:
 
 @pytest.mark.parametrize("name", ["text-gpt", "text-bert"])
 def test_text_of_characters_is_read_as_text(name: str) -> None:
-    preview = data_preview(load_dataset(name))
+    data = load_dataset(name)
+    preview = data_preview(data)
     assert len(preview.texts) == 6
     assert not preview.rows
-    whole = " ".join(each.text for each in preview.texts)
-    assert "\n" not in whole
-    assert "⏎" in whole
-    assert " the " in whole.replace("▢", "e")
+    assert data.vocabulary is not None
+    first = "".join(data.vocabulary[number] for number in data.train.inputs[0][0])
+    assert preview.texts[0].text == first.replace("\n", "⏎")
+    assert "⏎" in preview.texts[0].text
     for each in preview.texts:
         assert len(each.target) == len(each.text)
         assert not each.label

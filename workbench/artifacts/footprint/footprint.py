@@ -23,7 +23,8 @@ def checkpoint_bytes(parameters_bytes: int, optimizer_state_bytes: int) -> int:
     """What writing a checkpoint takes for a moment, see `Footprint.checkpoint_bytes`."""
     saved = parameters_bytes + optimizer_state_bytes
     # The buffer of the native checkpoint doubles: the old one, full, and the new one.
-    return 2 * parameters_bytes + saved + 2 ** math.ceil(math.log2(max(saved, 1))) // 2
+    doubled: int = 2 ** math.ceil(math.log2(max(saved, 1)))
+    return 2 * parameters_bytes + saved + doubled // 2
 
 
 class Footprint(NamedTuple):

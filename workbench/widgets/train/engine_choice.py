@@ -64,7 +64,7 @@ class EngineChoice(HasEngineStyles, anywidget.AnyWidget):
         ]
         chosen = [name for name in offered if name in DEFAULT_ENGINES] or list(offered)
         super().__init__(rows=rows, value=chosen, **kwargs)
-        self._here = {row["name"]: row for row in rows}
+        self._here: dict[str, dict[str, Any]] = {str(row["name"]): row for row in rows}
         """By name of the engine, whether it can run on this machine."""
         self._without_module = ""
         """Name of the chosen model if it has no `nn.Module`."""
