@@ -115,7 +115,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     if (!chosen) return;
     const series = seriesOf(chosen, measure);
     const range = extent(series);
-    const shades = range ? ` Pale is ${shortNumber(range[0])}, dark ${shortNumber(range[1])}, by logarithm.` : "";
+    const shades = range ? ` Faint is ${shortNumber(range[0])}, strong ${shortNumber(range[1])}, by logarithm.` : "";
     note.textContent = `${MEASURES[measure]?.note ?? ""}${shades}`;
     const [first, last] = [chosen.steps[0] ?? 0, chosen.steps[chosen.steps.length - 1] ?? 0];
     over.textContent = `Steps ${formatWhole(first)} to ${formatWhole(last)}`;
