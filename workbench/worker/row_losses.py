@@ -54,7 +54,7 @@ def _of_classes(loss: Loss, output: np.ndarray, target: np.ndarray) -> np.ndarra
     if smooth:
         costs -= smooth / classes * np.where(counted, (weights * scores).sum(axis=-1), 0.0)
     rows = len(target)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):
         return np.asarray(
             costs.reshape(rows, -1).sum(axis=1) / weight.reshape(rows, -1).sum(axis=1)
         )

@@ -38,8 +38,12 @@ class WorstRows:
         losses = row_losses(self._loss, output, target)
         finite = np.where(np.isfinite(losses), losses, np.inf)
         if self._loss.name in CLASS_LOSSES and target.dtype.kind != "f":
-            # Rows without a label have no loss and no prediction that counts.
-            labelled = (target != self._loss.ignore_index).reshape(len(target), -1).any(axis=1)
+            # Rows without a label that counts have no loss and no prediction that counts.
+            counts = target != self._loss.ignore_index
+            if self._loss.weight is not None:
+                weight = np.asarray(self._loss.weight)
+                counts = counts & (weight[np.where(counts, target, 0)] > 0)
+            labelled = counts.reshape(len(target), -1).any(axis=1)
             finite = np.where(labelled, finite, -np.inf)
         least = self._rows[-1].rank if len(self._rows) == MOST_ROWS else -math.inf
         order = np.argsort(-finite, kind="stable")[:MOST_ROWS]
