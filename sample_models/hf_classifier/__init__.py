@@ -88,7 +88,7 @@ def load_sources(test_fraction: float, seed: int) -> Dataset:
     held_out = set(order[: held_out_count(len(files), test_fraction)].tolist())
     train = _windows([path for index, path in enumerate(files) if index not in held_out])
     test = _windows([files[index] for index in sorted(held_out)]) if held_out else None
-    return Dataset("python-sources", train, test, KINDS)
+    return Dataset("python-sources", train, test, KINDS, tuple(CHARACTERS))
 
 
 def _files(package: str) -> list[Path]:

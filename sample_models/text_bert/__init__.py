@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 MASK = len(CHARACTERS)
 """Number of the token that stands for a character left out."""
 
+MASK_SIGN = "▢"
+"""How that token is shown."""
+
 VOCABULARY = len(CHARACTERS) + 1
 
 SHORT, LONG = 128, 512
@@ -67,6 +70,7 @@ def load_masked(test_fraction: float, seed: int, *, length: int) -> Dataset:
         _masked(train, length, random),
         _masked(test, length, random) if test else None,
         tuple(CHARACTERS),
+        (*CHARACTERS, MASK_SIGN),
     )
 
 

@@ -58,8 +58,9 @@ def load_topics(test_fraction: float, seed: int) -> Dataset:
     held_out = set(order[: held_out_count(len(names), test_fraction)].tolist())
     train = [topics[name] for index, name in enumerate(names) if index not in held_out]
     test = [topics[names[index]] for index in sorted(held_out)]
+    alphabet = tuple(CHARACTERS)
     return Dataset(
-        "python-topics", _windows(train), _windows(test) if test else None, tuple(CHARACTERS)
+        "python-topics", _windows(train), _windows(test) if test else None, alphabet, alphabet
     )
 
 

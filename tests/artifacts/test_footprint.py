@@ -10,9 +10,10 @@ import pytest
 
 import workbench as wb
 from workbench.artifacts import Artifacts
-from workbench.artifacts.footprint import Footprint
+from workbench.artifacts.footprint import Footprint, estimate
 from workbench.data import Dataset
 from workbench.errors import ArtifactsError, ConfigError
+from workbench.settings.config import make_config
 
 TOLERANCE = 0.15
 
@@ -86,3 +87,31 @@ def test_changed_artifacts_are_refused(cnn_artifacts: Artifacts, tmp_path: Path)
     artifacts.training_model.write_bytes(artifacts.training_model.read_bytes()[:-100])
     with pytest.raises(ArtifactsError, match="was changed"):
         artifacts.footprint(8)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"optimizer": "sgd"},
+        {"requires_grad": ("output.*",)},
+        {"lora": {"rank": 2}},
+        {"lora": {"rank": 2}, "requires_grad": ("output.bias",)},
+    ],
+)
+def test_an_estimate_is_what_the_artifacts_say_of_the_parameters(settings: dict[str, Any]) -> None:
+    """Of a model without running statistics, to the byte."""
+    model = wb.load_model("digits-mlp")
+    rough = estimate(model, make_config({**model.defaults, **settings}))
+    exact = wb.generate_artifacts(model, **settings).footprint(32)
+    for name in ("parameters", "gradients", "optimizer_state", "checkpoint"):
+        assert getattr(rough, f"{name}_bytes") == getattr(exact, f"{name}_bytes"), name
+    assert rough.trained_count * 4 == rough.gradients_bytes
+    assert rough.total_count * 4 == rough.parameters_bytes
+    assert 0 < rough.runtime_bytes < exact.runtime_bytes
+
+
+def test_a_pattern_that_matches_nothing_has_no_estimate() -> None:
+    config = make_config({"requires_grad": ("no.such.*",)})
+    with pytest.raises(ConfigError, match="matches no parameter"):
+        estimate(wb.load_model("digits-mlp"), config)

@@ -62,6 +62,7 @@ LORA: dict[str, Any] = {
     "requires_grad": ("output.*",),
 }
 """The head trains in full, the other layers by adapters."""
+OBSERVED_STEPS = 3
 SAVED_STEPS = 90
 """Steps with LoRA before a checkpoint, from which the last ten are also taken anew."""
 
@@ -174,6 +175,25 @@ class Probe:
             "repeated": _difference(found.gradients, again.gradients),
             "step": _difference(expected, stepped),
         }
+
+    def observed(self) -> dict[str, Any]:
+        """Norms of accumulated gradients and of updates, and whether to look changes a step."""
+        found = {}
+        for name in ("adamw", "sgd-unclipped"):
+            settings = {**OPTIONS[name], "max_grad_norm": None if name != "adamw" else 1e-3}
+            engine, plain = self.build(**settings), self.build(**settings)
+            steps = []
+            for step in range(OBSERVED_STEPS):
+                first, second = self.batches[2 * step : 2 * step + 2]
+                engine.accumulate(first)
+                plain.accumulate(first)
+                seen = engine.observed_step(second)
+                steps.append({"norms": seen.norms, "loss": [seen.loss, plain.train_step(second)]})
+            found[name] = {
+                "steps": steps,
+                "from_plain": _difference(engine.weights(), plain.weights()),
+            }
+        return found
 
     def learning_rate(self) -> dict[str, Any]:
         engine = self.build()
@@ -305,6 +325,7 @@ def main() -> None:
             "training",
             "evaluation",
             "gradients",
+            "observed",
             "learning_rate",
             "frozen",
             "weights",

@@ -174,6 +174,51 @@ def test_gradients_are_pytorchs(
         assert worst <= 1e-4, f"the gradient to {parameter} differs from PyTorch's by {worst}"
 
 
+@pytest.mark.parametrize("options", ["adamw", "sgd-unclipped"])
+def test_an_observed_step_is_a_step(options: str, answers: Answers) -> None:
+    observed = answers["observed"][options]
+    assert observed["from_plain"] <= 1e-7, "to look at a step changes it"
+    for step in observed["steps"]:
+        seen, plain = step["loss"]
+        assert abs(seen - plain) <= 1e-7
+
+
+@pytest.mark.parametrize("options", ["adamw", "sgd-unclipped"])
+def test_norms_of_gradients_and_updates_are_pytorchs(
+    options: str, name: str, answers: Answers, answers_of: Callable[[str], Answers]
+) -> None:
+    """Of "adamw" gradients are clipped to 0.001, and their norms are those from before that."""
+    steps = answers["observed"][options]["steps"]
+    reference = answers_of("pytorch" if name != "fake" else name)["observed"][options]["steps"]
+    for step, expected in zip(steps, reference, strict=True):
+        assert step["norms"].keys() == expected["norms"].keys()
+        assert max(gradient for gradient, _, _ in step["norms"].values()) > 0.01
+        for parameter, norms in expected["norms"].items():
+            np.testing.assert_allclose(
+                step["norms"][parameter], norms, rtol=1e-5, atol=1e-9, err_msg=parameter
+            )
+
+
+def test_the_first_norms_are_those_of_the_first_gradient(name: str, answers: Answers) -> None:
+    """Beside a plain loop of PyTorch: two batches, averaged."""
+    if name == "fake":
+        return
+    torch.set_num_threads(1)
+    module = load_model("digits-mlp").module()
+    for batch in list(load_dataset("digits").train.batches(BATCH_SIZE, 0, 1))[:2]:
+        output = module(torch.from_numpy(batch.inputs[0]))
+        loss = functional.cross_entropy(output, torch.from_numpy(batch.target))
+        (loss / 2).backward()  # type: ignore[no-untyped-call]
+    found = answers["observed"]["sgd-unclipped"]["steps"][0]["norms"]
+    for parameter, value in module.named_parameters():
+        assert value.grad is not None
+        gradient, weight, update = found[parameter]
+        assert gradient == pytest.approx(float(value.grad.norm()), rel=1e-5), parameter
+        assert weight == pytest.approx(float(value.norm()), rel=1e-5)
+        expected = 0.1 * (value.grad + 0.05 * value).norm()
+        assert update == pytest.approx(float(expected), rel=1e-4), parameter
+
+
 def test_the_learning_rate_holds_from_the_next_step(answers: Answers) -> None:
     none, some, twice = answers["learning_rate"]["moved"]
     assert none == 0

@@ -139,6 +139,7 @@ def test_wrong_settings_are_refused_at_once(digits: Dataset) -> None:
         ("lr_schedule", "cosine"),
         ("lr_warmup_steps", 2),
         ("lr_power", 2.0),
+        ("layer_statistics_every", 2),
     ],
 )
 def test_settings_that_a_profile_has_no_use_for_are_refused(

@@ -78,6 +78,14 @@ EVENTS: list[dict[str, Any]] = [
     {"event": "phase", "time": -1, "text": ""},
     {"event": "built", "time": 1, "rss_before_bytes": 0},
     {"event": "evaluation", "time": 1, "step": 0, "epoch": 1, "loss": -0.5, "accuracy": None},
+    {"event": "layers", "time": 1, "names": ["a", ""]},
+    {
+        "event": "layer_statistics",
+        "time": 1,
+        "step": 1,
+        "gradient_norms": [0, 0.5],
+        "update_ratios": [None, 1e300],
+    },
     {"event": "checkpoint", "time": 1, "step": 0},
     {"event": "waiting", "time": 1, "step": 0},
     {"event": "paused", "time": 1},
@@ -112,6 +120,23 @@ def test_numbers_are_held_to_their_limits(name: str, held: list[Any], refused: l
         assert parsed({**STEPS, name: value}) is not None, value
     for value in refused:
         assert parsed({**STEPS, name: value}) is None, value
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "refused"),
+    [
+        ("layers", "names", [None, "a", {}, [1], [None]]),
+        ("layer_statistics", "gradient_norms", [None, 1, {}, ["1"], [math.inf], [True, {}]]),
+        ("layer_statistics", "update_ratios", [None, 1, {}, ["1"], [math.nan]]),
+        ("layer_statistics", "step", [0, -1, 1.0, None]),
+    ],
+)
+def test_statistics_of_layers_are_lists_of_their_kind(
+    kind: str, name: str, refused: list[Any]
+) -> None:
+    event = next(event for event in EVENTS if event["event"] == kind)
+    for value in refused:
+        assert parsed({**event, name: value}) is None, value
 
 
 EVALUATION = next(event for event in EVENTS if event["event"] == "evaluation")

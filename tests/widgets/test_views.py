@@ -7,9 +7,11 @@ import math
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from tests.runs.recorded import model as recorded_model
 from workbench.compare import COLUMNS, Verdict
 from workbench.controller import Setup
 from workbench.controller.inspection import LayerRow
@@ -26,6 +28,7 @@ from workbench.widgets.model.layer_table import LayerTable
 from workbench.widgets.model.model_card import ModelCard
 from workbench.widgets.run_statistics import RunStatistics
 from workbench.widgets.train.engine_choice import EngineChoice
+from workbench.widgets.train.layer_statistics_view import LayerStatisticsView
 from workbench.widgets.train.settings_form import SettingsForm
 
 
@@ -40,7 +43,7 @@ def test_an_engine_that_cannot_run_is_not_chosen_and_says_why() -> None:
     assert choice.value == ["pytorch", "ortmodule"]
     choice.show(rows)
     assert choice.value == ["pytorch"]
-    assert choice.rows[1]["reason"] == "It is not installed."
+    assert choice.rows[1]["reason"] == "Cannot run here: It is not installed."
 
 
 def test_only_engines_that_exist_can_be_offered() -> None:
@@ -179,3 +182,57 @@ def test_statistics_are_lines_and_what_pytorch_ran_is_a_note_where_wanted() -> N
     assert view.engines[0]["notes"] == []
     view.clear()
     assert view.engines == []
+
+
+def test_engines_that_need_a_module_are_left_out_for_an_onnx_file_and_come_back() -> None:
+    choice = EngineChoice(["pytorch", "ondevice", "ortmodule"])
+    choice.value = ["pytorch", "ondevice"]
+    choice.suit(recorded_model())
+    assert choice.value == ["ondevice"]
+    states = {row["name"]: (row["ok"], row["reason"]) for row in choice.rows}
+    assert states["ondevice"] == (True, "")
+    for name in ("pytorch", "ortmodule"):
+        assert states[name] == (False, "Cannot train line: an ONNX file has no nn.Module.")
+    choice.value = []  # the box that is left is unticked
+    choice.suit(load_model("digits-mlp"))
+    assert choice.value == ["pytorch"], "what was unticked stays so, what was left out is back"
+    assert all(row["ok"] for row in choice.rows)
+    choice.suit(recorded_model())
+    choice.suit(None)
+    assert choice.value == ["pytorch"]
+
+
+def test_an_engine_that_cannot_run_here_stays_out_whatever_the_model() -> None:
+    absent = {"ok": False, "reason": "It is not installed.", "remedy": "pip install it"}
+    choice = EngineChoice(["pytorch", "ondevice"])
+    choice.suit(recorded_model())
+    rows = [
+        {"name": "pytorch", "description": "", "ok": True, "reason": "", "remedy": ""},
+        {"name": "ondevice", "description": "", **absent},
+    ]
+    choice.show(rows)
+    assert choice.value == []
+    choice.suit(None)
+    assert choice.value == ["pytorch"]
+    assert choice.rows[1]["reason"] == "Cannot run here: It is not installed."
+
+
+def test_evaluations_and_layers_of_several_engines_are_kept_apart() -> None:
+    view = LayerStatisticsView()
+    names = {"event": "layers", "names": ["a", "b"]}
+    step = {"event": "layer_statistics", "step": 5, "update_ratios": [0.5, None]}
+    view.add("one", [names, {**step, "gradient_norms": [1.0, 2.0]}])
+    view.add("two", [])
+    assert view.engines == [], "nothing is sent before it is asked for"
+    view.flush()
+    [shown] = view.engines
+    assert (shown["engine"], shown["layers"], shown["steps"]) == ("one", ["a", "b"], [5])
+    values = np.frombuffer(shown["values"], np.float32)
+    np.testing.assert_array_equal(values, [1.0, 2.0, 0.5, np.nan])
+    view.add("one", [], restored_step=4)
+    view.flush()
+    assert view.engines == []
+    view.clear()
+    view.add("one", [names, {**step, "gradient_norms": [1e300, 0.0]}])
+    view.flush()
+    assert np.frombuffer(view.engines[0]["values"], np.float32)[0] == np.inf

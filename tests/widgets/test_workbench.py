@@ -285,3 +285,71 @@ def test_close_ends_its_threads(make_page: MakePage) -> None:
     until(lambda: page.models.layers.layers)
     page.close()
     until(lambda: threading.active_count() <= before)
+
+
+def test_an_evaluation_shows_classes_by_name_and_the_worst_rows(make_page: MakePage) -> None:
+    page = make_page("sketch-cnn")
+    page.set(epochs=1, layer_statistics_every=10)
+    page.train()
+    assert page.wait(PATIENCE_S)
+    check_results(page)
+    run = wb.load_run(wb.runs()["id"][0])
+    page.trainer.worst.clear()
+    page.show(run)  # and so does a recorded run
+    assert page.wait(PATIENCE_S)
+    check_results(page)
+
+
+def check_results(page: Workbench) -> None:
+    step = page.trainer
+    assert step.evaluation.classes[:2] == ["circle", "triangle"]
+    [evaluation] = step.evaluation.evaluations
+    assert len(evaluation["confusion"]) == 40
+    [worst] = step.worst.engines
+    assert (worst["engine"], worst["problem"], len(worst["rows"])) == ("fake", "", 12)
+    for row in worst["rows"]:
+        assert base64.b64decode(row["picture"]).startswith(b"\x89PNG")
+        assert row["target"] in step.evaluation.classes
+        assert row["prediction"].endswith(" %)")
+    [layers] = step.layers.engines
+    assert (layers["layers"], layers["steps"]) == (["linear"], [10, 20, 30, 40])
+
+
+def test_memory_is_estimated_before_artifacts_and_follows_the_settings(make_page: MakePage) -> None:
+    page = make_page()
+    view = page.artifacts.footprint
+    until(lambda: view.parts)
+
+    def parts() -> dict[str, int]:
+        return {part["name"]: part["bytes"] for part in view.parts}
+
+    assert parts()["Parameters"] == 4 * 17226
+    assert parts()["Optimizer state"] == 8 * 17226
+    assert view.unknown == ["Activations", "Evaluation"]
+    page.set(optimizer="sgd", requires_grad=("output.*",))
+    until(lambda: parts()["Optimizer state"] == 0)
+    assert parts()["Gradients"] == 4 * 650
+    assert "650 of 17,226 elements are trained" in view.summary
+    page.set(requires_grad=("no.such",))
+    until(lambda: "matches no parameter" in view.problem)
+    page.set(requires_grad=None)
+    until(lambda: parts().get("Gradients") == 4 * 17226)
+    assert view.problem == ""
+
+
+def test_a_bare_onnx_model_leaves_engines_out_that_cannot_train_it(
+    tmp_path: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_FAKE", "{}")
+    path = wb.load_model("digits-mlp").export(tmp_path / "bare.onnx")
+    page = Workbench(None, engines=["fake", "pytorch"])
+    try:
+        page.engines.value = ["fake", "pytorch"]
+        page.models.choose(str(path))
+        until(lambda: page.engines.value == ["fake"])
+        assert "bare: an ONNX file has no nn.Module" in page.engines.rows[1]["reason"]
+        assert page._controller.setup.engines == ["fake"]
+        page.models.choose("digits-mlp")
+        until(lambda: page.engines.value == ["fake", "pytorch"])
+    finally:
+        page.close()

@@ -14,6 +14,7 @@ import workbench as wb
 from workbench.data import Batch, Split
 from workbench.engines.base import Engine, Evaluation
 from workbench.engines.torch_losses import TotalLoss
+from workbench.errors import EngineError
 from workbench.losses.loss import as_losses
 from workbench.settings.config import make_config
 from workbench.worker.evaluation import EvaluationResult, evaluate
@@ -117,3 +118,17 @@ def test_it_is_no_number_where_no_label_counts_and_json_takes_it() -> None:
     assert math.isnan(found.loss)
     assert found.accuracy is None
     assert found.record() == {"loss": None, "accuracy": None}
+
+
+def test_an_engine_that_records_no_layers_says_so() -> None:
+    batch = Batch((LOGITS[:3],), VALUES[:3])
+    with pytest.raises(EngineError, match="Given records no layer statistics"):
+        Given("mse", 1).observed_step(batch)
+
+
+def test_the_worst_rows_are_known_unless_the_loss_is_a_function() -> None:
+    found = evaluate(Given("mse", 1), Split([LOGITS], VALUES), make_config({"loss": "mse"}), bool)
+    assert found is not None
+    assert found.worst is not None
+    losses = ((LOGITS - VALUES) ** 2).mean(axis=1)
+    assert found.worst.records()[0]["row"] == losses.argmax()

@@ -17,7 +17,7 @@ import numpy as np
 import pytest
 
 from workbench.data import Split
-from workbench.engines.base import Engine, Evaluation
+from workbench.engines.base import Engine, Evaluation, ParameterNorms
 from workbench.losses.loss import Loss
 from workbench.run_folder.checkpoint import read_weights, write_checkpoint
 from workbench.run_folder.events import EventReader, EventWriter
@@ -27,6 +27,7 @@ from workbench.settings.config import make_config
 from workbench.worker import memory
 from workbench.worker.checkpointer import Checkpointer
 from workbench.worker.evaluation import evaluate
+from workbench.worker.layer_recorder import LayerRecorder
 from workbench.worker.recorder import FLUSH_NS, StepRecorder
 
 MILLISECOND = 1_000_000
@@ -314,3 +315,23 @@ def test_the_exit_status_says_how_a_run_ended(
             assert summary["error"]["type"] == "EngineError"
             assert "Traceback" in summary["error"]["traceback"]
             assert summary["status"] == "failed"
+
+
+def test_layers_are_recorded_every_few_steps(folder: RunFolder, events: EventWriter) -> None:
+    recorder = LayerRecorder(events, 3)
+    assert [recorder.is_due(step) for step in range(1, 7)] == [False, False, True] * 2
+    assert not LayerRecorder(events, None).is_due(1)
+    norms = {
+        "a.weight": ParameterNorms(3.0, 6.0, 0.3),
+        "top": ParameterNorms(float("nan"), 0.0, 1.0),
+        "a.bias": ParameterNorms(4.0, 8.0, 0.4),
+    }
+    recorder.add(3, norms)
+    recorder.add(6, norms)
+    names, first, second = written(folder)
+    assert names["names"] == ["a", "(root)"], "once, for as long as they are the same"
+    assert (first["step"], second["step"]) == (3, 6)
+    assert first["gradient_norms"] == [5.0, None]
+    assert first["update_ratios"] == [0.05, None]
+    recorder.add(9, {"b.weight": norms["top"]})
+    assert written(folder)[3]["names"] == ["b"]

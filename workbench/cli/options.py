@@ -106,6 +106,13 @@ EarlyStoppingOption = Annotated[
         rich_help_panel=SETTINGS,
     ),
 ]
+LayerStatisticsOption = Annotated[
+    int | None,
+    typer.Option(
+        help="Steps between records of each layer's gradient norm and update-to-weight ratio.",
+        rich_help_panel=SETTINGS,
+    ),
+]
 CheckpointEveryOption = Annotated[
     int | None, typer.Option(help="Steps between checkpoints.", rich_help_panel=SETTINGS)
 ]

@@ -37,7 +37,9 @@ __all__ = [
 DEFAULT_ENGINES = tuple(info.name for info in BUILT_IN if info.compared_by_default)
 
 
-NOT_COMPARED = frozenset({"early_stopping", "checkpoint_every", "checkpoint_every_s"})
+NOT_COMPARED = frozenset(
+    {"early_stopping", "checkpoint_every", "checkpoint_every_s", "layer_statistics_every"}
+)
 """Settings of a run that a comparison does not take."""
 
 

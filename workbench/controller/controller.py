@@ -68,7 +68,7 @@ class Controller:
         self._models = ModelLoader(self.views, self.sources, self._on_loaded, self._on_side_error)
         self._requests = RequestThread("workbench-page", self._on_error, self._poll, PERIOD_S)
         self._engines = RequestThread("workbench-engines", self._on_side_error)
-        self._artifacts = Predictor(self.views, self._load)
+        self._artifacts = Predictor(self.views, self._load, self._models.load)
 
     def choose_model(self, model: Model | str) -> None:
         """Choose a `Model`, or what `Sources.model` takes; an empty string chooses none."""
@@ -91,6 +91,10 @@ class Controller:
     def predict(self) -> None:
         """Generate the artifacts for the setup as it is now, and predict what training takes."""
         self._artifacts.predict(self.setup.copy())
+
+    def estimate(self) -> None:
+        """Estimate what training takes, as far as it is known without artifacts."""
+        self._artifacts.estimate(self.setup.copy())
 
     def train(self) -> None:
         """Train the chosen model with each chosen engine, one after another.

@@ -1,4 +1,4 @@
-"""What is in a dataset: a few rows as pictures, text or a table, classes and ranges."""
+"""What is in a dataset: some rows as pictures, text or a table, classes and ranges."""
 
 from __future__ import annotations
 
@@ -7,14 +7,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from workbench.controller.row_display import (
+    COLUMNS,
+    as_cells,
+    as_number,
+    as_pictures,
+    as_symbols,
+    as_text,
+    class_name,
+    is_text,
+)
 from workbench.data import Dataset
 
 ROWS = 12
-"""How many rows are shown."""
-COLUMNS = 12
-"""How many values of a row are shown at most."""
+"""How many rows are shown, evenly over the split: rows may be sorted by class."""
+TEXTS = 6
+"""How many where they are text, which takes more room."""
 RANGED_ROWS = 10_000
 """Of how many rows the ranges are; reading all of a large file would take too long."""
+MOST_COUNTED = 50
+"""Of more classes the rows are not counted: nobody could read it."""
 
 
 class Picture(NamedTuple):
@@ -23,6 +35,16 @@ class Picture(NamedTuple):
     pixels: np.ndarray
     """(height, width) or (height, width, 3) uint8."""
     label: str
+
+
+class Text(NamedTuple):
+    """One row as text."""
+
+    text: str
+    label: str
+    """Its class; empty where every position has a target of its own."""
+    target: str
+    """The targets of the positions, as text; "·" where there is none. Empty with a class."""
 
 
 class DataPreview(NamedTuple):
@@ -34,103 +56,107 @@ class DataPreview(NamedTuple):
     counts: tuple[tuple[str, int], ...] = ()
     """Training rows of each class, by its name."""
     pictures: tuple[Picture, ...] = ()
+    texts: tuple[Text, ...] = ()
     columns: tuple[str, ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
-    """The table; empty where there are pictures."""
+    """The table; empty where there are pictures or texts."""
+    ranges: tuple[str, ...] = ()
+    """Of each column of the table."""
 
 
 def data_preview(data: Dataset) -> DataPreview:
-    """Look at a dataset; reads its first rows and the labels."""
+    """Look at a dataset; reads some of its rows and the labels."""
     train = data.train
     target = train.target
     test = f", {len(data.test):,} to test" if data.test is not None else ", none to test"
     facts = [("Rows", f"{len(train):,} to train{test}")]
     for index, array in enumerate(train.inputs):
         name = "Input" if len(train.inputs) == 1 else f"Input {index}"
-        facts.append((name, _described(array)))
-    facts.append(("Target", _described(target)))
-    labels = [_label(value, data.classes) for value in target[:ROWS]]
-    pictures = _pictures(train.inputs[0], labels)
-    columns, rows = ((), ()) if pictures else _table(train.inputs, labels)
-    return DataPreview(
-        data.name, tuple(facts), _counts(target, data.classes), pictures, columns, rows
-    )
+        facts.append((name, _described(array, data.vocabulary, "tokens")))
+    facts.append(("Target", _described(target, data.classes, "classes")))
+    preview = DataPreview(data.name, tuple(facts), _counts(target, data.classes))
+    some = np.unique(np.linspace(0, len(train) - 1, ROWS).astype(np.int64))
+    labels = [_label(value, data.classes) for value in target[some]]
+    pictures = as_pictures(train.inputs[0][some])
+    if pictures:
+        shown = tuple(map(Picture, pictures, labels))
+        return preview._replace(pictures=shown)
+    if data.vocabulary is not None and is_text(np.asarray(train.inputs[0][0]), data.vocabulary):
+        return preview._replace(texts=_texts(data, some[:: ROWS // TEXTS]))
+    return _with_table(preview, train.inputs, some, labels)
 
 
-def _described(array: np.ndarray) -> str:
-    """Shape of a row, dtype and range."""
+def _described(array: np.ndarray, names: Sequence[str] | None, what: str) -> str:
+    """Shape of a row, dtype and range; of integers that have names, how many there are."""
     shape = " × ".join(str(size) for size in array.shape[1:]) or "one number"  # noqa: RUF001
     some = np.asarray(array[:RANGED_ROWS])
     if not some.size:
         return f"{shape}, {array.dtype}"
-    return f"{shape}, {array.dtype}, {some.min():.4g} to {some.max():.4g}"
+    found = f"{shape}, {array.dtype}, {some.min():.4g} to {some.max():.4g}"
+    return f"{found}; {len(names):,} {what}" if names and array.dtype == np.int64 else found
+
+
+def _as_classes(target: np.ndarray, classes: Sequence[str] | None) -> np.ndarray | None:
+    """One class a row, int64; None where a target is something else."""
+    if target.ndim == 2 and target.shape[1] == 1 and classes is not None:
+        target = target[:, 0]  # one logit, whose target is 0 or 1 as float32
+    if target.ndim != 1 or (target.dtype != np.int64 and classes is None):
+        return None
+    return np.asarray(target).astype(np.int64)
 
 
 def _counts(target: np.ndarray, classes: Sequence[str] | None) -> tuple[tuple[str, int], ...]:
-    if target.ndim != 1 or target.dtype != np.int64:
+    numbers = _as_classes(target, classes)
+    if numbers is None:
         return ()
-    found, counts = np.unique(np.asarray(target), return_counts=True)
-    if len(found) > 50 or found.min() < 0:
+    found, counts = np.unique(numbers, return_counts=True)
+    if len(found) > MOST_COUNTED or found.min() < 0:
         return ()
     return tuple(
-        (_label(value, classes), int(count)) for value, count in zip(found, counts, strict=True)
+        (class_name(value, classes), int(count)) for value, count in zip(found, counts, strict=True)
     )
 
 
 def _label(value: Any, classes: Sequence[str] | None) -> str:
-    if np.ndim(value):
+    """The target of one row; empty where it is of several numbers."""
+    if np.size(value) != 1:
         return ""
-    if classes is not None and 0 <= int(value) < len(classes):
-        return classes[int(value)]
-    return f"{value:.4g}" if isinstance(value, np.floating) else str(value)
+    number = np.asarray(value).reshape(()).item()
+    if classes is not None or isinstance(number, int):
+        return class_name(number, classes)
+    return as_number(number)
 
 
-def _pictures(array: np.ndarray, labels: Sequence[str]) -> tuple[Picture, ...]:
-    """Rows of (height, width), (1 or 3, height, width) or (height, width, 1 or 3)."""
-    some = np.asarray(array[:ROWS])
-    if some.ndim == 4 and some.shape[1] in (1, 3):
-        some = np.moveaxis(some, 1, -1)
-    if some.ndim == 4 and some.shape[-1] == 1:
-        some = some[..., 0]
-    if some.ndim == 2 and some.dtype == np.float32 and _is_square(some.shape[1]):
-        side = round(some.shape[1] ** 0.5)
-        some = some.reshape(len(some), side, side)
-    sizes = some.shape[1:3]
-    usual = some.dtype == np.float32 and some.ndim in (3, 4) and min(sizes, default=0) >= 4
-    if not usual or max(sizes) > 512 or (some.ndim == 4 and some.shape[-1] != 3):
-        return ()
-    low, high = float(some.min()), float(some.max())
-    scaled = (some - low) / (high - low or 1.0) * 255
+def _texts(data: Dataset, rows: np.ndarray) -> tuple[Text, ...]:
+    vocabulary = data.vocabulary or ()
+    shown, targets = data.train.inputs[0][rows], data.train.target[rows]
+    by_position = data.classes is not None and np.shape(targets) == np.shape(shown)
     return tuple(
-        Picture(pixels.round().astype(np.uint8), label)
-        for pixels, label in zip(scaled, labels, strict=True)
-    )
-
-
-def _is_square(size: int) -> bool:
-    """Whether rows of so many numbers are drawn as squares: 8 x 8 and more."""
-    return size >= 64 and round(size**0.5) ** 2 == size
-
-
-def _table(
-    inputs: Sequence[np.ndarray], labels: Sequence[str]
-) -> tuple[tuple[str, ...], tuple[tuple[str, ...], ...]]:
-    flat = np.concatenate(
-        [
-            np.asarray(array[:ROWS]).reshape(min(ROWS, len(array)), -1)[:, :COLUMNS].astype(object)
-            for array in inputs
-        ],
-        axis=1,
-    )[:, :COLUMNS]
-    total = sum(int(np.prod(array.shape[1:], dtype=int)) for array in inputs)
-    more = total > flat.shape[1]
-    columns = [*(str(index) for index in range(flat.shape[1])), *(["…"] if more else []), "target"]
-    rows = tuple(
-        (
-            *(f"{value:.4g}" if isinstance(value, float) else str(value) for value in row),
-            *(["…"] if more else []),
-            label,
+        Text(
+            as_text(np.asarray(row), vocabulary),
+            _label(wanted, data.classes),
+            "".join(as_symbols(np.asarray(wanted), data.classes or ())) if by_position else "",
         )
-        for row, label in zip(flat, labels, strict=True)
+        for row, wanted in zip(shown, targets, strict=True)
     )
-    return tuple(columns), rows
+
+
+def _with_table(
+    preview: DataPreview, inputs: Sequence[np.ndarray], rows: np.ndarray, labels: Sequence[str]
+) -> DataPreview:
+    cells = [as_cells([array[row] for array in inputs]) for row in rows]
+    ranged = [np.asarray(array[:RANGED_ROWS]) for array in inputs]
+    flat = [each.reshape(len(each), -1)[:, :COLUMNS] for each in ranged]
+    columns = [column for array in flat for column in array.T][:COLUMNS]
+    ranges = [f"{as_number(one.min().item())} to {as_number(one.max().item())}" for one in columns]
+    more = ["…"] if sum(map(_size, inputs)) > len(columns) else []
+    return preview._replace(
+        columns=(*(str(index) for index in range(len(columns))), *more, "target"),
+        rows=tuple((*row, label) for row, label in zip(cells, labels, strict=True)),
+        ranges=(*ranges, *["" for _ in more], ""),
+    )
+
+
+def _size(array: np.ndarray) -> int:
+    """Values of a row."""
+    return int(np.prod(array.shape[1:], dtype=int))

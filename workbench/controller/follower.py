@@ -83,6 +83,8 @@ class Follower:
             level, message = LEVELS.get(status, "busy"), self.job.doing
             detail = self._elapsed if status == "starting" else self._where
         share = self._share
+        if status != "running":
+            self._pace = Pace()  # what a pause took says nothing of how fast the run is
         left_s = -1.0 if status != "running" else self._pace.left_s(share)
         compares = isinstance(self.job, ComparisonJob)
         return State(status, level, message, detail, share, left_s, compares)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workbench.artifacts import generate_artifacts
+from workbench.artifacts.footprint import estimate
 from workbench.controller.prediction import Prediction
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
@@ -24,16 +25,23 @@ ARTIFACT_SETTINGS = (
 class Predictor:
     """Answers the last question asked; those before it that have not begun are dropped."""
 
-    def __init__(self, view: View, load: Callable[[Setup], tuple[Model, Dataset]]) -> None:
+    def __init__(
+        self,
+        view: View,
+        load: Callable[[Setup], tuple[Model, Dataset]],
+        load_model: Callable[[], Model | None],
+    ) -> None:
         """Start with nothing to do.
 
         Args:
             view: is told what is done and what came out.
             load: gives the model and the dataset of a setup.
+            load_model: gives the chosen model; None while none is chosen.
         """
         self._view = view
         self._load = load
-        self._asked = 0
+        self._load_model = load_model
+        self._asked = self._estimates = 0
         self._thread = RequestThread("workbench-artifacts", self._on_error)
 
     def predict(self, setup: Setup) -> None:
@@ -42,9 +50,23 @@ class Predictor:
         number = self._asked
         self._thread.ask(lambda: self._answer(setup, number))
 
+    def estimate(self, setup: Setup) -> None:
+        """Tell what of the footprint for `setup` is known without artifacts; returns at once."""
+        self._estimates += 1
+        number = self._estimates
+        self._thread.ask(lambda: self._answer_roughly(setup, number))
+
     def close(self) -> None:
         """End the thread."""
         self._thread.close()
+
+    def _answer_roughly(self, setup: Setup, number: int) -> None:
+        if number != self._estimates:
+            return
+        model = self._load_model()
+        if model is not None:
+            config = make_config({**model.defaults, **setup.config_settings()})
+            self._view.show_estimate(estimate(model, config))
 
     def _answer(self, setup: Setup, number: int) -> None:
         if number != self._asked:

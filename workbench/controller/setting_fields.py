@@ -62,6 +62,7 @@ LABELS: Mapping[str, tuple[str, str]] = {
     "evaluate": ("Evaluate", ""),
     "evaluate_every": ("Evaluate every (steps)", ""),
     "early_stopping": ("Early stopping after", ""),
+    "layer_statistics_every": ("Layer statistics every (steps)", ""),
     "requires_grad": ("Train only", ""),
     "lora": ("LoRA", ""),
     "lora.rank": ("LoRA rank", ""),
@@ -85,6 +86,7 @@ UNSET = {
     "max_grad_norm": "no clipping",
     "evaluate_every": "after each epoch",
     "early_stopping": "never",
+    "layer_statistics_every": "not recorded",
     "weight_decay": "0.01 for adamw, 0 for sgd",
     "requires_grad": "all parameters",
     "checkpoint_every": "after an epoch",
@@ -112,7 +114,10 @@ LAYOUT: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
     (
         "Length and evaluation",
         True,
-        ("steps", "evaluate", "evaluate_every", "early_stopping", "warmup_steps"),
+        (
+            *("steps", "evaluate", "evaluate_every", "early_stopping"),
+            *("layer_statistics_every", "warmup_steps"),
+        ),
     ),
     (
         "Parameters",

@@ -15,7 +15,7 @@ COMPARISON_STEPS = 200
 TRAINING_ONLY = frozenset(
     {
         *("epochs", "steps", "evaluate", "evaluate_every", "early_stopping"),
-        *("checkpoint_every", "checkpoint_every_s"),
+        *("checkpoint_every", "checkpoint_every_s", "layer_statistics_every"),
     }
 )
 """Settings that a comparison decides itself: it takes the same steps with every engine."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from workbench.artifacts.footprint import Estimate
 from workbench.controller.data_preview import DataPreview
 from workbench.controller.engine_rows import EngineRows
 from workbench.controller.inspection import LayerRow
@@ -45,6 +46,9 @@ class View:
     ) -> None:
         """What the artifacts are and what training them takes; `doing`: what is being done now;
         `problem`: why there are none."""
+
+    def show_estimate(self, estimate: Estimate) -> None:
+        """What of the memory is known before there are artifacts."""
 
     def show_offers(self, offers: Sequence[Offer]) -> None:
         """Runs that still train, or that were interrupted."""

@@ -31,6 +31,7 @@ class Dataset:
         train: the training split.
         test: the split that is evaluated after each epoch, or None.
         classes: class names in the order of their indices, or None.
+        vocabulary: of text, what each number of the input stands for, in their order, or None.
     """
 
     def __init__(
@@ -39,11 +40,13 @@ class Dataset:
         train: Split,
         test: Split | None = None,
         classes: tuple[str, ...] | None = None,
+        vocabulary: tuple[str, ...] | None = None,
     ) -> None:
         self.name = name
         self.train = train
         self.test = test
         self.classes = classes
+        self.vocabulary = vocabulary
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, train={self.train!r}, test={self.test!r})"
@@ -63,6 +66,7 @@ class Dataset:
                 "format": FORMAT_VERSION,
                 "name": self.name,
                 "classes": self.classes,
+                "vocabulary": self.vocabulary,
                 "inputs": len(self.train.inputs),
                 "targets": len(self.train.targets),
                 "test": self.test is not None,
@@ -89,7 +93,9 @@ def load_saved_dataset(folder: Path) -> Dataset:
         train = _read_split(path.parent, "train", *counts)
         test = _read_split(path.parent, "test", *counts) if record["test"] else None
         classes = None if record["classes"] is None else tuple(record["classes"])
-        return Dataset(record["name"], train, test, classes)
+        vocabulary = record.get("vocabulary")
+        known = None if vocabulary is None else tuple(vocabulary)
+        return Dataset(record["name"], train, test, classes, known)
     except FileNotFoundError as error:
         raise DataError(f"{folder} is not a saved dataset: {error.filename} is missing.") from None
     except (KeyError, TypeError, ValueError, OSError, RunFolderError) as error:

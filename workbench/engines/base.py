@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from workbench.data import Batch
+from workbench.errors import EngineError
 from workbench.models import TensorSpec
 from workbench.run_folder.statistics import Statistics
 from workbench.settings.config import TrainingConfig
@@ -73,6 +74,26 @@ class Gradients(NamedTuple):
     A parameter that the loss does not depend on may be left out."""
 
 
+class ParameterNorms(NamedTuple):
+    """Euclidean norms of one trained parameter in one step."""
+
+    gradient: float
+    """Of the gradient of the step, before it is clipped."""
+    weight: float
+    """Of the parameter before the step."""
+    update: float
+    """Of what the optimizer adds to it."""
+
+
+class ObservedStep(NamedTuple):
+    """A step that was taken, and how large it was."""
+
+    loss: float
+    """As `Engine.train_step` gives it."""
+    norms: dict[str, ParameterNorms]
+    """By name of the parameter, for each that trains."""
+
+
 class Engine(ABC):
     """Trains one model on one thread pool, inside a worker process of its own.
 
@@ -110,6 +131,17 @@ class Engine(ABC):
         Returns:
             The loss of the batch before the step, read back.
         """
+
+    def observed_step(self, batch: Batch) -> ObservedStep:
+        """As `train_step`, and looks at gradients and updates, which takes longer.
+
+        Raises:
+            EngineError: this engine cannot.
+        """
+        raise EngineError(
+            f"{type(self).__name__} records no layer statistics, so a step of {len(batch.target)} "
+            "rows cannot be looked at. Leave layer_statistics_every unset, or use another engine."
+        )
 
     @abstractmethod
     def gradients(self, batch: Batch) -> Gradients:

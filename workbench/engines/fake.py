@@ -27,7 +27,15 @@ from safetensors.numpy import load_file, save_file
 from typing_extensions import override
 
 from workbench.data import Batch
-from workbench.engines.base import Availability, Engine, EngineSetup, Evaluation, Gradients
+from workbench.engines.base import (
+    Availability,
+    Engine,
+    EngineSetup,
+    Evaluation,
+    Gradients,
+    ObservedStep,
+    ParameterNorms,
+)
 from workbench.engines.fake_behaviour import behaviour
 from workbench.engines.fake_losses import loss_and_gradient, the_loss
 from workbench.errors import EngineError
@@ -100,9 +108,23 @@ class FakeEngine(Engine):
     @override
     def train_step(self, batch: Batch) -> float:
         with self._noted("step", batch):
-            return self._train_step(batch)
+            return self._train_step(batch)[0]
 
-    def _train_step(self, batch: Batch) -> float:
+    @override
+    def observed_step(self, batch: Batch) -> ObservedStep:
+        before = {name: parameter.copy() for name, parameter in self._trained()}
+        with self._noted("step", batch):
+            loss, gradients = self._train_step(batch)
+        norms = {
+            name: ParameterNorms(
+                _norm(gradients[name]), _norm(before[name]), _norm(parameter - before[name])
+            )
+            for name, parameter in self._trained()
+        }
+        return ObservedStep(loss, norms)
+
+    def _train_step(self, batch: Batch) -> Gradients:
+        """Take a step; its loss, and the gradients before they are clipped."""
         self.step += 1
         self._misbehave()
         loss, gradients = self._gradients(batch)
@@ -113,8 +135,8 @@ class FakeEngine(Engine):
         for name, parameter in self._trained():
             self._update(name, parameter, means[name] * scale)
         if self.behaviour.nan_at is not None and self.step >= self.behaviour.nan_at:
-            return float("nan")
-        return loss
+            return Gradients(float("nan"), means)
+        return Gradients(loss, means)
 
     @override
     def gradients(self, batch: Batch) -> Gradients:
@@ -243,6 +265,10 @@ class FakeEngine(Engine):
             raise EngineError(f"The fake engine was asked to raise at step {self.step}.")
         if wanted.signal_at is not None and self.step == wanted.signal_at[0]:
             os.kill(os.getpid(), signal.Signals[wanted.signal_at[1]])
+
+
+def _norm(values: np.ndarray) -> float:
+    return float(np.linalg.norm(values.astype(np.float64)))
 
 
 def _clip_scale(gradients: Iterable[np.ndarray], max_norm: float | None) -> np.float32:

@@ -12,15 +12,22 @@ from typing_extensions import override
 
 from workbench.artifacts import Artifacts, generate_from_saved
 from workbench.data import Batch
-from workbench.data.target_specs import is_row_shape
-from workbench.engines.base import Availability, Engine, EngineSetup, Evaluation, Gradients
+from workbench.engines.artifact_fit import refuse_other_target, refuse_small_batch
+from workbench.engines.base import (
+    Availability,
+    Engine,
+    EngineSetup,
+    Evaluation,
+    Gradients,
+    ObservedStep,
+    ParameterNorms,
+)
 from workbench.engines.device_memory import refuse_over_device_memory
 from workbench.engines.ondevice_state import NATIVE_CHECKPOINT, read_state, write_state
 from workbench.engines.training_build import training_build
 from workbench.errors import EngineError
 from workbench.files.input_file import check_file
 from workbench.losses.loss import Loss, losses_from_json
-from workbench.models import TensorSpec
 from workbench.ort.ondevice.ondevice import TrainingSession
 from workbench.ort.ondevice.optimizers import gradient_weight_decay
 from workbench.ort.step_seeds import StepSeeds
@@ -44,8 +51,8 @@ class OnDeviceEngine(Engine):
             raise EngineError(f"{available.reason} Remedy: {available.remedy}")
         config = setup.config
         artifacts = _artifacts(setup)
-        _refuse_small_batch(artifacts, config.batch_size)
-        _refuse_other_target(artifacts, setup.targets)
+        refuse_small_batch(artifacts, config.batch_size)
+        refuse_other_target(artifacts, setup.targets)
         refuse_over_device_memory(artifacts, config)
         setup.report("loading ONNX Runtime")
         started = time.perf_counter()
@@ -98,6 +105,25 @@ class OnDeviceEngine(Engine):
         self._uncounted_steps += 1
         self._session.seed(self._seeds.next())
         return self._session.train_step([*batch.inputs, *batch.targets]) * self._accumulation
+
+    @override
+    def observed_step(self, batch: Batch) -> ObservedStep:
+        session = self._session
+        loss = self.accumulate(batch)
+        before = {name: session.parameter(name) for name in self._trainable}
+        # Read before the step, which clips them in place; the training model has added the decay.
+        gradients = {
+            name: _norm(session.gradient(name) - self._decay * before[name])
+            for name in self._trainable
+        }
+        session.step()
+        norms = {
+            name: ParameterNorms(
+                gradients[name], _norm(value), _norm(session.parameter(name) - value)
+            )
+            for name, value in before.items()
+        }
+        return ObservedStep(loss, norms)
 
     @override
     def gradients(self, batch: Batch) -> Gradients:
@@ -189,6 +215,10 @@ class OnDeviceEngine(Engine):
         self._uncounted_steps = 0
 
 
+def _norm(values: np.ndarray) -> float:
+    return float(np.linalg.norm(values.astype(np.float64)))
+
+
 def _same(one: np.ndarray, other: np.ndarray) -> bool:
     return bool(np.array_equal(one, other, equal_nan=one.dtype.kind == "f"))
 
@@ -263,35 +293,3 @@ def _shown(setting: Any) -> str:
         names = [repr(loss.name) if loss.plain else repr(loss) for loss in setting]
         return ", ".join(names)
     return repr(setting)
-
-
-def _refuse_small_batch(artifacts: Artifacts, batch_size: int) -> None:
-    minimum: int = artifacts.manifest["minimum_batch"]
-    if batch_size < minimum:
-        raise EngineError(
-            f"batch_size={batch_size} leaves a batch normalization with one value a channel, which "
-            f"has no variance. Use a batch size of at least {minimum}."
-        )
-
-
-def _refuse_other_target(artifacts: Artifacts, targets: tuple[TensorSpec, ...] | None) -> None:
-    """Raise an EngineError if batches' targets do not fit the losses in the artifacts."""
-    if targets is None:
-        return
-    fed = {value["name"]: value for value in artifacts.manifest["graphs"]["training"]["inputs"]}
-    for target in targets:
-        expected = fed.get(target.name)
-        given = f"{target.dtype} of shape {list(target.shape[1:])} a row"
-        if expected is None:
-            raise EngineError(
-                f"The loss in {artifacts.directory} takes no {target.name!r}, of which the dataset "
-                f"has {given}. Generate the artifacts with data=, this dataset."
-            )
-        if expected["dtype"] != target.dtype or not is_row_shape(
-            expected["shape"][1:], target.shape[1:]
-        ):
-            raise EngineError(
-                f"The loss in {artifacts.directory} takes targets {expected['dtype']} of shape "
-                f"{expected['shape'][1:]} a row, but those of the dataset are {given}. Generate "
-                "the artifacts with data=, this dataset, or reshape the target."
-            )

@@ -11,7 +11,15 @@ import numpy as np
 from typing_extensions import override
 
 from workbench.data import Batch
-from workbench.engines.base import Availability, Engine, EngineSetup, Evaluation, Gradients
+from workbench.engines.base import (
+    Availability,
+    Engine,
+    EngineSetup,
+    Evaluation,
+    Gradients,
+    ObservedStep,
+    ParameterNorms,
+)
 from workbench.engines.randomness import disable_randomness
 from workbench.engines.torch_losses import TotalLoss
 from workbench.engines.torch_state import STATE, load_torch_state, save_torch_state
@@ -107,11 +115,30 @@ class TorchEngine(Engine):
     @override
     def train_step(self, batch: Batch) -> float:
         loss = self._backward(batch)
+        self._step()
+        return loss.item()
+
+    @override
+    def observed_step(self, batch: Batch) -> ObservedStep:
+        loss = self._backward(batch)
+        trained = {
+            name: (parameter, parameter.detach().clone())
+            for name, parameter in self.module.named_parameters()
+            if parameter.requires_grad
+        }
+        gradients = {name: _norm(parameter.grad) for name, (parameter, _) in trained.items()}
+        self._step()
+        norms = {
+            name: ParameterNorms(gradients[name], _norm(before), _norm(parameter.detach() - before))
+            for name, (parameter, before) in trained.items()
+        }
+        return ObservedStep(loss.item(), norms)
+
+    def _step(self) -> None:
         if self._max_grad_norm is not None:
             self._clip(self._max_grad_norm)
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
-        return loss.item()
 
     def _backward(self, batch: Batch) -> Tensor:
         """Add the gradient of the batch to those of the step; its loss."""
@@ -187,6 +214,15 @@ class TorchEngine(Engine):
                     )
                 # In place, so that whoever holds the parameter's storage sees the new values.
                 own[name].copy_(torch.from_numpy(np.array(array)))
+
+
+def _norm(values: Tensor | None) -> float:
+    """The Euclidean norm; 0 of a gradient that is not there."""
+    import torch
+
+    if values is None:
+        return 0.0
+    return float(torch.linalg.vector_norm(values.detach(), dtype=torch.float64))
 
 
 @contextmanager

@@ -70,7 +70,9 @@ def load_dataset(
         if target is not None:
             raise DataError(f"Dataset {sample!r} already has a target; omit target.")
         dataset = _load_sample(sample, test_fraction, seed)
-        return Dataset(name or dataset.name, dataset.train, dataset.test, dataset.classes)
+        return Dataset(
+            name or dataset.name, dataset.train, dataset.test, dataset.classes, dataset.vocabulary
+        )
     found, rows = _read(source, target, target_dtype, image_size)
     if classes is not None:
         rows = rows._replace(classes=tuple(classes))

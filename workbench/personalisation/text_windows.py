@@ -51,6 +51,7 @@ def text_dataset(train: str, test: str, alphabet: Sequence[str], context: int) -
         windows(encode(train, alphabet), context, STRIDE),
         windows(encode(test, alphabet), context, context),
         tuple(alphabet),
+        tuple(alphabet),
     )
 
 

@@ -18,6 +18,8 @@ Kinds of events, by their `event` key (times are seconds since the epoch):
                 training; a step is a round. Of each client its number `client`; if it trained rows,
                 samples (rows times passes), loss, seconds, peak_rss_bytes; if it evaluated
                 test_loss, accuracy; otherwise `left_out`, the reason
+    layers      time, names: the layers whose statistics follow, in this order
+    layer_statistics  time, step, gradient_norms, update_ratios: a number or null for each layer
     checkpoint  time, step
     saved       time, step, request, finite: the request with this number was carried out; not if a
                 weight was not finite, which leaves the checkpoint before
@@ -163,6 +165,14 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _are_numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_number_or_null, value))
+
+
 def _are_losses(value: Any) -> bool:
     if not isinstance(value, list) or not value:
         return False
@@ -235,6 +245,13 @@ _FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
         "sent_bytes": _is_count,
         "received_bytes": _is_count,
         "clients": _are_clients,
+    },
+    "layers": {"time": _is_number, "names": _are_texts},
+    "layer_statistics": {
+        "time": _is_number,
+        "step": _is_positive,
+        "gradient_norms": _are_numbers,
+        "update_ratios": _are_numbers,
     },
     "checkpoint": {"time": _is_number, "step": _is_count},
     "resuming": {"time": _is_number, "step": _is_count},

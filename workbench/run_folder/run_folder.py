@@ -15,6 +15,7 @@
     worker.lock      locked by the worker process
     watchdog.lock    locked from launch to end by the watchdog process of the run
     summary.json     written last: if it exists, the run has ended
+    worst-predictions.json  the rows of the test split that the last evaluation predicted worst
     labels.json      display name, tags and notes that a person gave it, if any
     *.previous.json  spec and summary of a run that is being resumed, until its worker has restored
                      the checkpoint; put back if it cannot
@@ -127,6 +128,10 @@ class RunFolder:
     @property
     def summary_path(self) -> Path:
         return self.path / "summary.json"
+
+    @property
+    def worst_predictions_path(self) -> Path:
+        return self.path / "worst-predictions.json"
 
     @property
     def labels_path(self) -> Path:

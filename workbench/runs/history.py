@@ -61,3 +61,25 @@ def confusion_frame(points: NewPoints) -> pd.DataFrame | None:
     counts = frame.to_numpy()
     frame["accuracy"] = np.diag(counts) / np.where(counts.any(axis=1), counts.sum(axis=1), np.nan)
     return frame
+
+
+def layers_frame(points: NewPoints) -> pd.DataFrame:
+    """One row per recorded step and layer: step, layer, gradient_norm, update_ratio.
+
+    NaN where a value was not finite, or a layer's weights were all 0.
+    """
+    import pandas as pd
+
+    columns = ["step", "layer", "gradient_norm", "update_ratio"]
+    rows: list[tuple[int, str, float | None, float | None]] = []
+    names: list[str] = []
+    for event in points.events:
+        if event["event"] == "layers":
+            names = event["names"]
+        elif event["event"] == "layer_statistics":
+            values = zip(names, event["gradient_norms"], event["update_ratios"], strict=False)
+            rows += [(event["step"], *each) for each in values]
+    measures = ["gradient_norm", "update_ratio"]
+    return pd.DataFrame(rows, columns=columns).astype(
+        {"step": int, **dict.fromkeys(measures, float)}
+    )

@@ -14,27 +14,24 @@ from workbench.models import Model
 from workbench.run_folder.checkpoint import latest_checkpoint, read_latest_weights
 from workbench.run_folder.control import RequestedState, request_state
 from workbench.run_folder.run_folder import RunFolder
-from workbench.run_folder.statistics import Statistics, read_statistics
 from workbench.runs.activity import ENDED, Activity, Progress, Status
 from workbench.runs.export import export_run, quantize_run
 from workbench.runs.failure import failure_cause, failure_text
-from workbench.runs.federation import Federation
-from workbench.runs.history import confusion_frame, evaluations_frame, history_frame
 from workbench.runs.labelled_run import LabelledRun
 from workbench.runs.launch import Worker
 from workbench.runs.reader import RunReader
+from workbench.runs.recorded_run import RecordedRun
 from workbench.runs.waiting import request_checkpoint, wait_until_ended
 from workbench.settings.config import TrainingConfig, read_config
 from workbench.user_code.user_code import UserCode
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.figure import Figure
 
     from workbench.quantization import Quantized
 
 
-class Run(LabelledRun):
+class Run(LabelledRun, RecordedRun):
     """A training run, returned by `train` and `load_run`.
 
     Everything is read from the run folder, so any number of processes may observe the same run.
@@ -125,32 +122,6 @@ class Run(LabelledRun):
         """Why the run failed or cannot be read; None if neither is the case."""
         cause = self._cause()
         return str(cause["message"]) if cause else None
-
-    @property
-    def history(self) -> pd.DataFrame:
-        """One row per step: step, epoch, loss, seconds, samples_per_s, rss_bytes."""
-        return history_frame(self.follow().poll())
-
-    @property
-    def evaluations(self) -> pd.DataFrame:
-        """One row per evaluation of the test split: step, epoch, loss, metrics of the task."""
-        return evaluations_frame(self.follow().poll())
-
-    @property
-    def federation(self) -> Federation | None:
-        """The rounds and clients of a federated run; None for any other."""
-        record = self.spec.get("federation")
-        return None if record is None else Federation(self.folder, record)
-
-    @property
-    def confusion(self) -> pd.DataFrame | None:
-        """Of the last evaluation: rows of true classes, by predicted one, and their accuracy."""
-        return confusion_frame(self.follow().poll())
-
-    @property
-    def statistics(self) -> Statistics | None:
-        """Statistics of the engine; None until the run has ended, or if it collects none."""
-        return read_statistics((self.summary or {}).get("statistics"))
 
     @property
     def skipped_events(self) -> int:

@@ -112,6 +112,12 @@ class TrainingConfig(BaseModel):
         ge=1,
         description="stop after this many evaluations in a row without a lower test loss",
     )
+    layer_statistics_every: int | None = Field(
+        default=None,
+        ge=1,
+        description="steps between records of gradient norm and update-to-weight ratio of each "
+        "layer, which makes these steps longer; None: not recorded",
+    )
     checkpoint_every: int | None = Field(
         default=None,
         ge=1,

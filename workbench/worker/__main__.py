@@ -33,6 +33,7 @@ from workbench.run_folder.checkpoint import read_progress
 from workbench.run_folder.events import EventReader, EventWriter
 from workbench.run_folder.run_folder import RunFolder
 from workbench.run_folder.training_progress import TrainingProgress
+from workbench.run_folder.worst_predictions import forget_later_predictions
 from workbench.settings.config import read_config
 from workbench.worker import memory
 from workbench.worker.control import Control
@@ -133,6 +134,7 @@ def train_run(
     if checkpoint is not None:
         events.write("restored", step=progress.step)
         forget_previous(folder.path)
+        forget_later_predictions(folder, progress.step)
 
     summary["rss_before_bytes"] = rss_before_bytes
     try:

@@ -13,6 +13,7 @@ from workbench.engines.base import Evaluation
 from workbench.losses.loss import CLASS_LOSSES, Loss
 from workbench.settings.config import TrainingConfig
 from workbench.worker.metrics import ClassMetrics, ValueMetrics, metrics_of
+from workbench.worker.worst_rows import WorstRows
 
 
 class Evaluator(Protocol):
@@ -33,6 +34,8 @@ class EvaluationResult(NamedTuple):
     it is another loss, or all labels are ignored."""
     metrics: dict[str, Any] = {}  # noqa: RUF012 -- never written to
     """Further metrics of the first loss's output, see `workbench.worker.metrics`."""
+    worst: WorstRows | None = None
+    """The rows of the highest loss, where losses of rows are known: not of a user's function."""
 
     def record(self) -> dict[str, Any]:
         """For JSON: NaN and infinity become None."""
@@ -87,6 +90,7 @@ def evaluate(
     losses = config.losses
     means = [_Mean(loss) for loss in losses]
     metrics = metrics_of(losses[0])
+    worst = None if losses[0].own else WorstRows(losses[0])
     for batch in split.in_order(config.batch_size):
         if stop_requested():
             return None
@@ -96,10 +100,12 @@ def evaluate(
             mean.add(term, target)
         if metrics is not None:
             metrics.add(result.output, batch.target)
+        if worst is not None:
+            worst.add(result.output, batch.target)
     loss = sum(mean.value for mean in means)
     match metrics:
         case ClassMetrics():
-            return EvaluationResult(loss, metrics.accuracy, metrics.record(means[0].value))
+            return EvaluationResult(loss, metrics.accuracy, metrics.record(means[0].value), worst)
         case ValueMetrics():
-            return EvaluationResult(loss, None, metrics.record())
+            return EvaluationResult(loss, None, metrics.record(), worst)
     return EvaluationResult(loss, None)

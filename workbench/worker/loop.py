@@ -8,16 +8,18 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from workbench.data import Batch, Dataset
-from workbench.engines.base import Engine
+from workbench.engines.base import Engine, ParameterNorms
 from workbench.errors import EngineError
 from workbench.run_folder.events import EventWriter
 from workbench.run_folder.run_folder import RunFolder
 from workbench.run_folder.training_progress import TrainingProgress
+from workbench.run_folder.worst_predictions import write_worst_predictions
 from workbench.settings.config import TrainingConfig
 from workbench.settings.learning_rate import is_constant, learning_rate_at
 from workbench.worker.checkpointer import Checkpointer
 from workbench.worker.control import Control
 from workbench.worker.evaluation import EvaluationResult, evaluate
+from workbench.worker.layer_recorder import LayerRecorder
 from workbench.worker.recorder import StepRecorder
 
 
@@ -67,6 +69,8 @@ class TrainingLoop:
             events, config.samples_per_step, self._steps_per_epoch, progress.step
         )
         self._checkpointer = Checkpointer(folder, engine, events, config, self._recorder.flush)
+        self._layers = LayerRecorder(events, config.layer_statistics_every)
+        self._folder = folder
         self._accumulation = config.gradient_accumulation
         self._has_schedule = not is_constant(config)
         self._answered_saves = 0
@@ -128,9 +132,16 @@ class TrainingLoop:
         loss = 0.0
         for _ in range(self._accumulation - 1):
             loss += self._engine.accumulate(next(batches))
-        loss = (loss + self._engine.train_step(next(batches))) / self._accumulation
+        observed: dict[str, ParameterNorms] | None = None
+        if self._layers.is_due(self._progress.step + 1):
+            last, observed = self._engine.observed_step(next(batches))
+        else:
+            last = self._engine.train_step(next(batches))
+        loss = (loss + last) / self._accumulation
         self._recorder.add(loss, started_ns, time.perf_counter_ns())
         self._progress.step = step = self._recorder.done_steps
+        if observed is not None:
+            self._layers.add(step, observed)
         if not math.isfinite(loss):
             self._recorder.flush()
             raise NonFiniteLossError(
@@ -160,6 +171,10 @@ class TrainingLoop:
         self._evaluation = found
         self._progress.add_evaluation(found.loss)
         step = self._progress.step
+        if found.worst is not None:
+            # Before the event, on which whoever follows the run reads them.
+            rows = found.worst.records()
+            write_worst_predictions(self._folder, step, found.worst.kind, rows)
         epoch = (step - 1) // self._steps_per_epoch + 1
         self._events.write("evaluation", step=step, epoch=epoch, **found.record())
 

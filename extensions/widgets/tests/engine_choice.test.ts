@@ -10,7 +10,7 @@ const row = (name: string, more: object = {}) => ({
   remedy: "",
   ...more,
 });
-const absent = { ok: false, reason: "It is not installed.", remedy: "pip install it" };
+const absent = { ok: false, reason: "Cannot run here: It is not installed.", remedy: "pip install it" };
 
 function render(rows: ReturnType<typeof row>[], value: string[]) {
   const traits = { label: "Engines", rows, value, disabled: false, engine_styles: {} };

@@ -9,17 +9,19 @@ from collections.abc import Callable
 from pathlib import Path
 
 from workbench.artifacts.artifacts import Artifacts
-from workbench.artifacts.footprint.footprint import NODE_BYTES, RUNTIME_BYTES, Footprint
+from workbench.artifacts.footprint.footprint import (
+    FLOAT32_BYTES,
+    MOMENTS,
+    NODE_BYTES,
+    RUNTIME_BYTES,
+    Footprint,
+    checkpoint_bytes,
+)
 from workbench.artifacts.footprint.predict import LARGEST_BATCH, MARGIN_BYTES
 from workbench.child_process.child import serve
 from workbench.files.temporary_folder import temporary_folder
 from workbench.ort.graph.memory_plan import memory_plan, optimized_model
 from workbench.run_folder.run_folder import write_json
-
-MOMENTS = {"adamw": 2, "sgd": 0}
-"""How many values each optimizer keeps for an element of a parameter."""
-
-FLOAT32_BYTES = 4
 
 
 class Predictor:
@@ -62,7 +64,6 @@ class Predictor:
     def _predicted(self, batch_size: int) -> Footprint:
         training = memory_plan(self._training, batch_size)
         evaluation = memory_plan(self._eval, batch_size)
-        saved = self._parameters + self._state
         return Footprint(
             batch_size=batch_size,
             parameters_bytes=self._parameters,
@@ -70,10 +71,7 @@ class Predictor:
             optimizer_state_bytes=self._state,
             activations_bytes=training.resident_bytes,
             evaluation_bytes=evaluation.resident_bytes,
-            # The buffer of the native checkpoint doubles: the old one, full, and the new one.
-            checkpoint_bytes=2 * self._parameters
-            + saved
-            + 2 ** math.ceil(math.log2(max(saved, 1))) // 2,
+            checkpoint_bytes=checkpoint_bytes(self._parameters, self._state),
             runtime_bytes=RUNTIME_BYTES + NODE_BYTES * len(self._training.graph.node),
             unknown_values=training.unknown_values + evaluation.unknown_values,
         )

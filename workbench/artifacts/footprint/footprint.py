@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 RUNTIME_BYTES = 31_000_000
@@ -10,6 +11,20 @@ x86-64 Linux: 18 MB to load them, 11 MB for the sessions, 2 MB in the first step
 
 NODE_BYTES = 25_000
 """What sessions take for each node of the training graph, measured with the bundled samples."""
+
+
+MOMENTS = {"adamw": 2, "sgd": 0}
+"""How many values each optimizer keeps for an element of a parameter."""
+
+FLOAT32_BYTES = 4
+
+
+def checkpoint_bytes(parameters_bytes: int, optimizer_state_bytes: int) -> int:
+    """What writing a checkpoint takes for a moment, see `Footprint.checkpoint_bytes`."""
+    saved = parameters_bytes + optimizer_state_bytes
+    # The buffer of the native checkpoint doubles: the old one, full, and the new one.
+    doubled: int = 2 ** math.ceil(math.log2(max(saved, 1)))
+    return 2 * parameters_bytes + saved + doubled // 2
 
 
 class Footprint(NamedTuple):

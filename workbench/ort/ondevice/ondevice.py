@@ -110,11 +110,14 @@ class TrainingSession:
         Args:
             inputs: the model's inputs, then the target; contiguous.
         """
-        results = self._values()
-        self._module.train_step(inputs, results)
+        loss = self.accumulate(inputs)
+        self.step()
+        return loss
+
+    def step(self) -> None:
+        """Optimizer step, by the gradient that was accumulated, and gradient reset."""
         self._optimizer.optimizer_step()
         self._module.lazy_reset_grad()
-        return float(results[0].numpy())
 
     def eval_results(self, inputs: Sequence[np.ndarray]) -> list[np.ndarray]:
         """Every output of the eval model, in evaluation mode.

@@ -8,6 +8,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from workbench.artifacts.footprint import Estimate
 from workbench.controller import Controller
 from workbench.controller.inspection import LayerRow
 from workbench.controller.prediction import Prediction
@@ -83,6 +84,11 @@ class ArtifactBuilder(Alone):
         self._shown = self._settings()
         self.controller.predict()
 
+    def estimate(self) -> None:
+        """Show what of the footprint is known without artifacts; returns at once."""
+        if self.model is not None and not self.controller.typed.read.problems:
+            self.controller.estimate()
+
     def _settings(self) -> dict[str, Any]:
         """What the artifacts and the footprint depend on."""
         settings = self.setup.config_settings()
@@ -90,7 +96,10 @@ class ArtifactBuilder(Alone):
         return {name: settings.get(name) for name in names}
 
     def _on_typed(self) -> None:
-        if self._shown is None or self._shown == self._settings():
+        if self._shown is None:
+            self.estimate()
+            return
+        if self._shown == self._settings():
             return
         self.footprint.outdated = True
         if self.model is not None and not self.controller.typed.read.problems:
@@ -123,6 +132,12 @@ class ArtifactsView(View):
         model = self._step.model
         if rows is not None and model is not None:
             self._step.tree.show(model, model.parameter_shapes)
+            if self._step._shown is None:
+                self._step.estimate()
+
+    def show_estimate(self, estimate: Estimate) -> None:
+        if self._step._shown is None:
+            self._step.footprint.show_estimate(estimate)
 
     def show_prediction(
         self, prediction: Prediction | None, doing: str = "", problem: str = ""

@@ -7,6 +7,7 @@ from typing import Any
 import anywidget
 import traitlets
 
+from workbench.artifacts.footprint import Estimate
 from workbench.controller.prediction import Prediction
 from workbench.widgets.bundle import bundle
 
@@ -21,6 +22,10 @@ PARTS = (
 )
 
 
+UNKNOWN = ("Activations", "Evaluation")
+"""What depends on the graph, and is not known before the artifacts are generated."""
+
+
 class FootprintView(anywidget.AnyWidget):
     """The parts of the footprint as bars, and what is being done meanwhile."""
 
@@ -31,6 +36,8 @@ class FootprintView(anywidget.AnyWidget):
         traitlets.Dict(per_key_traits={"name": traitlets.Unicode(), "bytes": traitlets.Int()})
     ).tag(sync=True)
     """One dict a part of the footprint."""
+    unknown = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    """Parts that are not known yet; not empty for an estimate alone."""
     summary = traitlets.Unicode().tag(sync=True)
     """What was generated, in a sentence or two."""
     doing = traitlets.Unicode().tag(sync=True)
@@ -46,18 +53,36 @@ class FootprintView(anywidget.AnyWidget):
             self.doing, self.problem = doing, problem
             if prediction is not None:
                 self.outdated = False
+                self.unknown = []
                 self.parts = [
                     {"name": name, "bytes": getattr(prediction.footprint, key)}
                     for key, name in PARTS
                 ]
                 self.summary = _summary(prediction)
             elif problem:
-                self.parts, self.summary = [], ""
+                self.parts, self.unknown, self.summary = [], [], ""
+
+    def show_estimate(self, estimate: Estimate) -> None:
+        """Show what is known without artifacts."""
+        with self.hold_sync():
+            self.doing, self.problem, self.outdated = "", "", False
+            self.unknown = list(UNKNOWN)
+            self.parts = [
+                {"name": name, "bytes": getattr(estimate, key)}
+                for key, name in PARTS
+                if name not in UNKNOWN
+            ]
+            self.summary = (
+                f"{estimate.trained_count:,} of {estimate.total_count:,} elements are trained. "
+                "What a batch takes, and ONNX Runtime for each node, is known once the artifacts "
+                "are generated."
+            )
 
     def clear(self) -> None:
         """Show nothing."""
         with self.hold_sync():
-            self.parts, self.summary, self.doing, self.problem = [], "", "", ""
+            self.parts, self.unknown, self.summary = [], [], ""
+            self.doing, self.problem = "", ""
             self.outdated = False
 
 

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import base64
-import io
-from typing import Any
-
 import anywidget
-import numpy as np
 import traitlets
 
 from workbench.controller.data_preview import DataPreview
 from workbench.widgets.bundle import bundle
+from workbench.widgets.row_picture import as_png
 
 
 class DataView(anywidget.AnyWidget):
-    """A few rows as pictures or as a table, how many there are of each class, and ranges."""
+    """Some rows as pictures, text or a table, how many there are of each class, and ranges."""
 
     _esm = bundle("data_view.js")
     _css = bundle("data_view.css")
@@ -35,13 +31,26 @@ class DataView(anywidget.AnyWidget):
         traitlets.Dict(per_key_traits={"png": traitlets.Unicode(), "label": traitlets.Unicode()})
     ).tag(sync=True)
     """One dict a row: `png`, base64, and the name of its class."""
+    texts = traitlets.List(
+        traitlets.Dict(
+            per_key_traits={
+                "text": traitlets.Unicode(),
+                "label": traitlets.Unicode(),
+                "target": traitlets.Unicode(),
+            }
+        )
+    ).tag(sync=True)
+    """One dict a row, see `workbench.controller.data_preview.Text`."""
     columns = traitlets.List(traitlets.Unicode()).tag(sync=True)
     rows = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
+    ranges = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    """Of each column of the table; empty without one."""
 
     def clear(self, hint: str, problem: str = "") -> None:
         with self.hold_sync():
             self.title = ""
-            self.facts, self.counts, self.pictures, self.columns, self.rows = [], [], [], [], []
+            self.facts, self.counts, self.pictures, self.texts = [], [], [], []
+            self.columns, self.rows, self.ranges = [], [], []
             self.hint, self.problem = hint, problem
 
     def show(self, preview: DataPreview) -> None:
@@ -51,16 +60,10 @@ class DataView(anywidget.AnyWidget):
             self.facts = [list(fact) for fact in preview.facts]
             self.counts = [{"name": name, "rows": rows} for name, rows in preview.counts]
             self.pictures = [
-                {"png": _png(picture.pixels), "label": picture.label}
+                {"png": as_png(picture.pixels), "label": picture.label}
                 for picture in preview.pictures
             ]
+            self.texts = [text._asdict() for text in preview.texts]
+            self.ranges = list(preview.ranges)
             self.columns = list(preview.columns)
             self.rows = [list(row) for row in preview.rows]
-
-
-def _png(pixels: np.ndarray[Any, Any]) -> str:
-    from PIL import Image
-
-    buffer = io.BytesIO()
-    Image.fromarray(pixels).save(buffer, format="png")
-    return base64.b64encode(buffer.getvalue()).decode("ascii")

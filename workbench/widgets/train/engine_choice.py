@@ -10,6 +10,7 @@ import traitlets
 
 from workbench.compare import DEFAULT_ENGINES
 from workbench.controller.engine_rows import EngineRows
+from workbench.models import Model
 from workbench.settings.engines import engine_info, offered_engines
 from workbench.widgets.bundle import bundle
 from workbench.widgets.engine_styles import HasEngineStyles
@@ -27,7 +28,8 @@ def offered_names(engines: Sequence[str] | None) -> list[str]:
 
 
 class EngineChoice(HasEngineStyles, anywidget.AnyWidget):
-    """A check box for each engine. An engine that cannot run here says why and cannot be chosen."""
+    """A check box for each engine. One that cannot run here, or cannot train the chosen model, says
+    why and cannot be chosen."""
 
     _esm = bundle("engine_choice.js")
     _css = bundle("engine_choice.css")
@@ -62,9 +64,52 @@ class EngineChoice(HasEngineStyles, anywidget.AnyWidget):
         ]
         chosen = [name for name in offered if name in DEFAULT_ENGINES] or list(offered)
         super().__init__(rows=rows, value=chosen, **kwargs)
+        self._here: dict[str, dict[str, Any]] = {str(row["name"]): row for row in rows}
+        """By name of the engine, whether it can run on this machine."""
+        self._without_module = ""
+        """Name of the chosen model if it has no `nn.Module`."""
+        self._wanted = chosen
+        """What a person chose, those included that cannot train the model of now."""
+        self._applying = False
+        self.observe(self._on_value, "value")
 
     def show(self, rows: EngineRows) -> None:
         """Show which engines can run here; one that cannot is not chosen any more."""
         known = {row["name"]: row for row in rows}
-        self.rows = [known[row["name"]] for row in self.rows]
-        self.value = [name for name in self.value if known[name]["ok"]]
+        self._here = {name: known[name] for name in self._here}
+        self._wanted = [name for name in self._wanted if known[name]["ok"]]
+        self._apply()
+
+    def suit(self, model: Model | None) -> None:
+        """Let only engines be chosen that can train `model`; None: every one.
+
+        Those that were chosen before are chosen again for the next model that they can train.
+        """
+        self._without_module = "" if model is None or model.has_module else model.name
+        self._apply()
+
+    def _apply(self) -> None:
+        rows = [self._row(row) for row in self._here.values()]
+        able = {row["name"] for row in rows if row["ok"]}
+        self._applying = True
+        try:
+            with self.hold_sync():
+                self.rows = rows
+                self.value = [name for name in self._here if name in able & set(self._wanted)]
+        finally:
+            self._applying = False
+
+    def _row(self, row: dict[str, Any]) -> dict[str, Any]:
+        if not row["ok"]:
+            return {**row, "reason": f"Cannot run here: {row['reason']}"}
+        if self._without_module and engine_info(row["name"]).needs_module:
+            why = f"Cannot train {self._without_module}: an ONNX file has no nn.Module."
+            return {**row, "ok": False, "reason": why, "remedy": ""}
+        return row
+
+    def _on_value(self, change: Any) -> None:
+        if self._applying:
+            return
+        able = {row["name"] for row in self.rows if row["ok"]}
+        kept = set(change.new) | (set(self._wanted) - able)
+        self._wanted = [name for name in self._here if name in kept]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ from workbench.controller import Controller, State
 from workbench.controller.engine_rows import EngineRows
 from workbench.controller.job import ComparisonJob, Job
 from workbench.controller.view import View
+from workbench.controller.worst_rows import WorstRows
 from workbench.models import Model
 from workbench.runs.reader import NewPoints
 from workbench.widgets.app.alone import Alone
@@ -17,8 +19,13 @@ from workbench.widgets.charts import EMPTY_HINT, NOTHING_HINT, Charts
 from workbench.widgets.run_statistics import RunStatistics
 from workbench.widgets.train.engine_choice import EngineChoice
 from workbench.widgets.train.evaluation_view import EvaluationView
+from workbench.widgets.train.layer_statistics_view import LayerStatisticsView
 from workbench.widgets.train.ortmodule_form import ORTModuleForm
 from workbench.widgets.train.settings_form import SettingsForm
+from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
+
+REFRESH_S = 1.0
+"""Time between two looks at rows and layers while a run goes on: nobody reads faster."""
 
 ACTIONS = ("Train", "Pause", "Resume", "Step once", "Stop")
 
@@ -49,12 +56,15 @@ class Trainer(Alone):
         self.ortmodule = ORTModuleForm()
         self.charts = Charts()
         self.evaluation = EvaluationView()
+        self.worst = WorstPredictionsView()
+        self.layers = LayerStatisticsView()
         self.statistics = RunStatistics()
         self.setup.engines = list(self.engines.value)
         self.engines.observe(self._on_engines, "value")
         self.ortmodule.observe(self._on_ortmodule, "value")
         side = area("wb-side", [self.engines, self.form, self.ortmodule])
-        main = area("wb-main", [self.charts, self.evaluation, self.statistics])
+        results = [self.charts, self.evaluation, self.worst, self.layers, self.statistics]
+        main = area("wb-main", results)
         panel = area("wb-columns wb-results-first", [side, main])
         super().__init__(children=[*alone, area("wb-step-panel wb-step-train", [panel])])
         self.controller.views.add(TrainView(self))
@@ -83,12 +93,21 @@ class TrainView(View):
     def __init__(self, step: Trainer) -> None:
         self._step = step
         self._job: Job | None = None
+        self._worst = WorstRows()
+        self._evaluated: set[str] = set()
+        """Engines that were evaluated since their rows were shown."""
+        self._refresh_after = 0.0
 
     def show_state(self, state: State) -> None:
         self._step.charts.flush()
+        if time.monotonic() >= self._refresh_after:
+            self._refresh()
         if state.active and state.message:
             # While a run starts, the charts say what is being done.
             self._step.charts.hint = f"{state.message} {state.detail}".strip()
+
+    def show_model(self, model: Model | None, problem: str = "") -> None:
+        self._step.engines.suit(model)
 
     def show_engines(self, rows: EngineRows) -> None:
         self._step.engines.show(rows)
@@ -98,6 +117,11 @@ class TrainView(View):
         self._step.charts.reset(job.engines)
         self._step.statistics.clear()
         self._step.evaluation.clear()
+        self._step.worst.clear()
+        self._step.layers.clear()
+        self._worst.clear()
+        self._evaluated = set()
+        self._refresh_after = 0.0
 
     def show_total_steps(self, steps: int) -> None:
         self._step.charts.total_steps = steps
@@ -106,9 +130,28 @@ class TrainView(View):
         self._step.charts.add(engine, points)
         if self._job is not None and engine in self._job.runs:
             self._step.charts.name(engine, self._job.runs[engine])
-        self._step.evaluation.add(engine, points.events)
+        self._step.layers.add(engine, points.events, points.restored_step)
+        if any(event["event"] == "evaluation" for event in points.events):
+            self._evaluated.add(engine)
+            self._show_classes(engine)
+            self._step.evaluation.add(engine, points.events)
+
+    def _show_classes(self, engine: str) -> None:
+        """The names of the classes, which are those of the dataset that the run was given."""
+        if self._job is not None and engine in self._job.runs:
+            self._step.evaluation.classes = self._worst.classes(self._job.runs[engine])
+
+    def _refresh(self) -> None:
+        """Show the worst rows of the last evaluations, and the layers."""
+        self._step.layers.flush()
+        evaluated, self._evaluated = self._evaluated, set()
+        for engine in evaluated:
+            if self._job is not None and engine in self._job.runs:
+                self._step.worst.show(engine, *self._worst.rows(self._job.runs[engine]))
+        self._refresh_after = time.monotonic() + REFRESH_S
 
     def job_ended(self, job: Job) -> None:
+        self._refresh()
         self._step.charts.hint = NOTHING_HINT
         self._step.statistics.show(job.runs, notes=not isinstance(job, ComparisonJob))
 

@@ -12,6 +12,8 @@ interface Part {
 
 interface Traits {
   parts: Part[];
+  /** Parts that are not known before the artifacts are generated. */
+  unknown: string[];
   summary: string;
   /** What is being done now; empty while nothing is. */
   doing: string;
@@ -21,8 +23,8 @@ interface Traits {
 }
 
 const HINT =
-  "Generate the artifacts to see what training on a device takes: parameters, gradients, " +
-  "optimizer state, activations and ONNX Runtime itself. Train makes missing artifacts itself.";
+  "Choose a model to see what training it on a device takes: parameters, gradients, optimizer " +
+  "state, activations and ONNX Runtime itself. Train makes missing artifacts itself.";
 
 function render({ model, el }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-footprint-view");
@@ -50,6 +52,10 @@ function render({ model, el }: RenderProps<Traits>): void {
       const bar = element("span", { class: "wb-part-bar", "aria-hidden": "true" });
       bar.style.setProperty("--wb-share", String(bytes / largest));
       list.append(element("li", {}, element("span", {}, name), bar, element("span", {}, formatBytes(bytes))));
+    }
+    for (const name of model.get("unknown")) {
+      const later = element("span", { class: "wb-later" }, "not known yet");
+      list.append(element("li", {}, element("span", {}, name), later, element("span", {}, "?")));
     }
     body.replaceChildren(list, element("p", {}, model.get("summary")));
   };

@@ -218,6 +218,8 @@ export default () => {
       draw();
     });
     resized.observe(el);
+    // A chart gives up room beside it when another one appears, while the whole keeps its size.
+    for (const panel of panels) resized.observe(panel.root);
     signal.addEventListener("abort", () => {
       views.delete(receive);
       cancelAnimationFrame(frame);

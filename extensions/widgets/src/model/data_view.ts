@@ -1,4 +1,4 @@
-// What is in the chosen dataset: a few rows, how many there are of each class, and ranges.
+// What is in the chosen dataset: some rows, how many there are of each class, and ranges.
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
@@ -9,6 +9,14 @@ interface Picture {
   /** Base64. */
   png: string;
   label: string;
+}
+
+interface Text {
+  text: string;
+  /** Its class; may be empty. */
+  label: string;
+  /** The targets of its positions, as text; may be empty. */
+  target: string;
 }
 
 interface ClassCount {
@@ -26,8 +34,11 @@ interface Traits {
   facts: string[][];
   counts: ClassCount[];
   pictures: Picture[];
+  texts: Text[];
   columns: string[];
   rows: string[][];
+  /** Of each column; empty without a table. */
+  ranges: string[];
 }
 
 function bars(counts: ClassCount[]): HTMLElement {
@@ -43,25 +54,40 @@ function bars(counts: ClassCount[]): HTMLElement {
 }
 
 function gallery(pictures: Picture[]): HTMLElement {
-  const list = element("ul", { class: "wb-pictures", "aria-label": "First rows" });
+  const list = element("ul", { class: "wb-pictures", "aria-label": "Some rows" });
   for (const { png, label } of pictures) {
     const source = `data:image/png;base64,${png}`;
-    const image = element("img", { src: source, alt: `A row of class ${label}` });
+    const image = element("img", { src: source, alt: label ? `A row of class ${label}` : "A row" });
     list.append(element("li", {}, image, element("span", { "aria-hidden": "true" }, label)));
   }
   return list;
 }
 
-function table(columns: string[], rows: string[][]): HTMLElement {
+function textList(texts: Text[]): HTMLElement {
+  const list = element("ul", { class: "wb-texts", "aria-label": "Some rows" });
+  for (const { text, label, target } of texts) {
+    const item = element("li", {}, element("p", { class: "wb-text" }, text));
+    if (label) item.prepend(element("span", { class: "wb-text-label" }, label));
+    if (target) {
+      const line = element("p", { class: "wb-text wb-text-target" }, target);
+      item.append(element("small", {}, "target"), line);
+    }
+    list.append(item);
+  }
+  return list;
+}
+
+function table(columns: string[], rows: string[][], ranges: string[]): HTMLElement {
   const head = columns.map((name) => element("th", { scope: "col" }, name));
   const body = rows.map((row) => element("tr", {}, ...row.map((one) => element("td", {}, one))));
   const made = element(
     "table",
-    { class: "wb-table", "aria-label": "First rows" },
+    { class: "wb-table", "aria-label": "Some rows" },
     element("thead", {}, element("tr", {}, ...head)),
     element("tbody", {}, ...body),
+    element("tfoot", {}, element("tr", {}, ...ranges.map((range) => element("td", {}, range)))),
   );
-  const scrolled = { class: "wb-scroll", tabindex: "0", role: "group", "aria-label": "First rows" };
+  const scrolled = { class: "wb-scroll", tabindex: "0", role: "group", "aria-label": "Some rows" };
   return element("div", scrolled, made);
 }
 
@@ -82,8 +108,9 @@ function render({ model, el }: RenderProps<Traits>): void {
         element("div", {}, element("dt", {}, name ?? ""), element("dd", {}, value ?? "")),
       );
     }
-    const { pictures, rows, counts } = {
+    const { pictures, texts, rows, counts } = {
       pictures: model.get("pictures"),
+      texts: model.get("texts"),
       rows: model.get("rows"),
       counts: model.get("counts"),
     };
@@ -92,8 +119,9 @@ function render({ model, el }: RenderProps<Traits>): void {
     el.replaceChildren(
       heading,
       ...(pictures.length ? [gallery(pictures)] : []),
+      ...(texts.length ? [textList(texts)] : []),
       beside,
-      ...(rows.length ? [table(model.get("columns"), rows)] : []),
+      ...(rows.length ? [table(model.get("columns"), rows, model.get("ranges"))] : []),
     );
   };
   model.on("change", update);

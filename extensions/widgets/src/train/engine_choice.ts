@@ -9,7 +9,7 @@ interface Row {
   name: string;
   description: string;
   ok: boolean;
-  /** Why it cannot run here, in a sentence. */
+  /** Why it cannot be chosen, in a sentence. */
   reason: string;
   /** The command that mends it; may be empty. */
   remedy: string;
@@ -47,7 +47,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     group.replaceChildren(
       ...model.get("rows").map((row) => {
         const detail = element("span", { id: freshId("detail"), class: "wb-engine-detail" });
-        detail.append(row.ok ? row.description : `Cannot run here: ${row.reason}`);
+        detail.append(row.ok ? row.description : row.reason);
         if (!row.ok && row.remedy) detail.append(" ", element("code", {}, row.remedy));
         const box = element("input", {
           type: "checkbox",

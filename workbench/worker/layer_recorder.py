@@ -1,0 +1,56 @@
+"""Records how large gradients and updates are, layer by layer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+
+from workbench.engines.base import ParameterNorms
+from workbench.run_folder.events import EventWriter
+
+
+class LayerRecorder:
+    """Writes the gradient norm and the update-to-weight ratio of each layer every few steps."""
+
+    def __init__(self, events: EventWriter, every_steps: int | None) -> None:
+        """Record every so many steps; None: never."""
+        self._events = events
+        self._every_steps = every_steps
+        self._names: list[str] = []
+
+    def is_due(self, step: int) -> bool:
+        """Whether step number `step` is to be recorded."""
+        return self._every_steps is not None and step % self._every_steps == 0
+
+    def add(self, step: int, norms: Mapping[str, ParameterNorms]) -> None:
+        """Record a step, by the norms of its trained parameters."""
+        layers: dict[str, list[ParameterNorms]] = {}
+        for name, one in norms.items():
+            layers.setdefault(name.rpartition(".")[0] or "(root)", []).append(one)
+        if list(layers) != self._names:
+            self._names = list(layers)
+            self._events.write("layers", names=self._names)
+        groups = list(layers.values())
+        self._events.write(
+            "layer_statistics",
+            step=step,
+            gradient_norms=[_rounded(_joined(each.gradient for each in one)) for one in groups],
+            update_ratios=[
+                _ratio(_joined(each.update for each in one), _joined(each.weight for each in one))
+                for one in groups
+            ],
+        )
+
+
+def _joined(norms: Iterable[float]) -> float:
+    """The norm of what several parts of these norms are together."""
+    return math.hypot(*norms)
+
+
+def _ratio(update: float, weight: float) -> float | None:
+    return _rounded(update / weight) if weight > 0 else None
+
+
+def _rounded(value: float) -> float | None:
+    """Seven digits, as many as float32 has; None where it is not finite."""
+    return float(f"{value:.7g}") if math.isfinite(value) else None
