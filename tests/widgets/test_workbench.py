@@ -77,7 +77,11 @@ def test_train_draws_every_step_and_keeps_a_figure(make_page: MakePage) -> None:
     assert losses[-1] < losses[0]
     assert (rates > 0).all()
     assert (memory > 1).all()
-    assert base64.b64decode(page._figure.png).startswith(b"\x89PNG")
+    picture, table = page._figure.outputs
+    assert base64.b64decode(picture["data"]["image/png"]).startswith(b"\x89PNG")
+    assert picture["metadata"]["image/png"]["alt"] == page.status.message
+    assert f">{total} of {total}</td>" in table["data"]["text/html"]
+    assert f"Steps: {total} of {total}" in table["data"]["text/plain"]
     assert "Train" in page.controls.usable()
 
 

@@ -14,6 +14,7 @@ from workbench.controller.job import ComparisonJob, Job
 from workbench.controller.machine_watch import MachineWatch
 from workbench.controller.notebook_file import may_save
 from workbench.controller.restore import restored
+from workbench.controller.result_table import result_table
 from workbench.controller.setting_fields import COMPARISON_FIELDS
 from workbench.controller.state import State
 from workbench.controller.steps import NAMES, Steps
@@ -260,9 +261,14 @@ class PageView(View):
         page = self._page
         page._job = None
         if isinstance(job, ComparisonJob):
-            page.bar.verdict = job.comparison.verdict().badge
+            verdict = job.comparison.verdict()
+            trusted = verdict.level in ("quiet", "none")
+            page.bar.verdict = (
+                verdict.sentence if trusted else f"{verdict.badge}: {verdict.sentence}"
+            )
         if any(run.progress.done_steps for run in job.runs.values()):
-            page._figure.show(job.plot(), job.id, job.outcome)
+            table = result_table(job.runs.values(), job.outcome)
+            page._figure.show(job.plot(), job.id, table)
 
     def job_failed(self) -> None:
         self._page._job = None

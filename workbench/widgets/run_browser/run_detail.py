@@ -1,4 +1,4 @@
-"""One recorded run that was opened, or several side by side."""
+"""One recorded run that was opened."""
 
 from __future__ import annotations
 
@@ -30,16 +30,13 @@ class RunDetail(anywidget.AnyWidget):
     problem = traitlets.Unicode().tag(sync=True)
     """Why the run failed or was interrupted; may be empty."""
     traceback = traitlets.Unicode().tag(sync=True)
-    header = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    """Of the table of several runs."""
-    table = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
     png = traitlets.Unicode().tag(sync=True)
     """The figure, base64; empty if there is none."""
     figure_text = traitlets.Unicode().tag(sync=True)
     """What the figure shows."""
 
     def show(self, detail: Detail) -> None:
-        """Show a run or a comparison; callable from any thread."""
+        """Show a run; callable from any thread."""
         png = ""
         if detail.figure is not None:
             buffer = io.BytesIO()
@@ -50,8 +47,6 @@ class RunDetail(anywidget.AnyWidget):
             "settings": [list(setting) for setting in detail.settings],
             "problem": detail.problem,
             "traceback": detail.traceback,
-            "header": detail.header,
-            "table": detail.table,
             "png": png,
             "figure_text": detail.figure_text,
             "heading": detail.heading,

@@ -1,4 +1,4 @@
-// One run that was opened, or several side by side: facts, settings, failure, figure.
+// One run that was opened: facts, settings, failure, figure.
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
@@ -14,9 +14,6 @@ interface Traits {
   /** Why the run failed or was interrupted. */
   problem: string;
   traceback: string;
-  /** Of the table of several runs. */
-  header: string[];
-  table: string[][];
   /** The figure, base64; empty if there is none. */
   png: string;
   figure_text: string;
@@ -26,22 +23,6 @@ function pairs(title: string, facts: string[][]): HTMLElement[] {
   if (facts.length === 0) return [];
   const items = facts.flatMap(([name = "", value = ""]) => [element("dt", {}, name), element("dd", {}, value)]);
   return [element("section", {}, element("h3", {}, title), element("dl", {}, ...items))];
-}
-
-function tableOf(header: string[], rows: string[][]): HTMLElement[] {
-  if (rows.length === 0) return [];
-  const heads = header.map((text) => element("th", { scope: "col" }, text));
-  const body = rows.map(([first = "", ...others]) =>
-    element("tr", {}, element("th", { scope: "row", title: first }, first), ...others.map((text) => element("td", {}, text))),
-  );
-  const table = element(
-    "table",
-    { class: "wb-table" },
-    element("thead", {}, element("tr", {}, ...heads)),
-    element("tbody", {}, ...body),
-  );
-  // It can be scrolled, so the keyboard must reach it.
-  return [element("div", { class: "wb-run-comparison", tabindex: "0", role: "region", "aria-label": "Results and differing settings" }, table)];
 }
 
 function render({ model, el }: RenderProps<Traits>): void {
@@ -74,10 +55,9 @@ function render({ model, el }: RenderProps<Traits>): void {
     ];
     el.replaceChildren(
       element("div", { class: "wb-run-detail-head" }, title, close),
-      ...(problem ? [element("p", { class: "wb-run-failure" }, problem)] : []),
+      ...(problem ? [element("p", { class: "wb-notice wb-run-failure", "data-outcome": "error" }, problem)] : []),
       ...(trace ? [element("details", {}, element("summary", {}, "Traceback"), element("pre", {}, trace))] : []),
       ...figure,
-      ...tableOf(model.get("header"), model.get("table")),
       ...(texts.length ? [element("div", { class: "wb-run-facts-columns" }, ...texts)] : []),
     );
     if (shown !== "" || document.activeElement?.closest(".wb-run-table")) title.scrollIntoView({ block: "nearest" });
