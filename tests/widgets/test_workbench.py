@@ -251,6 +251,30 @@ def test_a_run_restores_the_page(make_page: MakePage) -> None:
         page.close()
 
 
+def test_a_run_of_the_list_restores_the_page_unless_another_is_under_way(
+    make_page: MakePage,
+) -> None:
+    run = wb.train("digits-mlp", engine="fake", epochs=1, learning_rate=0.02).wait()
+    page = make_page(model=None, step_ms=10)
+    page.runs.open_run(run.id)
+    assert page.runs.wait(PATIENCE_S)
+    assert page.runs.detail.restorable
+    page.runs.detail._on_message(None, {"kind": "restore"}, None)
+    assert page.runs.wait(PATIENCE_S)
+    assert page.wait(PATIENCE_S)
+    until(lambda: page.models.layers.layers)
+    assert page.step == "train"
+    assert page.trainer.form.texts["learning_rate"] == "0.02"
+    assert page.trainer.charts.points("fake").shape[1] == run.progress.done_steps
+    page.train()
+    until(lambda: page._controller.state.active)
+    page.runs.restore(run.id)
+    assert page.runs.wait(PATIENCE_S)
+    assert "under way in this page" in page.runs.table.message
+    page.stop()
+    assert page.wait(PATIENCE_S)
+
+
 def test_one_step_at_a_time(make_page: MakePage) -> None:
     page = make_page(step_ms=5)
     page.train()

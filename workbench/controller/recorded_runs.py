@@ -57,6 +57,8 @@ class RecordedRuns:
         """Is given the runs that are compared."""
         self.on_resume: Callable[[Run], None] | None = None
         """Is given a run that goes on."""
+        self.on_restore: Callable[[Run], None] | None = None
+        """Is given a run whose model, data and settings are wanted again."""
         self._view = view
         self._index = RunIndex()
         self._problem: str | None = None
@@ -91,6 +93,10 @@ class RecordedRuns:
     def resume(self, run_id: str) -> None:
         """Go on with a run from its newest checkpoint, or after a pause."""
         self._act(lambda: self._resume(run_id), "Resuming …")
+
+    def restore(self, run_id: str) -> None:
+        """Go back to what a run was started with."""
+        self._act(lambda: self._restore(run_id), "Reading the run …")
 
     def stop(self, run_ids: Sequence[str]) -> None:
         """Stop runs that are under way; each writes a checkpoint."""
@@ -223,6 +229,12 @@ class RecordedRuns:
             self.on_resume(run)
         step = run.progress.done_steps
         self._view.show_outcome("done", f"{run.name} goes on after step {step:,}.")
+
+    def _restore(self, run_id: str) -> None:
+        run = load_run(run_id)
+        if self.on_restore is not None:
+            self.on_restore(run)
+        self._view.show_outcome("done", "")
 
     def _stop(self, run_ids: list[str]) -> None:
         for run_id in run_ids:

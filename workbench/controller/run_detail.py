@@ -21,6 +21,7 @@ Facts = list[tuple[str, str]]
 class RunDetail(NamedTuple):
     """What is shown of a recorded run."""
 
+    run_id: str
     heading: str
     facts: Facts
     settings: Facts
@@ -67,6 +68,7 @@ def describe_run(run: Run) -> RunDetail:
     if run.status == "failed":
         facts.append(("Log", str(run.folder.log_path)))
     return RunDetail(
+        run_id=run.id,
         heading=run.name,
         facts=facts,
         settings=_settings(run.config),

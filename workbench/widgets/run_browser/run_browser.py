@@ -32,6 +32,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         on_open: Callable[[Run], None] | None = None,
         on_compare: Callable[[list[Run]], None] | None = None,
         on_resume: Callable[[Run], None] | None = None,
+        on_restore: Callable[[Run], None] | None = None,
     ) -> None:
         """List the runs of this directory, and go on listing new ones.
 
@@ -42,9 +43,11 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
             on_compare: is given the runs that are compared; None: a `ComparisonView` of them
                 is shown below the list.
             on_resume: is given a run that goes on.
+            on_restore: is given the run that is open, to go back to how it was started; None: there
+                is no button for that.
         """
         self.table = RunTable(self._act)
-        self.detail = RunDetail()
+        self.detail = RunDetail(None if on_restore is None else self.restore)
         self.comparison: ComparisonView | None = None
         """What was compared last, where no other view shows it."""
         super().__init__(children=[self.table, self.detail])
@@ -56,6 +59,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs.on_open = on_open
         self._runs.on_compare = on_compare or self._show_comparison
         self._runs.on_resume = on_resume
+        self._runs.on_restore = on_restore
         self.table.folder = self._runs.folder
 
     def open_run(self, run_id: str) -> None:
@@ -69,6 +73,10 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
     def resume(self, run_id: str) -> None:
         """Go on with a run after a pause, or from its newest checkpoint."""
         self._runs.resume(run_id)
+
+    def restore(self, run_id: str) -> None:
+        """Go back to the model, the data and the settings that a run was started with."""
+        self._runs.restore(run_id)
 
     def stop(self, run_ids: Sequence[str]) -> None:
         """Stop runs that are under way."""

@@ -5,6 +5,9 @@ import { element } from "../element";
 import "./run_detail.css";
 
 interface Traits {
+  run_id: string;
+  /** Whether there is a button to go back to how the run was started. */
+  restorable: boolean;
   /** Empty: nothing is open. */
   heading: string;
   /** Pairs of a name and a value. */
@@ -42,6 +45,10 @@ function render({ model, el }: RenderProps<Traits>): void {
       model.set("heading", "");
       model.save_changes();
     });
+    const restore = element("button", { type: "button", class: "wb-toggle" }, "Use its settings");
+    restore.title = "Choose its model, data and settings again, and show it in the step Train";
+    restore.hidden = !model.get("restorable");
+    restore.addEventListener("click", () => model.send({ kind: "restore" }));
     const title = element("h2", { tabindex: "-1", title: heading }, heading);
     const png = model.get("png");
     const trace = model.get("traceback");
@@ -54,7 +61,7 @@ function render({ model, el }: RenderProps<Traits>): void {
       ...pairs("Settings that differ from their defaults", model.get("settings")),
     ];
     el.replaceChildren(
-      element("div", { class: "wb-run-detail-head" }, title, close),
+      element("div", { class: "wb-run-detail-head" }, title, restore, close),
       ...(problem ? [element("p", { class: "wb-notice wb-run-failure", "data-outcome": "error" }, problem)] : []),
       ...(trace ? [element("details", {}, element("summary", {}, "Traceback"), element("pre", {}, trace))] : []),
       ...figure,
