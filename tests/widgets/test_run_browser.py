@@ -101,7 +101,7 @@ def test_compared_runs_are_shown_below_as_the_app_shows_them(wire: Wire) -> None
     assert view is not None
     assert view in browser.children
     until(lambda: view.table.rows)
-    assert [row["setting"] for row in view.differences.rows] == ["learning_rate"]
+    assert [row["setting"] for row in view.differences.rows] == ["learning_rate", "model"]
     wire.press("compare", [run.id for run in reversed(runs)])
     assert browser.comparison is view
     # A run whose folder is gone is said, and what is shown stays.

@@ -17,7 +17,7 @@ interface Traits {
   /** Tells one picture from another; empty while there is none. */
   figure_id: string;
   /** The picture, and the table below it. */
-  outputs: object[];
+  outputs: Record<string, unknown>[];
   /** Whether something runs. */
   active: boolean;
   /** Whether the notebook is saved when work begins and when it has ended. */
