@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -94,25 +93,6 @@ def test_a_run_is_opened_with_why_it_failed(told: Told) -> None:
     assert ("batch_size", "10") in detail.settings
     assert detail.figure is not None
     assert told.outcomes[-1] == ("done", "", [])
-
-
-def test_runs_are_compared_by_results_and_settings_that_differ(told: Told) -> None:
-    ended = {"status": "completed"}
-    runs = [
-        write_run(name, [steps(1, [1.0])], ended, learning_rate=rate)
-        for name, rate in (("a", 0.1), ("b", 0.2))
-    ]
-    runs[0].rename("$first$ <b>")
-    told.runs.compare([run.id for run in runs])
-    told.wait()
-    [detail] = told.details
-    assert detail.header[-1] == "learning_rate"
-    assert [(row[0], row[-1]) for row in detail.table] == [
-        ("$first$ <b>", "0.1"),
-        (runs[1].id, "0.2"),
-    ]
-    assert detail.figure is not None
-    detail.figure.savefig(os.devnull, format="png")
 
 
 def test_what_another_view_shows_is_handed_to_it(told: Told, digits: Dataset) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,6 +13,7 @@ import pytest
 import workbench as wb
 from tests.processes import until
 from tests.runs.recorded import recorded
+from tests.runs.written import steps, write_run
 from workbench.data import Dataset
 from workbench.widgets.run_browser import RunBrowser
 
@@ -83,9 +85,31 @@ def test_an_opened_run_is_shown_with_its_figure(wire: Wire, digits: Dataset) -> 
     assert detail.heading == run_id
     assert detail.png.startswith("iVBOR")
     assert ["Model", "line"] in detail.facts
-    wire.press("compare", [run_id, run_id])
-    assert detail.heading == "2 runs compared"
-    assert detail.facts == []
+
+
+def test_compared_runs_are_shown_below_as_the_app_shows_them(wire: Wire) -> None:
+    ended = {"status": "completed"}
+    runs = [
+        write_run(name, [steps(1, [1.0])], ended, learning_rate=rate)
+        for name, rate in (("a", 0.1), ("b", 0.2))
+    ]
+    wire.press("open", [runs[0].id])
+    wire.press("compare", [run.id for run in runs])
+    browser = wire.browser
+    assert browser.detail.heading == ""
+    view = browser.comparison
+    assert view is not None
+    assert view in browser.children
+    until(lambda: view.table.rows)
+    assert [row["setting"] for row in view.differences.rows] == ["learning_rate", "model"]
+    wire.press("compare", [run.id for run in reversed(runs)])
+    assert browser.comparison is view
+    # A run whose folder is gone is said, and what is shown stays.
+    shutil.rmtree(runs[0].folder.path)
+    wire.press("compare", [run.id for run in runs])
+    assert browser.table.outcome == "error"
+    assert runs[0].id in browser.table.message
+    assert view.comparison is not None
 
 
 @pytest.mark.fault

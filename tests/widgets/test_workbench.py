@@ -77,7 +77,11 @@ def test_train_draws_every_step_and_keeps_a_figure(make_page: MakePage) -> None:
     assert losses[-1] < losses[0]
     assert (rates > 0).all()
     assert (memory > 1).all()
-    assert base64.b64decode(page._figure.png).startswith(b"\x89PNG")
+    picture, table = page._figure.outputs
+    assert base64.b64decode(picture["data"]["image/png"]).startswith(b"\x89PNG")
+    assert picture["metadata"]["image/png"]["alt"] == page.status.message
+    assert f">{total} of {total}</td>" in table["data"]["text/html"]
+    assert f"Steps: {total} of {total}" in table["data"]["text/plain"]
     assert "Train" in page.controls.usable()
 
 
@@ -245,6 +249,30 @@ def test_a_run_restores_the_page(make_page: MakePage) -> None:
         assert page._controller.setup.settings["batch_size"] == 16
     finally:
         page.close()
+
+
+def test_a_run_of_the_list_restores_the_page_unless_another_is_under_way(
+    make_page: MakePage,
+) -> None:
+    run = wb.train("digits-mlp", engine="fake", epochs=1, learning_rate=0.02).wait()
+    page = make_page(model=None, step_ms=10)
+    page.runs.open_run(run.id)
+    assert page.runs.wait(PATIENCE_S)
+    assert page.runs.detail.restorable
+    page.runs.detail._on_message(None, {"kind": "restore"}, None)
+    assert page.runs.wait(PATIENCE_S)
+    assert page.wait(PATIENCE_S)
+    until(lambda: page.models.layers.layers)
+    assert page.step == "train"
+    assert page.trainer.form.texts["learning_rate"] == "0.02"
+    assert page.trainer.charts.points("fake").shape[1] == run.progress.done_steps
+    page.train()
+    until(lambda: page._controller.state.active)
+    page.runs.restore(run.id)
+    assert page.runs.wait(PATIENCE_S)
+    assert "under way in this page" in page.runs.table.message
+    page.stop()
+    assert page.wait(PATIENCE_S)
 
 
 def test_one_step_at_a_time(make_page: MakePage) -> None:

@@ -8,13 +8,12 @@ from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
 
 from workbench.controller.request_thread import RequestThread
-from workbench.controller.run_detail import RunDetail, describe_run, describe_runs
+from workbench.controller.run_detail import RunDetail, describe_run
 from workbench.controller.state import failure
 from workbench.errors import RunError, RunFolderError
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run, load_run, resume, undelete
 from workbench.runs.listing import Changes, RunIndex, RunRow
-from workbench.runs.listing.read_row import RowReader
 from workbench.runs.trash import move_to_trash
 
 POLL_S = 0.5
@@ -40,7 +39,7 @@ class RunsView(Protocol):
         """What came of a request, in a sentence; and which runs `undelete` can bring back."""
 
     def show_detail(self, detail: RunDetail) -> None:
-        """Some runs were opened or compared."""
+        """A run was opened."""
 
 
 class RecordedRuns:
@@ -55,9 +54,11 @@ class RecordedRuns:
         self.on_open: Callable[[Run], None] | None = None
         """Is given a run that is opened, in place of showing its detail."""
         self.on_compare: Callable[[list[Run]], None] | None = None
-        """Is given the runs that are compared, in place of showing them."""
+        """Is given the runs that are compared."""
         self.on_resume: Callable[[Run], None] | None = None
         """Is given a run that goes on."""
+        self.on_restore: Callable[[Run], None] | None = None
+        """Is given a run whose model, data and settings are wanted again."""
         self._view = view
         self._index = RunIndex()
         self._problem: str | None = None
@@ -92,6 +93,10 @@ class RecordedRuns:
     def resume(self, run_id: str) -> None:
         """Go on with a run from its newest checkpoint, or after a pause."""
         self._act(lambda: self._resume(run_id), "Resuming …")
+
+    def restore(self, run_id: str) -> None:
+        """Go back to what a run was started with."""
+        self._act(lambda: self._restore(run_id), "Reading the run …")
 
     def stop(self, run_ids: Sequence[str]) -> None:
         """Stop runs that are under way; each writes a checkpoint."""
@@ -210,9 +215,6 @@ class RecordedRuns:
         runs = [load_run(run_id) for run_id in run_ids]
         if self.on_compare is not None:
             self.on_compare(runs)
-        else:
-            rows = [RowReader(run.folder).read() for run in runs]
-            self._view.show_detail(describe_runs(runs, rows))
         self._view.show_outcome("done", "")
 
     def _resume(self, run_id: str) -> None:
@@ -227,6 +229,12 @@ class RecordedRuns:
             self.on_resume(run)
         step = run.progress.done_steps
         self._view.show_outcome("done", f"{run.name} goes on after step {step:,}.")
+
+    def _restore(self, run_id: str) -> None:
+        run = load_run(run_id)
+        if self.on_restore is not None:
+            self.on_restore(run)
+        self._view.show_outcome("done", "")
 
     def _stop(self, run_ids: list[str]) -> None:
         for run_id in run_ids:

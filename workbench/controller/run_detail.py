@@ -1,17 +1,14 @@
-"""What a page shows of one recorded run, or of several that are compared, as text and a figure."""
+"""What a page shows of one recorded run, as text and a figure."""
 
 from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.display.number_format import significant
 from workbench.runs import Run
 from workbench.runs.duration import started_at
-from workbench.runs.listing import RunRow
-from workbench.runs.overlay_figure import plot_overlay
 from workbench.settings.config import TrainingConfig
 
 if TYPE_CHECKING:
@@ -22,21 +19,17 @@ Facts = list[tuple[str, str]]
 
 
 class RunDetail(NamedTuple):
-    """What is shown of some recorded runs."""
+    """What is shown of a recorded run."""
 
+    run_id: str
     heading: str
     facts: Facts
-    """Of one run."""
     settings: Facts
-    """Of one run: those that differ from their defaults."""
+    """Those that differ from their defaults."""
     problem: str
     """Why the run failed, was interrupted, or is not what it was planned to be; may be empty."""
     traceback: str
     """Of the failure, if it has one."""
-    header: list[str]
-    """Of the table of several runs; empty for one."""
-    table: list[list[str]]
-    """A row for each of several runs."""
     figure: Figure | None
     """None if no step was taken."""
     figure_text: str
@@ -75,13 +68,12 @@ def describe_run(run: Run) -> RunDetail:
     if run.status == "failed":
         facts.append(("Log", str(run.folder.log_path)))
     return RunDetail(
+        run_id=run.id,
         heading=run.name,
         facts=facts,
         settings=_settings(run.config),
         problem=problem,
         traceback=str(error.get("traceback", "")),
-        header=[],
-        table=[],
         figure=run.plot() if done else None,
         figure_text=f"Loss, throughput and memory of {run.name} over {done:,} steps",
     )
@@ -95,42 +87,6 @@ METRICS = (
     ("mean_absolute_error", "Test mean absolute error"),
 )
 """Columns of `Run.evaluations` and what they are called."""
-
-
-def describe_runs(runs: Sequence[Run], rows: Sequence[RunRow]) -> RunDetail:
-    """Several runs side by side: their results and the settings that differ.
-
-    Args:
-        runs: two or more.
-        rows: of the same runs.
-    """
-    differing = _differing_settings([run.config for run in runs])
-    header = ["Run", "Engine", "Steps", "Last loss", "Metric", "Throughput, samples/s", "Duration"]
-    table = [
-        [
-            run.name,
-            run.engine,
-            f"{row.steps:,}",
-            significant(row.last_loss),
-            f"{row.metric_name} {significant(row.metric)}" if row.metric_name else "–",  # noqa: RUF001
-            significant(row.samples_per_s),
-            duration_text(row.duration_s),
-            *(_setting_text(getattr(run.config, name)) for name in differing),
-        ]
-        for run, row in zip(runs, rows, strict=True)
-    ]
-    drawn = [run for run in runs if run.progress.done_steps]
-    return RunDetail(
-        heading=f"{len(runs)} runs compared",
-        facts=[],
-        settings=[],
-        problem="",
-        traceback="",
-        header=[*header, *differing],
-        table=table,
-        figure=plot_overlay(drawn) if drawn else None,
-        figure_text=f"Loss, throughput and memory of {', '.join(run.name for run in drawn)}",
-    )
 
 
 def duration_text(seconds: float) -> str:
@@ -160,16 +116,6 @@ def _settings(config: TrainingConfig) -> Facts:
         (name, _setting_text(getattr(config, name)))
         for name in fields
         if getattr(config, name) != fields[name].default
-    ]
-
-
-def _differing_settings(configs: Sequence[TrainingConfig]) -> list[str]:
-    """The settings, but for the engine, that are not the same in all."""
-    return [
-        name
-        for name in TrainingConfig.model_fields
-        if name != "engine"
-        and any(getattr(config, name) != getattr(configs[0], name) for config in configs)
     ]
 
 

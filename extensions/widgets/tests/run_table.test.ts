@@ -172,7 +172,7 @@ describe("the table of runs", () => {
 
 describe("the detail of a run", () => {
   it("shows facts and why it failed, and closes", async () => {
-    const traits = { heading: "", facts: [["Model", "m"]], settings: [], problem: "It failed.", traceback: "T", header: [], table: [], png: "", figure_text: "" };
+    const traits = { heading: "", facts: [["Model", "m"]], settings: [], problem: "It failed.", traceback: "T", png: "", figure_text: "", run_id: "id", restorable: true };
     const model = new WidgetModel(traits);
     const el = document.createElement("div");
     document.body.replaceChildren(el);
@@ -182,7 +182,10 @@ describe("the detail of a run", () => {
     await Promise.resolve();
     expect(el.textContent).toContain("It failed.");
     expect(el.textContent).toContain("No step was taken");
-    el.querySelector<HTMLElement>("button")?.click();
+    const button = (name: string) => [...el.querySelectorAll("button")].find((each) => each.textContent === name);
+    button("Use its settings")?.click();
+    expect(model.sent).toEqual([{ kind: "restore" }]);
+    button("Close")?.click();
     await Promise.resolve();
     expect(el.hidden).toBe(true);
   });

@@ -1,4 +1,4 @@
-"""Keeps the picture of the last result in the notebook, for readers without a kernel."""
+"""Keeps the last result in the notebook, as a picture and a table: for readers without a kernel."""
 
 from __future__ import annotations
 
@@ -10,21 +10,26 @@ from typing import TYPE_CHECKING, Any
 import anywidget
 import traitlets
 
+from workbench.controller.result_table import ResultTable
 from workbench.widgets.bundle import bundle
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 MARK = "workbench_figure"
-"""Key of an output's metadata under which the front end knows the figure again."""
+"""Key of an output's metadata under which the front end knows it again."""
+PARTS = ("picture", "table")
+"""One output each: in an untrusted notebook JupyterLab takes pictures out of HTML."""
 DPI = 110
+EMPTY = {"text/html": "", "text/plain": ""}
 
 
 class StaticFigure(anywidget.AnyWidget):
-    """An output of its own beneath the page, and what the front end needs to fill it.
+    """Outputs of their own beneath the page, and what the front end needs to fill them.
 
-    The kernel updates that output by its display id. JupyterLab forgets display ids when its page
-    is reloaded; then the front end of this widget, itself invisible, puts the picture there.
+    The kernel updates those outputs by their display ids. JupyterLab forgets display ids when its
+    page is reloaded; then the front end of this widget, itself invisible, fills them. It also tells
+    the notebook what to show in place of the page where there is no kernel.
     """
 
     _esm = bundle("static_figure.js")
@@ -33,10 +38,8 @@ class StaticFigure(anywidget.AnyWidget):
     """Id of the widget model whose output the figure follows."""
     figure_id = traitlets.Unicode().tag(sync=True)
     """Of the run or comparison shown; empty while there is none."""
-    png = traitlets.Unicode().tag(sync=True)
-    """The picture, base64."""
-    text = traitlets.Unicode().tag(sync=True)
-    """What the picture shows, in a sentence."""
+    outputs = traitlets.List(traitlets.Dict()).tag(sync=True)
+    """`data` and `metadata` of each of the outputs, in the order of `PARTS`."""
     active = traitlets.Bool(False).tag(sync=True)
     """Whether something runs: when that begins, the front end saves the notebook, if it may."""
     saves = traitlets.Bool(False).tag(sync=True)
@@ -44,36 +47,37 @@ class StaticFigure(anywidget.AnyWidget):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self._display_id = uuid.uuid4().hex
+        self._display_ids = [uuid.uuid4().hex for _ in PARTS]
+        self.outputs = [{"data": EMPTY, "metadata": {MARK: ""}} for _ in PARTS]
 
     def display(self) -> None:
-        """Put the output into the current cell: empty, or the last picture."""
+        """Put the outputs into the current cell: empty, or the last result."""
         from IPython.display import display
 
-        display(  # type: ignore[no-untyped-call]
-            self._data(), metadata=self._metadata(), raw=True, display_id=self._display_id
-        )
+        for output, display_id in zip(self.outputs, self._display_ids, strict=True):
+            data, metadata = output["data"], output["metadata"]
+            display(data, metadata=metadata, raw=True, display_id=display_id)  # type: ignore[no-untyped-call]
 
-    def show(self, figure: Figure, figure_id: str, text: str) -> None:
-        """Replace the picture; callable from any thread."""
+    def show(self, figure: Figure, figure_id: str, table: ResultTable) -> None:
+        """Replace the picture and the table; callable from any thread."""
         buffer = io.BytesIO()
         figure.savefig(buffer, format="png", dpi=DPI)
+        png = base64.b64encode(buffer.getvalue()).decode("ascii")
+        mark = {MARK: figure_id}
         with self.hold_sync():
-            self.png = base64.b64encode(buffer.getvalue()).decode("ascii")
-            self.text = text
+            self.outputs = [
+                {
+                    "data": {"image/png": png, "text/plain": table.title},
+                    "metadata": {**mark, "image/png": {"alt": table.title}},
+                },
+                {"data": {"text/html": table.html(), "text/plain": table.text()}, "metadata": mark},
+            ]
             self.figure_id = figure_id
         from IPython.core.getipython import get_ipython
         from IPython.display import update_display
 
-        if get_ipython() is not None:
-            update_display(  # type: ignore[no-untyped-call]
-                self._data(), metadata=self._metadata(), raw=True, display_id=self._display_id
-            )
-
-    def _data(self) -> dict[str, str]:
-        if not self.figure_id:
-            return {"text/html": "", "text/plain": ""}
-        return {"image/png": self.png, "text/plain": self.text}
-
-    def _metadata(self) -> dict[str, str]:
-        return {MARK: self.figure_id}
+        if get_ipython() is None:
+            return
+        for output, display_id in zip(self.outputs, self._display_ids, strict=True):
+            data, metadata = output["data"], output["metadata"]
+            update_display(data, metadata=metadata, raw=True, display_id=display_id)  # type: ignore[no-untyped-call]

@@ -14,10 +14,12 @@ from workbench.controller.job import ComparisonJob, Job
 from workbench.controller.machine_watch import MachineWatch
 from workbench.controller.notebook_file import may_save
 from workbench.controller.restore import restored
+from workbench.controller.result_table import result_table
 from workbench.controller.setting_fields import COMPARISON_FIELDS
 from workbench.controller.state import State
 from workbench.controller.steps import NAMES, Steps
 from workbench.controller.view import View
+from workbench.errors import RunError
 from workbench.models import Model
 from workbench.runs import Run, load_run
 from workbench.widgets.app.alone import actions_of
@@ -94,7 +96,9 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
             ],
         )
         self.comparison_step = area("wb-step-panel wb-step-compare", [compare])
-        self.runs = RunBrowser(on_compare=self._compare_runs, on_resume=self.show)
+        self.runs = RunBrowser(
+            on_compare=self._compare_runs, on_resume=self.show, on_restore=self.restore
+        )
         self.runs_step = area("wb-step-panel wb-step-runs", [self.runs])
         top = area("wb-top", [self.bar, area("wb-actions", [self.status, self.controls])])
         steps = [self.models, self.artifacts, self.trainer, self.comparison_step, self.runs_step]
@@ -132,18 +136,28 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
             RunFolderError: there is no such run, or it cannot be read.
         """
         found = run if isinstance(run, Run) else load_run(run)
-        was = restored(found)
         page = cls(None, engines)
-        page._controller.typed.replace(was.settings)
-        page.trainer.ortmodule.value = was.ortmodule
-        if found.engine in {row["name"] for row in page.trainer.engines.rows}:
-            page.trainer.engines.value = [found.engine]
-        page.models.dataset.value = was.dataset
-        if was.model:
-            page.models.choose(was.model)
-        page.bar.selected = "train"
-        page.show(found)
+        page.restore(found)
         return page
+
+    def restore(self, run: Run) -> None:
+        """Choose again what a run was started with: model, data, settings; and show the run.
+
+        Raises:
+            RunError: something else is under way here.
+        """
+        if self._controller.state.active:
+            raise RunError("A run is under way in this page: stop it, or wait for its end.")
+        was = restored(run)
+        self._controller.typed.replace(was.settings)
+        self.trainer.ortmodule.value = was.ortmodule
+        if run.engine in {row["name"] for row in self.trainer.engines.rows}:
+            self.trainer.engines.value = [run.engine]
+        self.models.dataset.value = was.dataset
+        if was.model:
+            self.models.choose(was.model)
+        self.bar.selected = "train"
+        self.show(run)
 
     @property
     def engines(self) -> EngineChoice:
@@ -260,9 +274,14 @@ class PageView(View):
         page = self._page
         page._job = None
         if isinstance(job, ComparisonJob):
-            page.bar.verdict = job.comparison.verdict().badge
+            verdict = job.comparison.verdict()
+            trusted = verdict.level in ("quiet", "none")
+            page.bar.verdict = (
+                verdict.sentence if trusted else f"{verdict.badge}: {verdict.sentence}"
+            )
         if any(run.progress.done_steps for run in job.runs.values()):
-            page._figure.show(job.plot(), job.id, job.outcome)
+            table = result_table(job.runs.values(), job.outcome)
+            page._figure.show(job.plot(), job.id, table)
 
     def job_failed(self) -> None:
         self._page._job = None

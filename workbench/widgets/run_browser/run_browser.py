@@ -11,6 +11,7 @@ from workbench.controller.recorded_runs import Outcome, RecordedRuns
 from workbench.controller.run_detail import RunDetail as Detail
 from workbench.runs import Run
 from workbench.runs.listing import Changes
+from workbench.widgets.compare import ComparisonView
 from workbench.widgets.run_browser.run_detail import RunDetail
 from workbench.widgets.run_browser.run_table import RunTable
 from workbench.widgets.subshell import answer_while_busy
@@ -31,6 +32,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         on_open: Callable[[Run], None] | None = None,
         on_compare: Callable[[list[Run]], None] | None = None,
         on_resume: Callable[[Run], None] | None = None,
+        on_restore: Callable[[Run], None] | None = None,
     ) -> None:
         """List the runs of this directory, and go on listing new ones.
 
@@ -38,19 +40,26 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
 
         Args:
             on_open: is given a run that is opened; None: it is shown below the list.
-            on_compare: is given the runs that are compared; None: they are shown below the list.
+            on_compare: is given the runs that are compared; None: a `ComparisonView` of them
+                is shown below the list.
             on_resume: is given a run that goes on.
+            on_restore: is given the run that is open, to go back to how it was started; None: there
+                is no button for that.
         """
         self.table = RunTable(self._act)
-        self.detail = RunDetail()
+        self.detail = RunDetail(None if on_restore is None else self.restore)
+        self.comparison: ComparisonView | None = None
+        """What was compared last, where no other view shows it."""
         super().__init__(children=[self.table, self.detail])
         self.add_class("wb-run-browser")
         self.layout.display = "block"
         self.layout.overflow = "visible"
         answer_while_busy(self)
         self._runs = RecordedRuns(_View(self))
-        self._runs.on_open, self._runs.on_compare = on_open, on_compare
+        self._runs.on_open = on_open
+        self._runs.on_compare = on_compare or self._show_comparison
         self._runs.on_resume = on_resume
+        self._runs.on_restore = on_restore
         self.table.folder = self._runs.folder
 
     def open_run(self, run_id: str) -> None:
@@ -64,6 +73,10 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
     def resume(self, run_id: str) -> None:
         """Go on with a run after a pause, or from its newest checkpoint."""
         self._runs.resume(run_id)
+
+    def restore(self, run_id: str) -> None:
+        """Go back to the model, the data and the settings that a run was started with."""
+        self._runs.restore(run_id)
 
     def stop(self, run_ids: Sequence[str]) -> None:
         """Stop runs that are under way."""
@@ -104,7 +117,22 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
     def close(self) -> None:
         """Take the page away and end its threads."""
         self._runs.close()
+        if self.comparison is not None:
+            self.comparison.close()
         super().close()
+
+    def _show_comparison(self, runs: list[Run]) -> None:
+        self.detail.close_detail()
+        if self.comparison is None:
+            self.comparison = ComparisonView()
+            self.children = [*self.children, self.comparison]
+        self.comparison.layout.display = None
+        self.comparison.show(*runs)
+
+    def _show_detail(self, detail: Detail) -> None:
+        if self.comparison is not None:
+            self.comparison.layout.display = "none"
+        self.detail.show(detail)
 
     def _act(self, name: str, run_ids: list[str], text: str) -> None:
         """Do what a button asks for."""
@@ -133,8 +161,8 @@ class _View:
     """The `RunsView` of a browser."""
 
     def __init__(self, browser: RunBrowser) -> None:
+        self._browser = browser
         self._table = browser.table
-        self._detail = browser.detail
 
     def show_changes(self, changes: Changes) -> None:
         self._table.change(changes)
@@ -146,4 +174,4 @@ class _View:
         self._table.tell(outcome, message, undo)
 
     def show_detail(self, detail: Detail) -> None:
-        self._detail.show(detail)
+        self._browser._show_detail(detail)

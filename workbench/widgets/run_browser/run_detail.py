@@ -1,9 +1,10 @@
-"""One recorded run that was opened, or several side by side."""
+"""One recorded run that was opened."""
 
 from __future__ import annotations
 
 import base64
 import io
+from collections.abc import Callable
 from typing import Any
 
 import anywidget
@@ -21,6 +22,10 @@ class RunDetail(anywidget.AnyWidget):
     _esm = bundle("run_detail.js")
     _css = bundle("run_detail.css")
 
+    run_id = traitlets.Unicode().tag(sync=True)
+    """Of the run that is open."""
+    restorable = traitlets.Bool(False).tag(sync=True)
+    """Whether there is a button to go back to how the run was started."""
     heading = traitlets.Unicode().tag(sync=True)
     """Empty: nothing is open."""
     facts = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
@@ -30,28 +35,35 @@ class RunDetail(anywidget.AnyWidget):
     problem = traitlets.Unicode().tag(sync=True)
     """Why the run failed or was interrupted; may be empty."""
     traceback = traitlets.Unicode().tag(sync=True)
-    header = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    """Of the table of several runs."""
-    table = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
     png = traitlets.Unicode().tag(sync=True)
     """The figure, base64; empty if there is none."""
     figure_text = traitlets.Unicode().tag(sync=True)
     """What the figure shows."""
 
+    def __init__(self, restore: Callable[[str], None] | None = None, **kwargs: Any) -> None:
+        """Show nothing yet.
+
+        Args:
+            restore: is given the id of the run that is open when its button is pressed; None: no
+                button.
+        """
+        super().__init__(restorable=restore is not None, **kwargs)
+        self._restore = restore
+        self.on_msg(self._on_message)
+
     def show(self, detail: Detail) -> None:
-        """Show a run or a comparison; callable from any thread."""
+        """Show a run; callable from any thread."""
         png = ""
         if detail.figure is not None:
             buffer = io.BytesIO()
             detail.figure.savefig(buffer, format="png", dpi=DPI)
             png = base64.b64encode(buffer.getvalue()).decode("ascii")
         values: dict[str, Any] = {
+            "run_id": detail.run_id,
             "facts": [list(fact) for fact in detail.facts],
             "settings": [list(setting) for setting in detail.settings],
             "problem": detail.problem,
             "traceback": detail.traceback,
-            "header": detail.header,
-            "table": detail.table,
             "png": png,
             "figure_text": detail.figure_text,
             "heading": detail.heading,
@@ -63,3 +75,7 @@ class RunDetail(anywidget.AnyWidget):
     def close_detail(self) -> None:
         """Show nothing."""
         self.heading = ""
+
+    def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
+        if content.get("kind") == "restore" and self._restore is not None and self.run_id:
+            self._restore(self.run_id)

@@ -36,6 +36,9 @@ interface Traits {
 const LOOK_EVERY = 100;
 const LOOKS = 100;
 
+/** Lines of a window, in CSS pixels, in which the style sheets save room. */
+const LOW_WINDOW = 620;
+
 const STATES: Record<string, string> = {
   needs: "needs something",
   ready: "ready",
@@ -112,7 +115,9 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     const selected = model.get("selected");
     let missing = at === null;
     if (at) {
+      const changes = at.dataset["step"] !== undefined && at.dataset["step"] !== selected;
       at.dataset["step"] = selected;
+      if (changes) beginAtTop(at);
       at.classList.toggle("wb-presenting", model.get("presenting"));
       at.classList.toggle("wb-code-shown", model.get("code_shown"));
       for (const [name, tab] of tabs) {
@@ -181,6 +186,13 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   });
   signal.addEventListener("abort", () => clearTimeout(timer));
   update();
+}
+
+/** A step begins at its top: where the one before was scrolled, or where there is little room. */
+function beginAtTop(page: HTMLElement): void {
+  const bar = page.querySelector(".wb-top");
+  const scrolled = bar !== null && bar.getBoundingClientRect().top > page.getBoundingClientRect().top + 1;
+  if (scrolled || window.innerHeight <= LOW_WINDOW) page.scrollIntoView({ block: "start" });
 }
 
 function toggle(text: string, hint: string): HTMLButtonElement {

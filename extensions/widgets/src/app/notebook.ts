@@ -5,7 +5,7 @@ const VIEW = "application/vnd.jupyter.widget-view+json";
 /** Key of the output's metadata under which a figure of this page is known again. */
 const MARK = "workbench_figure";
 
-interface Output {
+export interface Output {
   data?: Record<string, unknown>;
   metadata?: Record<string, unknown>;
 }
@@ -21,37 +21,41 @@ export interface Notebook {
     cells?: { length: number; get(index: number): { outputs?: Outputs } };
     dirty: boolean;
     readOnly: boolean;
+    getMetadata?(key: string): unknown;
+    setMetadata?(key: string, value: unknown): void;
     sharedModel?: { insertCell(index: number, cell: object): unknown };
   };
   contentsModel?: { writable?: boolean } | null;
   save?(): Promise<void>;
 }
 
-export interface Figure {
-  pageId: string;
-  figureId: string;
-  png: string;
-  text: string;
-}
-
-/** Puts the figure into the output that follows the page's view, unless it is there already. */
-export function keepFigure(notebook: Notebook, figure: Figure): void {
+/** Fills the outputs that follow the page's view, in their order, unless they are filled already. */
+export function keepOutputs(notebook: Notebook, pageId: string, figureId: string, kept: readonly Output[]): void {
   for (const outputs of allOutputs(notebook)) {
     let seen = false;
+    let part = 0;
     for (let index = 0; index < outputs.length; index += 1) {
       const { data, metadata } = outputs.get(index);
       const view = data?.[VIEW] as { model_id?: string } | undefined;
-      seen ||= view?.model_id === figure.pageId;
+      seen ||= view?.model_id === pageId;
       if (!seen || !metadata || !(MARK in metadata)) continue;
-      if (metadata[MARK] !== figure.figureId) {
-        outputs.set(index, {
-          output_type: "display_data",
-          data: { "image/png": figure.png, "text/plain": figure.text },
-          metadata: { [MARK]: figure.figureId },
-        });
-      }
+      const output = kept[part];
+      part += 1;
+      if (output && metadata[MARK] !== figureId) outputs.set(index, { output_type: "display_data", ...output });
     }
   }
+}
+
+/** Ids of the widgets that stand in the outputs of the notebook. */
+export function shownWidgets(notebook: Notebook): Set<string> {
+  const ids = new Set<string>();
+  for (const outputs of allOutputs(notebook)) {
+    for (let index = 0; index < outputs.length; index += 1) {
+      const view = outputs.get(index).data?.[VIEW] as { model_id?: string } | undefined;
+      if (view?.model_id) ids.add(view.model_id);
+    }
+  }
+  return ids;
 }
 
 const saves = new WeakMap<Notebook, Promise<void>>();

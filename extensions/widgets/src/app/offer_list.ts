@@ -26,7 +26,7 @@ function render({ model, el }: RenderProps<Traits>): void {
         const label = LABELS[action] ?? action;
         const accept = element(
           "button",
-          { type: "button", class: "wb-button", "aria-label": `${label}: ${text}` },
+          { type: "button", class: "wb-button wb-small", "aria-label": `${label}: ${text}` },
           label,
         );
         accept.addEventListener("click", () => model.send({ kind: "accept", id }));
@@ -36,7 +36,7 @@ function render({ model, el }: RenderProps<Traits>): void {
           "Not now",
         );
         dismiss.addEventListener("click", () => model.send({ kind: "dismiss", id }));
-        return element("div", { class: "wb-offer" }, element("span", {}, text), accept, dismiss);
+        return element("div", { class: "wb-notice wb-offer" }, element("span", {}, text), accept, dismiss);
       }),
     );
   };

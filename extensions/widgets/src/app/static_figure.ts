@@ -5,18 +5,19 @@
 // a picture that did not arrive that way is put there from here. Where that is wanted, the notebook
 // is saved when work begins and when it ends: without the saved output a reload would not bring this
 // page back. Beside the live page the style sheet hides the picture: it is for where no kernel is.
+// There a placeholder stands where the page was.
 
-import type { AnyModel, RenderProps } from "@anywidget/types";
-import { keepFigure, type Notebook, saveIfChanged } from "./notebook";
+import type { RenderProps } from "@anywidget/types";
+import { keepPlaceholder } from "./placeholder";
+import { keepOutputs, type Notebook, type Output, saveIfChanged } from "./notebook";
 
 interface Traits {
   /** Id of the widget whose output the picture follows. */
   page_id: string;
   /** Tells one picture from another; empty while there is none. */
   figure_id: string;
-  /** Base64. */
-  png: string;
-  text: string;
+  /** The picture, and the table below it. */
+  outputs: Record<string, unknown>[];
   /** Whether something runs. */
   active: boolean;
   /** Whether the notebook is saved when work begins and when it has ended. */
@@ -32,7 +33,9 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   if (!notebook?.model?.cells) return;
   let timer = 0;
   const keep = async () => {
-    if (model.get("figure_id")) keepFigure(notebook, figureOf(model));
+    keepPlaceholder(notebook, model.get("page_id"));
+    const outputs = model.get("outputs") as Output[];
+    if (model.get("figure_id")) keepOutputs(notebook, model.get("page_id"), model.get("figure_id"), outputs);
     if (model.get("saves")) await saveIfChanged(notebook);
   };
   const later = () => {
@@ -44,16 +47,8 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     if (model.get("active") && model.get("saves")) void saveIfChanged(notebook);
   });
   signal.addEventListener("abort", () => window.clearTimeout(timer));
+  keepPlaceholder(notebook, model.get("page_id"));
   if (model.get("figure_id")) later();
-}
-
-function figureOf(model: AnyModel<Traits>) {
-  return {
-    pageId: model.get("page_id"),
-    figureId: model.get("figure_id"),
-    png: model.get("png"),
-    text: model.get("text"),
-  };
 }
 
 export default { render };

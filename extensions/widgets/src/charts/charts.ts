@@ -8,13 +8,15 @@ import "uplot/dist/uPlot.min.css";
 import "./charts.css";
 import type { AxisName } from "./axis";
 import { DetailLoader } from "./detail";
+import { download } from "../download";
 import { element } from "../element";
 import { followGestures } from "./gestures";
 import { METRICS } from "./line";
 import { Panel, type PanelListener } from "./panel";
 import { type DetailMessage, type PointsMessage, SeriesStore } from "./series_store";
+import { followOverflow } from "../scroll_region";
 import { onThemeChange } from "../theme";
-import { download, Toolbar } from "./toolbar";
+import { Toolbar } from "./toolbar";
 import { fillValuesTable } from "./values_table";
 import { ViewState } from "./view_state";
 
@@ -164,6 +166,7 @@ export default () => {
     const names = element("p", { class: "wb-note wb-run-names" });
     const values = element("table", { class: "wb-table wb-values-table" });
     const scroller = element("div", { class: "wb-values" }, values);
+    followOverflow(scroller, "Values", signal);
     el.append(
       element("div", { class: "wb-section-head" }, element("h2", {}, "Charts"), toolbar.root),
       names,
@@ -194,7 +197,7 @@ export default () => {
       if (message.kind === "file" && message.id === request) {
         toolbar.say(message.problem);
         const [data] = buffers;
-        if (!message.problem && data) download(`charts.${message.format}`, data);
+        if (!message.problem && data) download(`charts.${message.format}`, data as DataView<ArrayBuffer>);
       }
       draw();
     };

@@ -1,14 +1,16 @@
 // One chart with its title, its legend and the same values as a table.
 
 import type uPlot from "uplot";
-import { AXES, formatSeconds, positionOf, positions, stepAt } from "./axis";
+import { positionOf } from "./axis";
 import { lastAtMost } from "./block";
 import type { DrawnLine } from "./drawing";
 import { element, freshId } from "../element";
 import { Legend } from "./legend";
-import { type Line, lineOf, type Metric, type Reading, readingAt } from "./line";
-import { METRIC_TEXTS, type MetricText } from "./metric_text";
+import type { Metric } from "./line";
+import { METRIC_TEXTS } from "./metric_text";
 import { OWN_KEYS } from "./own_keys";
+import { pressKey } from "./panel_keys";
+import { PanelReadings } from "./panel_readings";
 import { makePlot, setCursor, setRanges } from "./plot";
 import { fillPointTable } from "./point_table";
 import { isLogarithmic, logRange, type Range, valueRange } from "./scales";
@@ -42,6 +44,7 @@ export class Panel {
   private readonly table = element("table", { class: "wb-table wb-point-table", hidden: "" });
   private readonly logarithm = element("button", { type: "button", class: "wb-toggle" }, "log");
   private drawnAs = "";
+  private readonly words: PanelReadings;
 
   constructor(
     readonly metric: Metric,
@@ -49,6 +52,7 @@ export class Panel {
     private readonly listener: PanelListener,
   ) {
     this.legend = new Legend(listener);
+    this.words = new PanelReadings(metric, state);
     const head = element("div", { class: "wb-panel-head" }, this.title, this.unit, this.logarithm);
     this.logarithm.addEventListener("click", () =>
       listener.onScale(metric, this.logarithmic ? "linear" : "log"),
@@ -61,7 +65,7 @@ export class Panel {
 
   /** Draws what the store holds now. */
   draw(): void {
-    if (this.metric === "metric") this.root.hidden = this.text.title === METRIC_TEXTS.metric.title;
+    if (this.metric === "metric") this.root.hidden = this.words.text.title === METRIC_TEXTS.metric.title;
     const { context, store } = this.state;
     const drawnAs = `${context.axis()} ${this.logarithmic}`;
     if (!this.plot || drawnAs !== this.drawnAs) this.rebuild();
@@ -113,29 +117,14 @@ export class Panel {
     else this.resize();
   }
 
+  /** Carries out a key press; tells whether it had a meaning. */
+  press(event: KeyboardEvent): boolean {
+    return pressKey(event, this.state, this.listener, () => this.words.sentence);
+  }
+
   destroy(): void {
     this.plot?.destroy();
     this.plot = null;
-  }
-
-  /** What a key press or the legend says of the place that is looked at. */
-  get sentence(): string {
-    const { store, shown } = this.state;
-    const { spoken } = this.text;
-    if (store.empty) return `${spoken}: nothing yet`;
-    const values = shown.map(({ key, label }) => `${label} ${this.valueText(key)}`);
-    return `${spoken} at ${this.placeText}: ${values.join(", ")}`;
-  }
-
-  /** Titles of the evaluations' metric come from the kernel. */
-  private get text(): MetricText {
-    const text = METRIC_TEXTS[this.metric];
-    if (this.metric !== "metric") return text;
-    for (const { key } of this.state.context.curves()) {
-      const metric = this.state.store.curve(key)?.facts.metric;
-      if (metric) return { ...text, ...metric, spoken: `${metric.title}, ${metric.unit}` };
-    }
-    return text;
   }
 
   private get logarithmic(): boolean {
@@ -144,11 +133,11 @@ export class Panel {
   }
 
   private fillHead(): void {
-    const { title, unit } = this.text;
+    const { title, unit } = this.words.text;
     this.title.textContent = title;
     const tested = this.state.shown.some(({ key }) => this.state.store.curve(key)?.evaluations.step.length);
     const notes = [this.metric === "loss" && tested ? `${unit}, ● on the test split` : unit];
-    if (this.metric === "throughput") notes.push(this.windowText());
+    if (this.metric === "throughput") notes.push(this.words.windowText());
     const spread = this.state.store.spreads[this.metric] ?? 1;
     const chosen = this.logarithmic && this.state.context.scaleOf(this.metric) === "auto";
     if (chosen) notes.push(`log axis, as curves differ ${formatSignificant(spread)} times`);
@@ -160,27 +149,10 @@ export class Panel {
     this.logarithm.title = "Logarithmic scale";
   }
 
-  private windowText(): string {
-    const { store, context } = this.state;
-    const windows = context.curves().map(({ key }) => store.curve(key)?.facts.rate_window ?? 0);
-    const over = Math.max(context.smoothing(), ...windows);
-    return over > 0 ? `mean of the last ${over.toLocaleString("en")} steps` : "";
-  }
-
-  private lineFor(key: string): Line | null {
-    const curve = this.state.store.curve(key);
-    return curve ? lineOf(curve, this.metric, this.options) : null;
-  }
-
-  private get options() {
-    const { context } = this.state;
-    return { axis: context.axis(), smoothing: context.smoothing(), window: this.state.range };
-  }
-
   private lines(): DrawnLine[] {
     const { highlighted, shown } = this.state;
     return shown.flatMap((look) => {
-      const line = this.lineFor(look.key);
+      const line = this.words.lineOf(look.key);
       if (!line) return [];
       const faded = highlighted !== null && highlighted !== look.key;
       return [{ line, faded, style: lineStyle(this.root, look), marks: this.marksOf(look.key) }];
@@ -211,123 +183,36 @@ export class Panel {
       }
     };
     for (const { key } of this.state.shown) {
-      const line = this.lineFor(key);
+      const line = this.words.lineOf(key);
       if (!line) continue;
       take(line.x, line.y);
       if (line.raw) take(line.x, line.raw);
       if (line.band) [line.band.low, line.band.high].forEach((edge) => take(line.x, edge));
       if (line.points) take(line.points.x, line.points.y);
     }
-    return this.logarithmic ? logRange(low, high) : valueRange(low, high, this.text.fromZero);
+    return this.logarithmic ? logRange(low, high) : valueRange(low, high, this.words.text.fromZero);
   }
 
   private fillTable(): void {
-    const { spoken, format } = this.text;
-    const note = this.metric === "throughput" ? `, ${this.windowText()}` : "";
+    const { words } = this;
+    const { spoken } = words.text;
+    const note = this.metric === "throughput" ? `, ${words.windowText()}` : "";
     const { shown, store } = this.state;
     fillPointTable(this.table, store, {
       title: `${spoken}${note}`,
       curves: shown,
-      valueAt: (key, step) => {
-        const curve = store.curve(key);
-        if (!curve || curve.overview.lastStep < step) return "–";
-        const options = { ...this.options, axis: "step" as const };
-        const reading = readingAt(curve, this.metric, options, step);
-        const value = this.metric === "metric" ? reading?.evaluation : reading?.value;
-        return value == null ? "–" : Number.isFinite(value) ? format(value) : "not finite";
-      },
+      valueAt: (key, step) => words.valueAtStep(key, step),
     });
   }
 
   private fillLegend(): void {
     const { context } = this.state;
-    this.legend.update(context.curves(), context.hidden(), (key) => this.valueText(key));
-    const { sentence } = this;
+    this.legend.update(context.curves(), context.hidden(), (key) => this.words.valueText(key));
+    const { sentence } = this.words;
     if (this.surface.getAttribute("aria-label") !== sentence) {
       this.surface.setAttribute("aria-label", sentence);
     }
-    const found = this.metric === "loss" ? this.incidentTexts() : "";
+    const found = this.metric === "loss" ? this.words.incidentTexts() : "";
     if (this.incidents.textContent !== found) this.incidents.textContent = found;
-  }
-
-  private incidentTexts(): string {
-    return this.state.shown
-      .flatMap(({ key, label }) =>
-        [...(this.state.store.curve(key)?.facts.incidents ?? [])].sort((a, b) => a.step - b.step).map(({ text }) => `${label}: ${text}.`),
-      )
-      .join(" ");
-  }
-
-  private reading(key: string): Reading | null {
-    const curve = this.state.store.curve(key);
-    return curve ? readingAt(curve, this.metric, this.options, this.state.cursor) : null;
-  }
-
-  private valueText(key: string): string {
-    const found = this.reading(key);
-    if (!found) return "–";
-    const { format } = this.text;
-    const text = (value: number) => (Number.isFinite(value) ? format(value) : "not finite");
-    if (this.metric === "metric") return found.evaluation === null ? "–" : text(found.evaluation);
-    if (found.value === null || found.step === 0) return "–";
-    if (this.metric !== "loss") return Number.isFinite(found.value) ? format(found.value) : "–";
-    const test = found.evaluation === null ? "" : `, test ${text(found.evaluation)}`;
-    return `${text(found.value)}${test}`;
-  }
-
-  private get placeText(): string {
-    const { cursor, store, context, shown } = this.state;
-    const axis = context.axis();
-    if (axis === "step" || cursor === null) {
-      const steps = shown.map(({ key }) => this.reading(key)?.step ?? 0);
-      return `step ${cursor === null ? store.lastStep : Math.max(0, ...steps)}`;
-    }
-    return axis === "time" ? formatSeconds(cursor) : `${Math.round(cursor)} ${AXES[axis].label}`;
-  }
-
-  /** Carries out a key press; tells whether it had a meaning. */
-  press(event: KeyboardEvent): boolean {
-    const { state, listener } = this;
-    const [low, high] = state.range;
-    const middle = state.cursor ?? (low + high) / 2;
-    const byKey: Record<string, () => void> = {
-      ArrowLeft: () => this.move(event.shiftKey ? -10 : -1),
-      ArrowRight: () => this.move(event.shiftKey ? 10 : 1),
-      Home: () => listener.onPoint(this.blockAt(low, 0)),
-      End: () => listener.onPoint(this.blockAt(high, 0)),
-      Escape: () => listener.onPoint(null),
-      PageUp: () => (state.pan((high - low) / -4), listener.onWindow()),
-      PageDown: () => (state.pan((high - low) / 4), listener.onWindow()),
-      "+": () => (state.zoom(middle, 0.5), listener.onWindow()),
-      "=": () => (state.zoom(middle, 0.5), listener.onWindow()),
-      "-": () => (state.zoom(middle, 2), listener.onWindow()),
-      "0": () => listener.onReset(),
-    };
-    const act = byKey[event.key];
-    if (!act || state.store.empty || event.ctrlKey || event.metaKey || event.altKey) return false;
-    act();
-    if (state.cursor !== null) listener.onRead(this.sentence);
-    return true;
-  }
-
-  private move(blocks: number): void {
-    const { cursor, range } = this.state;
-    this.listener.onPoint(this.blockAt(cursor ?? range[1], cursor === null ? 0 : blocks));
-  }
-
-  /** Where the block lies that is `count` blocks after `x`, of the longest curve that is shown. */
-  private blockAt(x: number, count: number): number | null {
-    const { store, shown } = this.state;
-    const { axis } = this.options;
-    const known = shown.flatMap(({ key }) => store.curve(key) ?? []);
-    const longest = known.sort((a, b) => b.overview.lastStep - a.overview.lastStep)[0];
-    if (!longest || longest.overview.length === 0) return null;
-    const { detail, overview } = longest;
-    const near = axis === "step" ? x : stepAt(overview, axis, x);
-    const covers = detail !== null && detail.length > 0 && (detail.step[0] as number) <= near && near <= detail.lastStep;
-    const blocks = covers ? detail : overview;
-    const place = positions(blocks, axis);
-    const index = lastAtMost(place, x + 1e-9 * Math.abs(x)) + count;
-    return place[Math.min(Math.max(index, 0), place.length - 1)] ?? null;
   }
 }

@@ -102,11 +102,3 @@ function labelled(text: string, control: HTMLElement, ...more: HTMLElement[]): H
   const label = element("label", { for: control.id }, text);
   return element("span", { class: "wb-chart-tool" }, label, control, ...more);
 }
-
-/** Hands a file to the browser, as if it had been downloaded. */
-export function download(name: string, data: DataView): void {
-  const bytes = data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength) as ArrayBuffer;
-  const url = URL.createObjectURL(new Blob([bytes]));
-  element("a", { href: url, download: name }).click();
-  window.setTimeout(() => URL.revokeObjectURL(url), 60_000);
-}

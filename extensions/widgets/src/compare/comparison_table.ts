@@ -3,6 +3,7 @@
 import type { RenderProps } from "@anywidget/types";
 import "./comparison_table.css";
 import { element } from "../element";
+import { followOverflow } from "../scroll_region";
 import {
   formatDifference,
   formatLoss,
@@ -110,7 +111,7 @@ function tableOf(
         engineHead(row, styles, "row"),
         ...columns.map((column) => cellOf(row, column, reference)),
       ]);
-  const corner = element("th", { scope: "col" }, turned ? "" : "Engine");
+  const corner = turned ? element("td") : element("th", { scope: "col" }, "Engine");
   return element(
     "table",
     { class: turned ? "wb-table wb-narrow" : "wb-table" },
@@ -150,6 +151,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     );
     if (wide.scrollWidth > el.clientWidth) wide.replaceWith(table(true));
   };
+  followOverflow(el, "Figures of the comparison", signal);
   const resized = new ResizeObserver(update);
   resized.observe(el);
   signal.addEventListener("abort", () => resized.disconnect());

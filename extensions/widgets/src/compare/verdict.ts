@@ -4,7 +4,7 @@ import { element } from "../element";
 
 /** The verdict as an element; `level` is a word such as "quiet" or "busy". */
 export function verdictElement(sentence: string, badge: string, level: string): HTMLElement {
-  const root = element("p", { class: "wb-verdict", role: "note" });
+  const root = element("p", { class: "wb-notice wb-verdict", role: "note" });
   root.dataset["level"] = level;
   if (badge) root.append(element("span", { class: "wb-badge" }, badge), " ");
   root.append(sentence);

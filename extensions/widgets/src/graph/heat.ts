@@ -54,3 +54,11 @@ export class Heat {
 export function formatTime(us: number): string {
   return us < 1000 ? `${formatSignificant(us)} µs` : `${formatSignificant(us / 1000)} ms`;
 }
+
+/** What a message of the kernel says of the nodes: their times, then their bytes. */
+export function paintedOf(content: Record<string, unknown>, buffers: DataView[]): Painted {
+  const [times, bytes] = buffers.map(
+    (data) => new Float32Array(data.buffer.slice(data.byteOffset, data.byteOffset + data.byteLength)),
+  );
+  return { engine: String(content["engine"]), times: times!, bytes: bytes! };
+}

@@ -5,12 +5,13 @@ import { Camera } from "./camera";
 import { draw, EVERYTHING, type Look } from "./draw";
 import type { GraphData, Item } from "./graph_data";
 import type { Heat } from "./heat";
+import type { Point } from "./layout";
 import type { LayoutClient } from "./layout_client";
 import { type Palette, readPalette } from "./marks";
 import { Minimap } from "./minimap";
 import { CanvasPainter, SvgPainter } from "./painter";
-import { type Box, GROUP_HEAD, type Scene, SceneMaker } from "./scene";
-import { type Direction, step } from "./walk";
+import { PaneInput } from "./pane_input";
+import { type Scene, SceneMaker } from "./scene";
 
 export interface PaneListener {
   onSelect: (item: Item | null) => void;
@@ -19,19 +20,10 @@ export interface PaneListener {
   onSearch: () => void;
 }
 
-const ARROWS: Record<string, Direction> = {
-  ArrowUp: "up",
-  ArrowDown: "down",
-  ArrowLeft: "left",
-  ArrowRight: "right",
-};
 /** How long a layout may take before the pane says that it is under way, in milliseconds. */
 const PATIENCE_MS = 150;
 /** The smallest scale at which the first view of a graph can be read. */
 const READABLE = 0.55;
-/** Pixels that a press may move and still be a click. */
-const CLICK = 4;
-
 export class Pane {
   readonly root: HTMLElement;
   readonly surface = element("div", { class: "wb-graph-surface", tabindex: "0", role: "application" });
@@ -42,7 +34,7 @@ export class Pane {
   found: readonly number[] = [];
   heat: Heat | null = null;
   private readonly canvas = element("canvas", { "aria-hidden": "true" });
-  private readonly camera = new Camera();
+  readonly camera = new Camera();
   private readonly minimap: Minimap;
   private readonly maker: SceneMaker;
   private readonly busy = element("div", { class: "wb-graph-busy", role: "status", hidden: "" });
@@ -51,6 +43,9 @@ export class Pane {
   private painter: CanvasPainter | null = null;
   private making = new AbortController();
   private frame = 0;
+  /** Whether somebody has panned or zoomed: then the view is theirs. */
+  private moved = false;
+  private seenWidth = 0;
 
   constructor(
     readonly data: GraphData,
@@ -79,11 +74,12 @@ export class Pane {
     this.root = element("section", { class: "wb-graph-pane", "aria-label": data.title }, head, ...notices, this.surface);
     this.resized = new ResizeObserver(() => this.resize());
     this.resized.observe(this.surface);
-    this.listen();
+    new PaneInput(this, listener);
   }
 
-  get scale(): number {
-    return this.camera.scale;
+  /** Whether it says that a layout is under way. */
+  get isBusy(): boolean {
+    return !this.busy.hidden;
   }
 
   /** Opens exactly these groups; keeps `anchor` where it stands. Gives up what is under way. */
@@ -141,6 +137,7 @@ export class Pane {
   look(item: Item): void {
     const box = this.scene?.box.get(item);
     if (!box) return;
+    this.moved = true;
     if (this.camera.scale < READABLE) {
       const { width, height } = this.size;
       this.camera.scale = 0.8;
@@ -157,13 +154,16 @@ export class Pane {
     this.redraw();
   }
 
-  zoom(factor: number): void {
+  /** Scales by `factor` around a point of the surface: its middle, if none is given. */
+  zoom(factor: number, at?: Point): void {
     const { width, height } = this.size;
-    this.camera.zoom(factor, { x: width / 2, y: height / 2 });
+    this.moved = true;
+    this.camera.zoom(factor, at ?? { x: width / 2, y: height / 2 });
     this.redraw();
   }
 
   pan(dx: number, dy: number): void {
+    this.moved = true;
     this.camera.pan(dx, dy);
     this.redraw();
   }
@@ -245,10 +245,13 @@ export class Pane {
     };
   }
 
+  /** Keeps what is in the middle there; until somebody has moved, shows what is shown at first. */
   private resize(): void {
-    if (this.scene && this.canvas.width <= 300 && this.canvas.height <= 150) {
-      this.camera.begin(this.scene, this.size, READABLE);
-    }
+    const { size } = this;
+    if (!size.width || !size.height) return;
+    if (this.scene && !this.moved) this.camera.begin(this.scene, size, READABLE);
+    else this.camera.x += (this.seenWidth - size.width) / 2 / this.camera.scale;
+    this.seenWidth = size.width;
     this.redraw();
   }
 
@@ -259,104 +262,9 @@ export class Pane {
     this.busy.hidden = false;
   }
 
-  private cancel(): void {
+  /** Gives up the layout that is under way. */
+  cancel(): void {
     this.making.abort();
     this.busy.hidden = true;
-  }
-
-  private boxAt(event: MouseEvent): Box | null {
-    const area = this.surface.getBoundingClientRect();
-    const { x, y } = this.camera.toScene({ x: event.clientX - area.left, y: event.clientY - area.top });
-    let found: Box | null = null;
-    for (const box of this.scene?.boxes ?? []) {
-      const inside = x >= box.x && x <= box.x + box.width && y >= box.y && y <= box.y + box.height;
-      // Of an open group the head is the group, and what is below it belongs to what is in it.
-      if (inside && (!box.open || y <= box.y + GROUP_HEAD)) found = box;
-    }
-    return found;
-  }
-
-  private listen(): void {
-    const { surface } = this;
-    let pressed: { x: number; y: number; moved: boolean } | null = null;
-    surface.addEventListener("pointerdown", (event) => {
-      if (event.button !== 0 || (event.target as HTMLElement).closest("button")) return;
-      pressed = { x: event.clientX, y: event.clientY, moved: false };
-      surface.setPointerCapture(event.pointerId);
-      surface.focus({ preventScroll: true });
-    });
-    surface.addEventListener("pointermove", (event) => {
-      if (!pressed) return;
-      const [dx, dy] = [event.clientX - pressed.x, event.clientY - pressed.y];
-      if (!pressed.moved && Math.hypot(dx, dy) < CLICK) return;
-      pressed = { x: event.clientX, y: event.clientY, moved: true };
-      surface.classList.add("wb-dragging");
-      this.pan(dx, dy);
-    });
-    surface.addEventListener("pointerup", (event) => {
-      surface.classList.remove("wb-dragging");
-      if (pressed && !pressed.moved) this.click(event);
-      pressed = null;
-    });
-    surface.addEventListener("dblclick", (event) => {
-      const box = this.boxAt(event);
-      if (box && box.item < 0) void this.toggle(-box.item);
-    });
-    surface.addEventListener(
-      "wheel",
-      (event) => {
-        // The page scrolls unless the graph was clicked into.
-        if (!event.ctrlKey && !event.metaKey && document.activeElement !== surface) return;
-        event.preventDefault();
-        const area = surface.getBoundingClientRect();
-        const at = { x: event.clientX - area.left, y: event.clientY - area.top };
-        this.camera.zoom(Math.exp(-event.deltaY * (event.ctrlKey ? 0.01 : 0.0018)), at);
-        this.redraw();
-      },
-      { passive: false },
-    );
-    surface.addEventListener("keydown", (event) => this.onKey(event));
-  }
-
-  private click(event: MouseEvent): void {
-    const box = this.boxAt(event);
-    const area = this.surface.getBoundingClientRect();
-    if (box && box.item < 0) {
-      const corner = this.camera.toSurface(box);
-      // The triangle at the left of a group.
-      if (event.clientX - area.left - corner.x < 26 * this.camera.scale + 4) {
-        void this.toggle(-box.item);
-        return;
-      }
-    }
-    this.listener.onSelect(box ? box.item : null);
-  }
-
-  private onKey(event: KeyboardEvent): void {
-    if (event.target !== this.surface || event.altKey || event.ctrlKey || event.metaKey) return;
-    const { scene, selected } = this;
-    const arrow = ARROWS[event.key];
-    if (arrow && event.shiftKey) {
-      const by = 60;
-      this.pan(
-        arrow === "left" ? by : arrow === "right" ? -by : 0,
-        arrow === "up" ? by : arrow === "down" ? -by : 0,
-      );
-    } else if (arrow) {
-      const next = scene && step(scene, selected, arrow);
-      if (next !== null) this.listener.onSelect(next);
-    } else if (event.key === "Enter" || event.key === " ") {
-      if (selected !== null && selected < 0) void this.toggle(-selected);
-    } else if (event.key === "Escape") {
-      if (!this.busy.hidden) this.cancel();
-      else if (selected !== null) this.listener.onSelect(-this.data.around(selected) || null);
-      else return;
-    } else if (event.key === "/") this.listener.onSearch();
-    else if (event.key === "+" || event.key === "=") this.zoom(1.25);
-    else if (event.key === "-") this.zoom(0.8);
-    else if (event.key === "0" || event.key === "f") this.fit();
-    else return;
-    event.preventDefault();
-    event.stopPropagation();
   }
 }

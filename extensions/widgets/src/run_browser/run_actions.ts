@@ -103,7 +103,7 @@ export class RunActions {
   ) {
     const bar = element("div", { class: "wb-run-buttons", role: "toolbar", "aria-label": "Selected runs" });
     for (const action of ACTIONS) {
-      const button = element("button", { type: "button", class: "wb-run-button" }, action.label);
+      const button = element("button", { type: "button", class: "wb-button wb-small" }, action.label);
       button.addEventListener("click", () => this.start(action.name));
       this.buttons.set(action.name, button);
       bar.append(button);
@@ -142,8 +142,8 @@ export class RunActions {
     input.value = field.value(this.rows);
     const [row] = this.rows;
     const whose = ids.length > 1 ? ` of ${ids.length} runs` : row ? ` of ${shortName(row)}` : "";
-    const cancel = element("button", { type: "button", class: "wb-run-button" }, "Cancel");
-    const save = element("button", { type: "submit", class: "wb-run-button wb-primary" }, name === "export" ? "Export" : "Save");
+    const cancel = element("button", { type: "button", class: "wb-button wb-small" }, "Cancel");
+    const save = element("button", { type: "submit", class: "wb-button wb-small wb-primary" }, name === "export" ? "Export" : "Save");
     this.editor.replaceChildren(element("label", { for: id }, field.label + whose), input, save, cancel);
     this.editor.hidden = false;
     this.editor.onsubmit = (event) => {

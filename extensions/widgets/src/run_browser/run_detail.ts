@@ -1,10 +1,13 @@
-// One run that was opened, or several side by side: facts, settings, failure, figure.
+// One run that was opened: facts, settings, failure, figure.
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
 import "./run_detail.css";
 
 interface Traits {
+  run_id: string;
+  /** Whether there is a button to go back to how the run was started. */
+  restorable: boolean;
   /** Empty: nothing is open. */
   heading: string;
   /** Pairs of a name and a value. */
@@ -14,9 +17,6 @@ interface Traits {
   /** Why the run failed or was interrupted. */
   problem: string;
   traceback: string;
-  /** Of the table of several runs. */
-  header: string[];
-  table: string[][];
   /** The figure, base64; empty if there is none. */
   png: string;
   figure_text: string;
@@ -26,22 +26,6 @@ function pairs(title: string, facts: string[][]): HTMLElement[] {
   if (facts.length === 0) return [];
   const items = facts.flatMap(([name = "", value = ""]) => [element("dt", {}, name), element("dd", {}, value)]);
   return [element("section", {}, element("h3", {}, title), element("dl", {}, ...items))];
-}
-
-function tableOf(header: string[], rows: string[][]): HTMLElement[] {
-  if (rows.length === 0) return [];
-  const heads = header.map((text) => element("th", { scope: "col" }, text));
-  const body = rows.map(([first = "", ...others]) =>
-    element("tr", {}, element("th", { scope: "row", title: first }, first), ...others.map((text) => element("td", {}, text))),
-  );
-  const table = element(
-    "table",
-    { class: "wb-table" },
-    element("thead", {}, element("tr", {}, ...heads)),
-    element("tbody", {}, ...body),
-  );
-  // It can be scrolled, so the keyboard must reach it.
-  return [element("div", { class: "wb-run-comparison", tabindex: "0", role: "region", "aria-label": "Results and differing settings" }, table)];
 }
 
 function render({ model, el }: RenderProps<Traits>): void {
@@ -61,6 +45,10 @@ function render({ model, el }: RenderProps<Traits>): void {
       model.set("heading", "");
       model.save_changes();
     });
+    const restore = element("button", { type: "button", class: "wb-toggle" }, "Use its settings");
+    restore.title = "Choose its model, data and settings again, and show it in the step Train";
+    restore.hidden = !model.get("restorable");
+    restore.addEventListener("click", () => model.send({ kind: "restore" }));
     const title = element("h2", { tabindex: "-1", title: heading }, heading);
     const png = model.get("png");
     const trace = model.get("traceback");
@@ -73,11 +61,10 @@ function render({ model, el }: RenderProps<Traits>): void {
       ...pairs("Settings that differ from their defaults", model.get("settings")),
     ];
     el.replaceChildren(
-      element("div", { class: "wb-run-detail-head" }, title, close),
-      ...(problem ? [element("p", { class: "wb-run-failure" }, problem)] : []),
+      element("div", { class: "wb-run-detail-head" }, title, restore, close),
+      ...(problem ? [element("p", { class: "wb-notice wb-run-failure", "data-outcome": "error" }, problem)] : []),
       ...(trace ? [element("details", {}, element("summary", {}, "Traceback"), element("pre", {}, trace))] : []),
       ...figure,
-      ...tableOf(model.get("header"), model.get("table")),
       ...(texts.length ? [element("div", { class: "wb-run-facts-columns" }, ...texts)] : []),
     );
     if (shown !== "" || document.activeElement?.closest(".wb-run-table")) title.scrollIntoView({ block: "nearest" });

@@ -43,7 +43,7 @@ export class RunOffers {
   private offer(row: RunRow): HTMLElement {
     const active = isActive(row);
     const button = (name: string, label: string) => {
-      const made = element("button", { type: "button", class: "wb-run-button" }, label);
+      const made = element("button", { type: "button", class: "wb-button wb-small" }, label);
       made.addEventListener("click", () => this.act(name, [row.id]));
       return made;
     };
@@ -53,7 +53,7 @@ export class RunOffers {
     const paused = row.status === "paused" || !active;
     return element(
       "div",
-      { class: "wb-offer" },
+      { class: "wb-notice wb-offer" },
       status,
       name,
       element("span", { class: "wb-offer-where" }),

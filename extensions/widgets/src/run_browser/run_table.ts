@@ -42,10 +42,10 @@ class RunTableView {
   private readonly actions: RunActions;
   private readonly offers: RunOffers;
   private readonly hint = element("div", { class: "wb-run-empty" });
-  private readonly problem = element("p", { class: "wb-run-problem", role: "alert", hidden: "" });
+  private readonly problem = element("p", { class: "wb-notice wb-run-problem", "data-outcome": "error", role: "alert", hidden: "" });
   private readonly message = element("div", { class: "wb-run-message" });
   private readonly messageText = element("span", { role: "status" });
-  private readonly undo = element("button", { type: "button", class: "wb-run-button" }, "Undo");
+  private readonly undo = element("button", { type: "button", class: "wb-button wb-small" }, "Undo");
   private readonly newer = element("button", { type: "button", class: "wb-toggle wb-run-newer", hidden: "" });
   private readonly list: HTMLElement;
   private readonly unseen = new Set<string>();
@@ -182,7 +182,7 @@ class RunTableView {
     const text = this.model.get("message");
     if (this.messageText.textContent !== text) this.messageText.textContent = text;
     this.message.dataset["outcome"] = this.model.get("outcome");
-    this.message.classList.toggle("wb-has-message", text !== "");
+    this.message.classList.toggle("wb-notice", text !== "");
     this.undo.hidden = this.model.get("undo").length === 0;
   }
 

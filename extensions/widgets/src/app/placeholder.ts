@@ -1,0 +1,42 @@
+// What a notebook shows in place of the page where no kernel is: without it an error.
+//
+// A notebook may hold the state of its widgets, which is used for those that no kernel knows. There
+// the page stands as one sentence, under its own id; the static picture and table follow it.
+
+import { type Notebook, shownWidgets } from "./notebook";
+
+const STATE = "application/vnd.jupyter.widget-state+json";
+/** By which a placeholder of ours is known again. */
+const MARK = "workbench_placeholder";
+const SENTENCE =
+  "The workbench was here: run this cell for a live page. What it came to last, if anything, stands below.";
+
+interface Saved {
+  model_module: string;
+  model_module_version: string;
+  model_name: string;
+  state: Record<string, unknown>;
+}
+
+interface Metadata {
+  [STATE]?: { version_major: number; version_minor: number; state: Record<string, Saved> };
+}
+
+/** Puts it there, and takes away those of pages that the notebook does not show any more. */
+export function keepPlaceholder(notebook: Notebook, pageId: string): void {
+  const { model } = notebook;
+  if (!model?.getMetadata || !model.setMetadata || model.readOnly) return;
+  const metadata = (model.getMetadata("widgets") ?? {}) as Metadata;
+  const saved = metadata[STATE]?.state ?? {};
+  const shown = shownWidgets(notebook).add(pageId);
+  const kept = Object.entries(saved).filter(([id, { state }]) => shown.has(id) || !(MARK in state));
+  if (saved[pageId] && kept.length === Object.keys(saved).length) return;
+  const placeholder: Saved = {
+    model_module: "@jupyter-widgets/controls",
+    model_module_version: "2.0.0",
+    model_name: "HTMLModel",
+    state: { value: SENTENCE, [MARK]: true },
+  };
+  const state = { [pageId]: placeholder, ...Object.fromEntries(kept) };
+  model.setMetadata("widgets", { ...metadata, [STATE]: { version_major: 2, version_minor: 0, state } });
+}

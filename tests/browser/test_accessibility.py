@@ -1,0 +1,110 @@
+"""That everyone can use the workbench: roles, names, contrast, keyboard, what is read aloud."""
+
+from __future__ import annotations
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.accessibility import tab_stops, violations
+from tests.browser.conftest import MakeNotebook
+from tests.browser.notebook import SLOW_MS
+from tests.browser.test_workbench_page import open_fake
+
+STEPS = ("Model", "Artifacts", "Train", "Compare", "Runs")
+THEMES = ("JupyterLab Dark", "JupyterLab Light")
+ALONE = {
+    "ModelView": "wb.ModelView('digits-mlp')",
+    "ArtifactBuilder": "wb.ArtifactBuilder('digits-mlp')",
+    "Trainer": "wb.Trainer('digits-mlp')",
+    "RunBrowser": "wb.RunBrowser()",
+    "GraphView": "wb.GraphView(wb.generate_artifacts('digits-mlp', directory='axe-artifacts'))",
+    "ComparisonView": "wb.ComparisonView()",
+}
+WATCH_REGIONS = """() => {
+  window.told = [];
+  const regions = '.wb-page :is([role="status"], [role="alert"], [aria-live])';
+  for (const region of document.querySelectorAll(regions)) {
+    new MutationObserver(() => window.told.push(region.textContent))
+      .observe(region, { childList: true, characterData: true, subtree: true });
+  }
+}"""
+
+
+def test_nothing_serious_in_any_step_in_both_themes(open_notebook: MakeNotebook) -> None:
+    notebook = open_fake(open_notebook)
+    page = notebook.page
+    notebook.set_number("Epochs", 1)
+    notebook.button("Train").click()
+    expect(notebook.status).to_contain_text("Trained", timeout=SLOW_MS)
+    notebook.set_number("Steps to compare", 60)
+    notebook.button("Compare").locator("visible=true").first.click()
+    expect(notebook.status).to_contain_text("Compared", timeout=SLOW_MS)
+    page.get_by_role("button", name="Code", exact=True).click()
+    found = []
+    for theme in THEMES:
+        page.set_viewport_size({"width": 1400, "height": 1300})
+        notebook.use_theme(theme)
+        for width, height in ((1400, 1300), (420, 900)):
+            page.set_viewport_size({"width": width, "height": height})
+            for step in STEPS:
+                notebook.go_to(step)
+                found += [f"{theme}, {width} pixels, {step}: {each}" for each in violations(page)]
+    assert not found, "\n".join(found)
+
+
+def test_nothing_serious_in_a_widget_alone(open_notebook: MakeNotebook) -> None:
+    cells = [f"import workbench as wb\n{widget}" for widget in ALONE.values()]
+    notebook = open_notebook(*cells)
+    page = notebook.page
+    for index in range(len(cells)):
+        notebook.run(index)
+        expect(notebook.cell(index).locator(".wb").first).to_be_attached(timeout=SLOW_MS)
+    expect(page.get_by_role("application").first).to_be_visible(timeout=SLOW_MS)
+    found = []
+    for theme in THEMES:
+        notebook.use_theme(theme)
+        found += [f"{theme}: {each}" for each in violations(page, ".jp-OutputArea-output")]
+    assert not found, "\n".join(found)
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_every_stop_of_the_tab_key_is_seen(open_notebook: MakeNotebook, step: str) -> None:
+    notebook = open_fake(open_notebook)
+    page = notebook.page
+    notebook.go_to(step)
+    tab = page.get_by_role("tab", selected=True).and_(page.locator(".wb-page *"))
+    tab.focus()
+    stops = tab_stops(page)
+    unseen = [stop["what"] for stop in stops if not (stop["outlined"] and stop["seen"])]
+    assert not unseen, unseen
+    # The bar comes first and then the step: nothing leads back up.
+    tops = [stop["top"] for stop in stops]
+    assert tops == sorted(tops, reverse=True), [stop["what"] for stop in stops]
+    names = " ".join(stop["what"] for stop in stops)
+    assert "Train" in names
+    assert len(stops) > tops.count(True), names
+
+
+def test_a_run_is_read_aloud_by_its_beginning_and_end_alone(open_notebook: MakeNotebook) -> None:
+    notebook = open_fake(open_notebook, step_ms=5)
+    notebook.go_to("Train")
+    notebook.set_number("Epochs", 2)
+    notebook.page.evaluate(WATCH_REGIONS)
+    notebook.button("Train").click()
+    expect(notebook.status).to_contain_text("Trained", timeout=SLOW_MS)
+    told = notebook.page.evaluate("window.told.filter((text) => text !== '')")
+    # Of 88 steps none: what is done to start, that it trains, and what it came to.
+    assert "Trained digits-mlp on fake" in told[-1], told
+    assert not [text for text in told if "step 1" in text], told
+    assert len(told) <= 8, told
+
+
+def test_motion_is_reduced_for_those_who_ask_for_that(open_notebook: MakeNotebook) -> None:
+    notebook = open_fake(open_notebook)
+    page = notebook.page
+    # What a later style might add; without the preference it moves.
+    page.add_style_tag(content=".wb-page .wb-button { transition: all 9s; animation: none 9s; }")
+    moving = "getComputedStyle(document.querySelector('.wb-page .wb-button')).transitionDuration"
+    assert page.evaluate(moving) == "9s"
+    page.emulate_media(reduced_motion="reduce")
+    assert page.evaluate(moving) == "0s"

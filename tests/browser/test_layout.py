@@ -1,0 +1,114 @@
+"""Where things stand in the workbench page: on a projector, narrow, wide, and with larger type."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from playwright.sync_api import Page, expect
+
+from tests.browser.conftest import MakeNotebook
+from tests.browser.notebook import SLOW_MS
+from tests.browser.test_workbench_page import open_fake
+
+PROJECTOR = {"width": 853, "height": 480}
+"""1280 x 720 at 150 %, in CSS pixels."""
+WIDTHS = (400, 600, 853, 1300, 2200)
+OVERFLOWING = """() => {
+            const page = document.querySelector(".wb-page");
+            const right = page.getBoundingClientRect().right + 1;
+            return [...page.querySelectorAll("*")]
+                .filter((one) => one.getClientRects().length > 0)
+                .filter((one) => {
+                    for (let at = one.parentElement; at !== page; at = at.parentElement)
+                        if (getComputedStyle(at).overflowX !== "visible") return false;
+                    return true;
+                })
+                .filter((one) => one.getBoundingClientRect().right > right
+                    || (getComputedStyle(one).overflowY === "auto"
+                        && one.scrollHeight > one.clientHeight + 1))
+                .map((one) => `${one.tagName}.${one.className}`);
+        }"""
+OVERLAPPING = """() => {
+  const seen = '.wb-page :is(button, input, select, summary, h2, h3, .wb-status, canvas)';
+  const boxes = [...document.querySelectorAll(seen)]
+    .filter((one) => one.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
+    .map((one) => [one, one.getBoundingClientRect()])
+    .filter(([, box]) => box.width > 2 && box.height > 2);
+  const found = [];
+  for (const [a, p] of boxes) for (const [b, q] of boxes) {
+    if (a === b || a.contains(b) || b.contains(a)) continue;
+    // What scrolls passes below the bar.
+    if (!a.closest(".wb-top") !== !b.closest(".wb-top")) continue;
+    if (a.closest(".wb-graph-surface") && b.closest(".wb-graph-surface")) continue;
+    if (a.closest(".wb-plot") && b.closest(".wb-plot")) continue;
+    if (a.closest('[role="grid"]') && b.closest('[role="grid"]')) continue;
+    const across = Math.min(p.right, q.right) - Math.max(p.left, q.left);
+    const down = Math.min(p.bottom, q.bottom) - Math.max(p.top, q.top);
+    const [over, under] = [a, b].map((one) => one.outerHTML.slice(0, 80));
+    if (across > 2 && down > 2) found.push(`${over} over ${under}`);
+  }
+  return found;
+}"""
+
+
+def test_the_buttons_and_a_curve_are_seen_together_on_a_projector(
+    open_notebook: MakeNotebook, page: Page
+) -> None:
+    page.set_viewport_size(PROJECTOR)
+    notebook = open_fake(open_notebook, step_ms=10)
+    notebook.button("Train").focus()
+    page.keyboard.press("Enter")
+    notebook.wait_for_step(3)
+    expect(notebook.button("Train")).to_be_focused()
+    # Without scrolling: the page goes to the step Train and begins at its top.
+    expect(notebook.chart("Loss").locator("visible=true")).to_be_in_viewport(ratio=1)
+    for name in ("Train", "Pause", "Stop"):
+        expect(notebook.button(name)).to_be_in_viewport(ratio=1)
+    # The buttons stay while the rest scrolls.
+    notebook.chart("Memory").locator("visible=true").evaluate(
+        "one => one.scrollIntoView({block: 'end'})"
+    )
+    expect(notebook.button("Stop")).to_be_in_viewport(ratio=1)
+    notebook.button("Stop").click()
+    notebook.wait_for_end()
+
+
+def test_nothing_overflows_or_overlaps_at_any_width(
+    open_notebook: MakeNotebook, page: Page
+) -> None:
+    notebook = open_fake(open_notebook)
+    notebook.set_number("Steps to compare", 60)
+    notebook.button("Compare").click()
+    expect(notebook.status).to_contain_text("Compared fake", timeout=SLOW_MS)
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 1200})
+        for step in ("Model", "Artifacts", "Train", "Compare", "Runs"):
+            notebook.go_to(step)
+            page.wait_for_timeout(300)
+            overflowing = page.evaluate(OVERFLOWING)
+            assert not overflowing, f"{width} pixels, {step}: {json.dumps(overflowing)}"
+            overlapping = page.evaluate(OVERLAPPING)
+            assert not overlapping, f"{width} pixels, {step}: {json.dumps(overlapping)}"
+        # Only where a page is narrow may one have to scroll a table sideways.
+        scrolled = page.evaluate(
+            """() => [...document.querySelectorAll(".wb-page .jupyter-widgets")]
+                .filter((one) => one.scrollWidth > one.clientWidth)
+                .map((one) => one.className)"""
+        )
+        assert width < 1300 or not scrolled, f"{width} pixels: {json.dumps(scrolled)}"
+
+
+def test_larger_type_stays_after_a_reload(open_notebook: MakeNotebook) -> None:
+    notebook = open_fake(open_notebook)
+    page = notebook.page
+    size = "document.querySelector('.wb-status-message').getBoundingClientRect().height"
+    before = page.evaluate(size)
+    present = page.get_by_role("button", name="Present", exact=True)
+    present.click()
+    expect(present).to_have_attribute("aria-pressed", "true")
+    assert page.evaluate(size) > 1.2 * before
+    page.get_by_role("button", name=re.compile("^Save and create checkpoint")).click()
+    page.reload()
+    expect(present).to_have_attribute("aria-pressed", "true", timeout=SLOW_MS)
+    page.wait_for_function(f"before => {size} > 1.2 * before", arg=before)
