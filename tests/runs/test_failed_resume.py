@@ -317,6 +317,20 @@ def test_a_checkpoint_of_another_engine_or_version_is_refused(
     assert load_run(ended.id).status == "completed"
 
 
+@pytest.mark.fault
+def test_a_checkpoint_of_a_newer_version_is_not_removed_for_an_older_one(ended: Run) -> None:
+    newest, older = ended.folder.checkpoint_path(4), ended.folder.checkpoint_path(2)
+    shutil.copytree(newest, older)
+    record = json.loads((older / TRAINING).read_text())
+    record["progress"]["step"] = 2
+    (older / TRAINING).write_text(json.dumps(record))
+    assert read_progress(older).step == 2
+    changed_json(TRAINING, format=2)(newest)
+    with pytest.raises(RunFolderError, match="written by a newer workbench"):
+        resume(ended, steps=8)
+    assert ended.folder.checkpoints() == [older, newest]
+
+
 def test_a_checkpoint_from_before_engines_were_recorded_serves(ended: Run) -> None:
     changed_json(TRAINING, engine=..., format=...)(ended.folder.checkpoint_path(4))
     assert resume(ended, steps=5).wait(60).progress == (5, 5)

@@ -166,8 +166,9 @@ def _exit_reason(status: int, work: str) -> str:
     if status >= 0:
         return f"The process that {work} failed with exit status {status}."
     return (
-        f"The process that {work} was killed by {signal_name(-status)}. Unless the machine ran out of memory, an "
-        f"operator of the model crashes ONNX Runtime: wb.check(model) lists the operators."
+        f"The process that {work} was killed by {signal_name(-status)}. Unless the machine ran "
+        f"out of memory, an operator of the model crashes ONNX Runtime: wb.check(model) lists the "
+        "operators."
     )
 
 

@@ -27,7 +27,7 @@ def plot_overlay(runs: Sequence[Run]) -> Figure:
         3, f"{len(runs)} runs, not measured in lock step"
     )
     handles = []
-    for run, color, dash in zip(runs, cycle(COLORS), _dashes(), strict=False):
+    for run, color, dash in zip(runs, cycle(COLORS), cycle(_dashes()), strict=False):
         points = run.follow().poll()
         style: dict[str, Any] = {"color": color, "linestyle": dash, "linewidth": 1.2}
         handles += loss.plot(points.step, points.loss, **style)
@@ -55,5 +55,5 @@ def _legend_text(name: str) -> str:
 
 
 def _dashes() -> list[str]:
-    """A dash for each of many runs, another one each time that the colours begin again."""
-    return [dash for dash in DASHES for _ in COLORS] * 50
+    """A dash for each run, another one each time that the colours begin again."""
+    return [dash for dash in DASHES for _ in COLORS]

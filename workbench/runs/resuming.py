@@ -17,7 +17,7 @@ from workbench.lora.adapter import without_adapters
 from workbench.lora.linear_weight import LinearWeight
 from workbench.losses.loss_functions import code_of, write_functions
 from workbench.models import Model, load_saved
-from workbench.run_folder.checkpoint import read_progress, read_weights
+from workbench.run_folder.checkpoint import ForeignCheckpointError, read_progress, read_weights
 from workbench.run_folder.control import create_control
 from workbench.run_folder.events import EventWriter
 from workbench.run_folder.run_folder import RunFolder
@@ -219,12 +219,15 @@ def _newest_step(folder: RunFolder, engine: str) -> int:
     """The step of the newest checkpoint that is whole.
 
     Raises:
-        RunFolderError: there is none; says what is wrong with the newest.
+        RunFolderError: there is none; says what is wrong with the newest. Or a newer version or
+            another engine wrote one after it, which to go on would remove.
     """
     problem: RunFolderError | None = None
     for path in reversed(folder.checkpoints()):
         try:
             step = read_progress(path, engine).step
+        except ForeignCheckpointError:
+            raise
         except RunFolderError as error:
             problem = problem or error
         else:

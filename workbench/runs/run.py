@@ -11,7 +11,7 @@ from workbench.files.output_file import output_path
 from workbench.load import load_model
 from workbench.models import Model
 from workbench.run_folder.checkpoint import latest_checkpoint, read_latest_weights
-from workbench.run_folder.control import RequestedState, request_state
+from workbench.run_folder.control import NO_LIMIT, RequestedState, grant, request_state
 from workbench.run_folder.run_folder import RunFolder
 from workbench.run_folder.statistics import Statistics, read_statistics
 from workbench.runs.activity import ENDED, Activity, Progress, Status
@@ -162,10 +162,7 @@ class Run(LabelledRun):
 
     @property
     def watchdog_pid(self) -> int | None:
-        """Process id of the watchdog that this object started, while it is alive.
-
-        The worker is its child process.
-        """
+        """Process id of the watchdog that this object started, the worker's parent, while alive."""
         return self._worker.pid if self._worker is not None and self.has_worker else None
 
     def waits_after(self, step: int) -> bool:
@@ -202,6 +199,9 @@ class Run(LabelledRun):
 
     def resume(self) -> None:
         """Resume after a pause."""
+        if self.spec.get("detached") and not self.ended:
+            # Left by a process that ended within a single step. No lockstep holds such a run.
+            grant(self.folder.control_path, NO_LIMIT)
         self._request("run")
 
     def stop(self) -> None:
@@ -258,9 +258,9 @@ class Run(LabelledRun):
                 which are 0 where no adapter is loaded.
 
         Raises:
-            RunError: the run has written no checkpoint, or the file cannot be written.
-            ModelError: your own code is needed to build the model and `model` is None; or the
-                weights do not fit the model.
+            RunError: the run has written no checkpoint.
+            ModelError: your own code is needed to build the model and `model` is None; the weights
+                do not fit the model; or the file cannot be written.
         """
         given = model if isinstance(model, Model | None) else load_model(model)
         target = output_path(path, ModelError)

@@ -5,6 +5,9 @@ import { element } from "../element";
 import { formatWhole } from "../number_format";
 import "./evaluation_view.css";
 
+/** A larger table could not be read. */
+const MOST_CLASSES = 30;
+
 interface Evaluation {
   engine: string;
   /** After which step. */
@@ -44,6 +47,11 @@ function matrix({ engine, confusion }: Evaluation, classes: string[]): HTMLEleme
   );
 }
 
+function tooLarge({ engine, confusion }: Evaluation): HTMLElement {
+  const text = `Confusion matrix of ${engine}: of ${confusion.length} classes, and at most ${MOST_CLASSES} are shown.`;
+  return element("p", { class: "wb-note" }, text);
+}
+
 function render({ model, el }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-evaluation-view");
   const update = () => {
@@ -62,8 +70,8 @@ function render({ model, el }: RenderProps<Traits>): void {
       return element("div", { class: "wb-evaluation" }, title, list);
     });
     const matrices = evaluations
-      .filter(({ confusion }) => confusion.length > 1 && confusion.length <= 30)
-      .map((one) => matrix(one, model.get("classes")));
+      .filter(({ confusion }) => confusion.length > 1)
+      .map((one) => (one.confusion.length <= MOST_CLASSES ? matrix(one, model.get("classes")) : tooLarge(one)));
     el.replaceChildren(element("h2", {}, "Test split"), element("div", { class: "wb-evaluations" }, ...lists));
     if (matrices.length === 0) return;
     const details = element("details", {}, element("summary", {}, "Confusion matrix"), ...matrices);
