@@ -106,7 +106,7 @@ def delete(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")],
     json: opt.JsonOption = False,
 ) -> None:
-    """Move a run to the trash, where it is kept for 30 days."""
+    """Move a run to the trash, where it is kept for at least 30 days."""
     import workbench as wb
 
     path = wb.load_run(run).delete()
