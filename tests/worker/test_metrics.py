@@ -131,8 +131,8 @@ def test_a_target_that_is_the_same_in_every_row_has_no_r2() -> None:
     """1,797 times 7.7: of the sums of squares only rounding is left."""
     found = ValueMetrics()
     target = np.full((1797, 1), 7.7, np.float32)
-    for start in range(0, len(target), BATCH):
-        found.add(target[start : start + BATCH] + 1, target[start : start + BATCH])
+    for start in range(0, len(target), 32):
+        found.add(target[start : start + 32] + 1, target[start : start + 32])
     assert found.record()["r2"] is None
 
 
