@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import workbench as wb
+from tests.test_layers import LAYERS
 from workbench.cli.app import app
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -83,8 +84,13 @@ def test_the_documents_speak_of_what_is_there(text: str) -> None:
         assert (ROOT / path).exists(), f"{path} is not there"
 
 
+def test_every_subpackage_is_described() -> None:
+    described = set(re.findall(r"`(\w+)`", CONTRIBUTING[CONTRIBUTING.index("## Subpackages") :]))
+    assert {name for name in LAYERS if name} <= described
+
+
 def test_the_readme_shows_every_public_function() -> None:
-    functions = {name for name in wb.__all__ if name[0].islower() and name != "load_comparison"}
+    functions = {name for name in wb.__all__ if name[0].islower()}
     assert functions <= set(re.findall(r"\bwb\.(\w+)", README))
 
 

@@ -113,10 +113,11 @@ def test_memory_is_held_while_the_interpreters_lock_is_not_given_back() -> None:
 def test_it_imports_the_standard_library_and_its_neighbours_alone() -> None:
     """It runs without site-packages, and without this package's own start."""
     folder = Path(watchdog.__file__).parent
-    neighbours = {f"workbench.child_process.{name}" for name in ("resident_set", "worker_exit")}
-    for file in ("watchdog.py", "resident_set.py", "worker_exit.py"):
+    files = ("exit_reason", "resident_set", "worker_exit")
+    neighbours = {f"workbench.child_process.{name}" for name in files}
+    for file in ("watchdog", *files):
         names = set()
-        for node in ast.walk(ast.parse((folder / file).read_text(encoding="utf-8"))):
+        for node in ast.walk(ast.parse((folder / f"{file}.py").read_text(encoding="utf-8"))):
             if isinstance(node, ast.Import):
                 names |= {alias.name.split(".")[0] for alias in node.names}
             elif isinstance(node, ast.ImportFrom):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import workbench as wb
 from tests.cli.command import Invoke
@@ -59,3 +60,25 @@ def test_a_run_is_labelled_deleted_and_brought_back(workbench: Invoke, digits: D
     assert workbench("runs", "--purge", "--json").json == {"removed": [run_id]}
     refused = workbench("undelete", run_id)
     assert (refused.status, "The trash is empty." in refused.stderr) == (1, True)
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--tag=old", "--purge"],
+        ["{run}", "--purge"],
+        ["{run}", "--active"],
+        ["--active", "--deleted"],
+        ["--deleted", "--purge"],
+    ],
+)
+def test_options_that_mean_nothing_together_are_refused_and_nothing_is_removed(
+    workbench: Invoke, digits: Dataset, arguments: list[str]
+) -> None:
+    deleted, kept = recorded(digits).id, recorded(digits).id
+    workbench("delete", deleted)
+    refused = workbench("runs", *(each.format(run=kept) for each in arguments))
+    assert refused.status != 0
+    assert "leave" in refused.stderr or "exclude each other" in refused.stderr
+    assert [row["id"] for row in workbench("runs", "--deleted", "--json").json] == [deleted]

@@ -1,6 +1,7 @@
 """Comparisons: in lock step, on the same batches, with failures as rows of the table."""
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -163,6 +164,25 @@ def test_a_comparison_that_goes_on_elsewhere_is_running(
     comparison.stop()
     comparison.wait(30)
     assert again.status == "stopped"
+
+
+def test_a_comparison_that_goes_on_elsewhere_is_waited_for_and_stopped(
+    digits: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WORKBENCH_FAKE", json.dumps({"step_ms": 5}))
+    comparison = compare("digits-mlp", digits, engines=["fake"], steps=100_000)
+    until(lambda: comparison.status == "running")
+    again = load_comparison(comparison.id)
+    with pytest.raises(TimeoutError, match="is still running"):
+        again.wait(0)
+    for act in (again.pause, again.resume):
+        with pytest.raises(RunError, match=r"loaded from its record.* it there"):
+            act()
+    with pytest.raises(ConfigError, match="timeout="):
+        again.wait(math.nan)
+    again.stop()
+    assert again.wait(60).status == "stopped"
+    assert comparison.wait(60).status == "stopped"
 
 
 @pytest.mark.fault

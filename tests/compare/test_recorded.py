@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import binom
 
@@ -14,6 +15,7 @@ from workbench.compare import Comparison
 from workbench.compare.lockstep import Plan, make_plan
 from workbench.compare.statistics import largest_difference, ratio, rounds_of
 from workbench.errors import RunError
+from workbench.run_folder.events import EventReader
 from workbench.runs import Run
 
 PLAN = make_plan(steps=62, warmup_steps=2)
@@ -214,3 +216,23 @@ def test_the_largest_difference_has_no_sign() -> None:
     one, other = np.array([1.0, 2.0, 9.0]), np.array([1.5, 1.0])
     assert largest_difference(one, other) == largest_difference(other, one) == 1.0
     assert largest_difference(np.array([3.0]), np.array([1.0])) == 2.0
+
+
+def test_no_event_is_read_twice_for_any_number_of_tables(
+    comparison: Comparison, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    poll = EventReader.poll
+
+    def counted(self: EventReader) -> Any:
+        events = poll(self)
+        read.append(sum(event["event"] == "steps" for event in events))
+        return events
+
+    monkeypatch.setattr(EventReader, "poll", counted)
+    first = comparison.table()
+    once = sum(read)
+    assert once > 0
+    pd.testing.assert_frame_equal(comparison.table(), first)
+    comparison.verdict()
+    assert sum(read) == once

@@ -16,9 +16,11 @@ import workbench as wb
 from tests.controller.recording_view import PATIENCE_S, RecordingView, until
 from tests.runs import recorded
 from workbench.controller import Controller, Setup
-from workbench.controller.job import ComparisonJob
+from workbench.controller.job import ComparisonJob, Training
+from workbench.controller.sources import Sources
 from workbench.controller.state import failure
 from workbench.errors import ConfigError
+from workbench.models import Model
 
 Make = Callable[..., tuple[Controller, RecordingView]]
 
@@ -77,6 +79,70 @@ def test_a_training_is_told_from_its_start_to_its_end(make: Make) -> None:
     assert last.message.startswith("Trained digits-mlp on fake: ")
     assert last.message == job.outcome
     assert not last.active
+
+
+def held(monkeypatch: pytest.MonkeyPatch, name: str) -> tuple[threading.Event, threading.Event]:
+    """Two events: the model `name` is being loaded; and it may be now."""
+    loading, may_load = threading.Event(), threading.Event()
+    load = Sources.model
+
+    def slow(self: Sources, source: str, example_inputs: str = "") -> Model:
+        if source == name:
+            loading.set()
+            assert may_load.wait(PATIENCE_S)
+        return load(self, source, example_inputs)
+
+    monkeypatch.setattr(Sources, "model", slow)
+    return loading, may_load
+
+
+def test_the_model_that_is_trained_is_the_one_chosen_when_train_was_pressed(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loading, may_load = held(monkeypatch, "digits-mlp")
+    controller, view = make(model="")
+    controller.setup.settings["steps"] = 1
+    controller.setup.model = "digits-mlp"
+    controller.train()
+    assert loading.wait(PATIENCE_S)
+    controller.choose_model("digits-cnn")
+    may_load.set()
+    assert controller.wait(PATIENCE_S)
+    [job] = view.ended
+    assert isinstance(job, Training)
+    assert [run.spec["model"] for run in job.runs.values()] == ["digits-mlp"]
+
+
+def test_a_model_that_was_given_is_trained_whatever_is_chosen_next(make: Make) -> None:
+    controller, view = make(model="")
+    controller.setup.settings["steps"] = 1
+    given = wb.load_model("digits-mlp")
+    given.name = "of-my-own"  # no text loads it again
+    started = threading.Event()
+    controller._requests.ask(lambda: started.wait(PATIENCE_S) and None)
+    controller.choose_model(given)
+    controller.setup.dataset = "digits"
+    controller.train()
+    controller.choose_model("digits-cnn")
+    until(lambda: [model.name for model in view.models if model][-1:] == ["digits-cnn"])
+    started.set()
+    assert controller.wait(PATIENCE_S)
+    assert [job.runs["fake"].spec["model"] for job in view.ended] == ["of-my-own"]
+
+
+def test_a_model_is_chosen_at_once_while_another_is_loaded(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    loading, may_load = held(monkeypatch, "digits-mlp")
+    controller, view = make()
+    assert loading.wait(PATIENCE_S)
+    chosen = threading.Thread(target=controller.choose_model, args=("digits-cnn",), daemon=True)
+    chosen.start()
+    chosen.join(PATIENCE_S)
+    assert not chosen.is_alive(), "it waits until the other is loaded"
+    may_load.set()
+    until(lambda: [model.name for model in view.models if model] == ["digits-cnn"])
+    assert controller.setup.model == "digits-cnn"
 
 
 def test_pause_resume_and_stop(make: Make) -> None:
@@ -167,11 +233,14 @@ def test_the_engines_are_listed_when_asked_for(make: Make) -> None:
 
 
 def test_close_ends_its_threads(make: Make) -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())
     controller, view = make()
     until(lambda: view.layers)
+    own = set(threading.enumerate()) - before
+    assert {"workbench-page", "workbench-model"} <= {thread.name for thread in own}
     controller.close()
-    until(lambda: threading.active_count() <= before)
+    until(lambda: not own & set(threading.enumerate()))
+    assert controller.wait(PATIENCE_S), "nobody waits for a controller that is closed"
 
 
 def test_an_error_is_told_as_it_is_or_by_its_type() -> None:

@@ -76,6 +76,28 @@ def test_runs_are_labelled_deleted_and_brought_back(told: Told, digits: Dataset)
     assert told.outcomes[-1] == ("done", "1 run is back.", [])
 
 
+def test_the_tags_that_several_runs_do_not_share_stay(told: Told, digits: Dataset) -> None:
+    first, second = (recorded(digits, engine).id for engine in ("pytorch", "ondevice"))
+    told.runs.tag([first], "a, shared")
+    told.runs.tag([second], "shared, b")
+    told.runs.change_tags([first, second], add="new, b", remove="shared")
+    told.wait()
+    tags = {run_id: row.tags for run_id, row in told.runs.rows.items()}
+    assert tags == {first: ("a", "new", "b"), second: ("b", "new")}
+
+
+def test_actions_reach_the_runs_that_are_listed_wherever_the_process_is_by_now(
+    told: Told, digits: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = recorded(digits).id
+    told.wait()
+    monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "elsewhere"))
+    told.runs.rename(run_id, "a name")
+    told.wait()
+    assert told.outcomes[-1] == ("done", "", [])
+    assert told.rows == {run_id: "a name"}
+
+
 def test_a_new_run_is_listed_by_itself(told: Told, digits: Dataset) -> None:
     told.wait()
     assert told.rows == {}

@@ -68,6 +68,43 @@ def test_an_error_is_handed_over_and_the_thread_goes_on(bench: Bench) -> None:
         pass
 
 
+@pytest.mark.fault
+def test_a_tick_that_fails_once_is_not_the_last(bench: Bench) -> None:
+    bench.ticks_left = 3
+    ticks = bench.tick
+
+    def fail_first() -> bool:
+        return ticks() if bench.ticks_left < 3 else fail()
+
+    def fail() -> bool:
+        bench.ticks_left -= 1
+        raise OSError("for a moment")
+
+    bench.thread._tick = fail_first
+    bench.thread.ask(lambda: None)
+    assert str(bench.errors.get(timeout=PATIENCE_S)) == "for a moment"
+    assert bench.done.get(timeout=PATIENCE_S) == "tick"
+
+
+@pytest.mark.fault
+def test_an_error_that_cannot_be_shown_ends_nothing(
+    bench: Bench, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("on purpose")
+
+    bench.thread._on_error = fail
+    bench.thread.ask(fail)
+    assert bench.thread.wait(PATIENCE_S)
+    assert "The error 'on purpose' cannot be shown" in caplog.text
+
+
+def test_nobody_waits_for_a_thread_that_has_ended(bench: Bench) -> None:
+    bench.thread.close()
+    assert bench.thread.wait(PATIENCE_S)
+    assert bench.thread.wait(PATIENCE_S)
+
+
 def test_close_ends_the_thread_after_what_was_asked(bench: Bench) -> None:
     bench.ticks_left = 1_000_000
     bench.thread.ask(lambda: bench.done.put("last"))

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from workbench.controller.setting_fields import field_groups
 from workbench.controller.setting_texts import FIELDS, read_texts, write_texts
+from workbench.errors import ConfigError
 from workbench.settings.config import TrainingConfig
 from workbench.settings.device import Device
 from workbench.settings.lora import LoraOptions
@@ -48,10 +51,39 @@ def test_what_is_written_is_read_back() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "size"), [("500 MB", 5 * 10**8), ("2GiB", 2**31), ("1_000", 1000)]
+    ("text", "size"),
+    [
+        ("500 MB", 5 * 10**8),
+        ("2GiB", 2**31),
+        ("1_000", 1000),
+        ("1,500 MB", 15 * 10**8),
+        ("1.5 GB", 15 * 10**8),
+        ("12 b", 12),
+    ],
 )
 def test_sizes_are_read_with_their_units(text: str, size: int) -> None:
     assert read_texts({"memory_limit_bytes": text}).settings == {"memory_limit_bytes": size}
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("memory_limit_bytes", "1,5 GB", "'1,5 GB' is not a size, .* Write 1.5 GB."),
+        ("memory_limit_bytes", "1 5 GB", "is not a size"),
+        ("memory_limit_bytes", "1,50,0", "is not a size"),
+        ("memory_limit_bytes", "2 i", "is not a size"),
+        ("steps", "1,5", "is not a whole number"),
+        ("learning_rate", "0,01", "is not a number, .* Write 0.01."),
+    ],
+)
+def test_a_comma_before_a_fraction_is_refused(name: str, text: str, words: str) -> None:
+    found = read_texts({name: text})
+    assert re.search(words, found.problems[name]), found.problems
+
+
+def test_commas_between_thousands_are_read() -> None:
+    assert read_texts({"steps": "12,000"}).settings == {"steps": 12_000}
 
 
 @pytest.mark.fault
@@ -79,3 +111,9 @@ def test_settings_that_do_not_go_together_are_told_at_one_of_them() -> None:
     found = read_texts({"early_stopping": "2", "evaluate": "no"})
     assert list(found.problems) == ["early_stopping"]
     assert "evaluate=True" in found.problems["early_stopping"]
+
+
+@pytest.mark.fault
+def test_a_setting_that_does_not_exist_is_named_with_the_nearest() -> None:
+    with pytest.raises(ConfigError, match=r"epoch is no setting\. Did you mean 'epochs'"):
+        write_texts({"epoch": 3})

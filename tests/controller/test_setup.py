@@ -29,9 +29,11 @@ def test_a_comparison_has_steps_of_its_own_in_place_of_those_of_a_training() -> 
         "steps": COMPARISON_STEPS,
         "quiet_s": 2.0,
     }
-    setup.base = "some-run"
-    with pytest.raises(ConfigError, match="begins with the model's own weights"):
-        setup.comparison_settings()
+
+
+def test_a_comparison_begins_with_the_base_as_a_training_does() -> None:
+    found = Setup(base="run", base_except=("head.*",)).comparison_settings()
+    assert (found["base"], found["base_except"]) == ("run", ("head.*",))
 
 
 def test_a_copy_does_not_follow_later_changes() -> None:

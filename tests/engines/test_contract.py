@@ -25,6 +25,7 @@ from torch.nn.utils import clip_grad_norm_
 from torch.optim import lr_scheduler
 
 from tests.engines.contract_probe import BATCH_SIZE, OPTION_STEPS, OPTIONS, STEPS
+from tests.engines.needed import unavailable
 from tests.engines.plain_lora import train_head, train_with_lora
 from workbench.load import load_dataset, load_model
 from workbench.settings.engines import engine_table
@@ -80,7 +81,7 @@ def name(request: pytest.FixtureRequest) -> str:
 def answers(name: str, answers_of: Callable[[str], Answers]) -> Answers:
     found = answers_of(name)
     if not found["availability"]["ok"]:
-        pytest.skip(f"{name}: {found['availability']['reason']}")
+        unavailable(name, found["availability"]["reason"])
     return found
 
 

@@ -83,7 +83,7 @@ def test_a_fault_is_in_the_workers_too(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setenv("PYTHONPATH", "")  # and the working directory are put back after the test
     monkeypatch.chdir(tmp_path)
     tree = Tree(tmp_path / "trial")
-    file = Path("workbench/child_process/worker_exit.py")
+    file = Path("workbench/child_process/exit_reason.py")
     source = (tree.root / file).read_text(encoding="utf-8")
     every = mutations_of(file, source)
     raised = next(m for m in every if m.change(source).startswith("EXIT_UNWRITABLE = 74 →"))

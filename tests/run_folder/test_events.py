@@ -110,8 +110,16 @@ def test_an_event_holds_all_of_its_fields(event: dict[str, Any]) -> None:
     [
         ("first_step", [1, 2**53 - 1], [0, 2**53, True, 1.0, None]),
         ("rss_bytes", [0, 2**53 - 1], [-1, 2**53, True, 0.0, "0"]),
-        ("time", [0, 0.5, -(2**53 - 1), 1e300], [2**53, -(2**53), math.inf, math.nan, "1", None]),
-        ("losses", [[-1, None], [1e300, 0.5]], [[], {}, [1.0], [1.0, math.inf], [1.0, "1"]]),
+        (
+            "time",
+            [0, 0.5, -(2**53 - 1), 1e300],
+            [2**53, -(2**53), True, math.inf, math.nan, "1", None],
+        ),
+        (
+            "losses",
+            [[-1, None], [1e300, 0.5]],
+            [[], {}, [1.0], [1.0, math.inf], [1.0, True], [1.0, "1"]],
+        ),
         ("nanoseconds", [[1, 2**53 - 1]], [[0, 1], [1], [1, 2.0], {}, [1, 2**53]]),
     ],
 )

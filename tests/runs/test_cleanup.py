@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import resource
 import shutil
@@ -194,9 +195,10 @@ def test_what_a_killed_resume_set_aside_is_moved_back_or_removed(
     lock = acquire_lock(alive.watchdog_lock_path)
     assert lock is not None
     for folder in (dead, alive):
-        folder.write_spec({})
+        folder.write_spec({"steps": "new"})
         (folder.path / "model.previous").mkdir()
         (folder.path / "model.previous" / "model.json").write_text("old")
+        (folder.path / "spec.previous.json").write_text('{"steps": "old"}')
         (folder.path / "summary.previous.json").write_text("old")
         (folder.path / ".summary.json.watchdog").write_text("half")
         if replaced:
@@ -207,10 +209,12 @@ def test_what_a_killed_resume_set_aside_is_moved_back_or_removed(
     expected = "new" if replaced else "old"
     assert (dead.model_path / "model.json").read_text() == expected
     assert dead.summary_path.read_text() == expected
+    assert json.loads(dead.spec_path.read_text())["steps"] == expected
     left = {path.name for path in dead.path.iterdir()}
-    assert not left & {"model.previous", "summary.previous.json", ".summary.json.watchdog"}
+    assert not [name for name in left if "previous" in name or name.endswith(".watchdog")]
     assert (alive.path / "model.previous" / "model.json").exists()
     assert (alive.path / "summary.previous.json").exists()
+    assert json.loads(alive.spec_path.read_text())["steps"] == "new"
     os.close(lock)
 
 
@@ -225,7 +229,8 @@ def test_nothing_outside_of_the_runs_is_removed_and_odd_entries_stay(tmp_path: P
     first.checkpoints_path.symlink_to(outside)
     (first.path / ".spec.json.folder12").mkdir()
     (first.path / ".notes.json.mine").touch()
-    (first.path / ".summary.json.abcd1234").touch()
+    for record in ("summary", "labels"):
+        (first.path / f".{record}.json.abcd1234").touch()
     (runs_folder / "linked").symlink_to(outside)
     (runs_folder / "text").touch()
     piped = RunFolder.create("piped", runs_folder)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from sample_models import SAMPLES
+from tests.engines.needed import unavailable
 from tests.plain_onnxruntime.environment import plain_onnxruntime
 from tests.runs.exported import TOLERANCE, difference
 from workbench.engines import EngineRow, engines
@@ -26,7 +27,7 @@ def test_an_export_computes_what_the_eval_model_does(
     sample: str, row: EngineRow, tmp_path: Path
 ) -> None:
     if not row.ok:
-        pytest.skip(row.reason)
+        unavailable(row.name, row.reason)
     run = train(sample, engine=row.name, steps=STEPS, evaluate=False, threads=1).wait(900)
     exported = run.export(tmp_path / "trained.onnx")
     found = difference(run, exported, plain_onnxruntime(), tmp_path)

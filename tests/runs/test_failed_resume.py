@@ -30,6 +30,7 @@ from workbench.run_folder.checkpoint import (
     write_checkpoint,
 )
 from workbench.runs import Run, load_run, resume, train
+from workbench.runs.cleanup import remove_abandoned_files
 
 SETTINGS: dict[str, Any] = {"steps": 4, "batch_size": 300, "threads": 1}
 
@@ -260,14 +261,20 @@ def test_a_worker_that_crashes_while_it_restores_leaves_the_run_as_it_was(
 
 
 @pytest.mark.fault
-def test_a_process_that_is_killed_while_it_resumes_loses_no_record(ended: Run) -> None:
-    """It had moved the records aside, and started no worker."""
+@pytest.mark.parametrize("another", [False, True])
+def test_a_process_that_is_killed_while_it_resumes_loses_no_record(
+    another: bool, ended: Run
+) -> None:
+    """It had moved the records aside, and started no worker; `another` run may start then."""
     folder = ended.folder
     spec = folder.read_spec()
     folder.summary_path.rename(folder.path / "summary.previous.json")
     folder.spec_path.rename(folder.path / "spec.previous.json")
     folder.write_spec({**spec, "resumed_from": 4})
     until(lambda: load_run(ended.id).ended)
+    if another:
+        remove_abandoned_files(folder.path.parent)  # as each start of a run does
+        assert folder.read_spec() == spec
     with pytest.raises(ConfigError, match="has taken 4 of 4 steps"):
         resume(load_run(ended.id))
     assert load_run(ended.id).status == "completed"
@@ -308,6 +315,20 @@ def test_a_checkpoint_of_another_engine_or_version_is_refused(
     with pytest.raises(RunFolderError, match=words):
         resume(ended, steps=8)
     assert load_run(ended.id).status == "completed"
+
+
+@pytest.mark.fault
+def test_a_checkpoint_of_a_newer_version_is_not_removed_for_an_older_one(ended: Run) -> None:
+    newest, older = ended.folder.checkpoint_path(4), ended.folder.checkpoint_path(2)
+    shutil.copytree(newest, older)
+    record = json.loads((older / TRAINING).read_text())
+    record["progress"]["step"] = 2
+    (older / TRAINING).write_text(json.dumps(record))
+    assert read_progress(older).step == 2
+    changed_json(TRAINING, format=2)(newest)
+    with pytest.raises(RunFolderError, match="written by a newer workbench"):
+        resume(ended, steps=8)
+    assert ended.folder.checkpoints() == [older, newest]
 
 
 def test_a_checkpoint_from_before_engines_were_recorded_serves(ended: Run) -> None:

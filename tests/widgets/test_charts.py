@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import io
+import os
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +14,7 @@ import pytest
 
 from workbench.errors import ConfigError, RunError
 from workbench.runs.reader import NewPoints
-from workbench.series import COLUMNS
+from workbench.series import COLUMNS, Recording
 from workbench.settings.engines import engine_table
 from workbench.widgets.charts import Charts
 from workbench.widgets.charts.messages import OVERVIEW_BLOCKS
@@ -260,11 +262,51 @@ def test_pictures_and_numbers_are_saved(wire: Wire, tmp_path: Path, axis: str) -
 
 
 @pytest.mark.fault
+def test_a_picture_that_cannot_be_written_leaves_the_earlier_one(
+    wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wire.charts.add("pytorch", points(1, 3))
+    saved = wire.charts.save(tmp_path / "new" / "c.csv")
+    before = saved.read_bytes()
+    write = Path.write_bytes
+
+    def full(self: Path, data: bytes) -> int:
+        write(self, data[:10])
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(Path, "write_bytes", full)
+    with pytest.raises(RunError, match=r"c\.csv"):
+        wire.charts.save(saved)
+    assert saved.read_bytes() == before
+    assert [*saved.parent.iterdir()] == [saved]
+
+
+def test_a_file_shows_one_moment_and_every_step_until_then(
+    wire: Wire, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    wire.charts.add("pytorch", points(1, 500))
+    blocks, more = Recording.blocks, iter([points(501, 100)])
+
+    def overtaken(self: Recording, *given: int) -> Any:
+        found = blocks(self, *given)
+        for each in more:
+            wire.charts.add("pytorch", each)
+        return found
+
+    monkeypatch.setattr(Recording, "blocks", overtaken)
+    frame = pd.read_csv(wire.charts.save(tmp_path / "c.csv"))
+    assert frame["step"].tolist() == [*range(1, 501)]
+    frame = pd.read_csv(wire.charts.save(tmp_path / "c.csv"))
+    assert frame["step"].tolist() == [*range(1, 601)]
+
+
+@pytest.mark.fault
 def test_what_cannot_be_shown_or_saved_is_a_sentence(wire: Wire, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"end it in \.png, \.svg or \.csv"):
         wire.charts.save(tmp_path / "charts.pdf")
-    with pytest.raises(RunError, match="cannot be written"):
-        wire.charts.save(tmp_path / "nowhere" / "charts.csv")
+    (tmp_path / "file").touch()
+    with pytest.raises(RunError, match="Part of the path is a file"):
+        wire.charts.save(tmp_path / "file" / "charts.csv")
     with pytest.raises(ConfigError, match="one of step, time, samples"):
         wire.charts.axis = "epoch"
     with pytest.raises(ConfigError, match="smoothing=-1"):

@@ -14,7 +14,9 @@ import pytest
 
 import workbench as wb
 from workbench.controller.setting_fields import value_as_text
+from workbench.run_folder.control import NO_LIMIT, ControlReader
 from workbench.widgets import Workbench
+from workbench.widgets.artifacts import artifact_builder
 
 PATIENCE_S = 90
 
@@ -281,11 +283,16 @@ def test_one_step_at_a_time(make_page: MakePage) -> None:
     until(lambda: page.trainer.charts.points("fake").shape[1] > 3)
     page.pause()
     until(lambda: page.status.level == "paused")
-    time.sleep(0.5)
-    held = page.trainer.charts.points("fake").shape[1]
+    run = wb.load_run(wb.runs()["id"][0])
+    held = run.progress.done_steps
+    until(lambda: page.trainer.charts.points("fake").shape[1] == held)
     page.step_once()
     until(lambda: page.trainer.charts.points("fake").shape[1] == held + 1)
     until(lambda: page.status.level == "paused")
+    control = ControlReader(run.folder.control_path)
+    until(lambda: control.read() == ("pause", NO_LIMIT))
+    # It was paused before the limit was lifted, so it has taken no second step.
+    assert run.progress.done_steps == held + 1
     page.resume()
     until(lambda: page.trainer.charts.points("fake").shape[1] > held + 3)
 
@@ -308,11 +315,55 @@ def test_each_step_says_what_it_needs(make_page: MakePage) -> None:
 
 
 def test_close_ends_its_threads(make_page: MakePage) -> None:
-    before = threading.active_count()
+    before = set(threading.enumerate())
     page = make_page()
     until(lambda: page.models.layers.layers)
+    for charts in (page.trainer.charts, page.comparison.charts):
+        charts._on_message(None, {"kind": "export", "format": "csv", "id": "1"}, None)
+    page.artifacts._shown = {}  # as if there were artifacts, of other settings
+    page.set(batch_size=16)
+    own = set(threading.enumerate()) - before
+    names = {thread.name for thread in own}
+    assert {"charts-export", "workbench-page", "comparison-view"} <= names
+    assert any(isinstance(thread, threading.Timer) for thread in own)
     page.close()
-    until(lambda: threading.active_count() <= before)
+    until(lambda: not own & set(threading.enumerate()))
+    assert not {thread.name for thread in set(threading.enumerate()) - before}
+
+
+def test_artifacts_follow_what_is_typed_once_and_not_beside_a_job(
+    make_page: MakePage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = make_page(step_ms=5)
+    until(lambda: page.models.layers.layers)
+    asked: list[object] = []
+    setup = page._controller.setup
+    monkeypatch.setattr(
+        page._controller, "predict", lambda: asked.append(setup.settings["batch_size"])
+    )
+    page.set(batch_size=1)
+    page.artifacts.generate()
+    assert asked == [1]
+    monkeypatch.setattr(artifact_builder, "TYPING_S", 3600)
+    page.set(batch_size=16)
+    first = page.artifacts._again
+    assert first is not None
+    assert page.artifacts.footprint.outdated
+    monkeypatch.setattr(artifact_builder, "TYPING_S", 0.01)
+    page.set(batch_size=164)
+    until(lambda: len(asked) > 1)
+    first.join(PATIENCE_S)
+    assert not first.is_alive()
+    assert asked == [1, 164]
+    page.set(steps=100_000)
+    page.train()
+    until(lambda: page._controller.state.active)
+    page.set(batch_size=32)
+    typed = page.artifacts._again
+    assert typed is not None
+    typed.join(PATIENCE_S)
+    assert asked == [1, 164], "exports beside a job"
+    assert page.artifacts.footprint.outdated
 
 
 def test_an_evaluation_shows_classes_by_name_and_the_worst_rows(make_page: MakePage) -> None:

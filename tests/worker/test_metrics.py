@@ -125,3 +125,24 @@ def test_values_that_do_not_vary_have_no_r2() -> None:
     assert found.record() == {"r2": None, "mean_absolute_error": None}
     found.add(np.zeros((4, 2), np.float32), np.ones((4, 2), np.float32))
     assert found.record() == {"r2": None, "mean_absolute_error": 1.0}
+
+
+def test_a_target_that_is_the_same_in_every_row_has_no_r2() -> None:
+    """1,797 times 7.7: of the sums of squares only rounding is left."""
+    found = ValueMetrics()
+    target = np.full((1797, 1), 7.7, np.float32)
+    for start in range(0, len(target), 32):
+        found.add(target[start : start + 32] + 1, target[start : start + 32])
+    assert found.record()["r2"] is None
+
+
+@pytest.mark.parametrize(("mean", "spread"), [(1e5, 0.01), (1.7e9, 100.0)])
+def test_large_targets_that_vary_little_are_measured_as_by_scikit_learn(
+    mean: float, spread: float
+) -> None:
+    target = mean + spread * RANDOM.normal(size=(ROWS * 20, 1))
+    output = target + 0.1 * spread * RANDOM.normal(size=target.shape)
+    found = ValueMetrics()
+    for start in range(0, len(target), BATCH):
+        found.add(output[start : start + BATCH], target[start : start + BATCH])
+    assert found.record()["r2"] == pytest.approx(r2_score(target, output), abs=1e-4)

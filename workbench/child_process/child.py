@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-import signal
 import subprocess
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
+from workbench.child_process.exit_reason import last_lines, signal_name
 from workbench.child_process.watchdog import Watch
 from workbench.errors import (
     ArtifactsError,
@@ -67,7 +67,7 @@ def run_child(
         WorkbenchError: of the class that the child raised; or `failure`, with the signal and the
             end of the log, if it failed in another way or was killed.
     """
-    with tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as log:
+    with tempfile.TemporaryFile() as log:
         watch = Watch([sys.executable, "-P", "-m", package, str(request)], parent=os.getpid())
         child = subprocess.Popen(
             watch.arguments(),
@@ -167,17 +167,14 @@ def _as_error(record: dict[str, Any], failure: type[WorkbenchError]) -> Workbenc
 def _exit_reason(status: int, work: str) -> str:
     if status >= 0:
         return f"The process that {work} failed with exit status {status}."
-    try:
-        name = signal.Signals(-status).name
-    except ValueError:
-        name = f"signal {-status}"
     return (
-        f"The process that {work} was killed by {name}. Unless the machine ran out of memory, an "
-        f"operator of the model crashes ONNX Runtime: wb.check(model) lists the operators."
+        f"The process that {work} was killed by {signal_name(-status)}. Unless the machine ran "
+        f"out of memory, an operator of the model crashes ONNX Runtime: wb.check(model) lists the "
+        "operators."
     )
 
 
-def _tail(log: IO[str]) -> str:
-    log.seek(0)
-    lines = [line.rstrip() for line in log if line.strip()]
+def _tail(log: IO[bytes]) -> str:
+    # Twice as many: an empty line between two is not shown.
+    lines = [line.rstrip() for line in last_lines(log, 2 * _LOG_LINES) if line.strip()]
     return "\n".join(f"  {line}" for line in lines[-_LOG_LINES:]) or "  (empty)"

@@ -25,10 +25,9 @@ import time
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from workbench.child_process.exit_reason import EXIT_NOT_STARTED, EXIT_UNWRITABLE
 from workbench.child_process.resident_set import ResidentSet
 from workbench.child_process.worker_exit import (
-    EXIT_NOT_STARTED,
-    EXIT_UNWRITABLE,
     failed,
     remove_unfinished,
     unfinished_sizes,

@@ -10,44 +10,21 @@ import json
 import os
 import re
 import shutil
-import signal
 import stat
 import time
 from pathlib import Path
 from typing import Any
 
-EXIT_UNWRITABLE = 74
-EXIT_NOT_STARTED = 127
+from workbench.child_process.exit_reason import describe_exit
 
-PREVIOUS = {"spec.json": "spec.previous.json", "summary.json": "summary.previous.json"}
-"""Records of a run that is being resumed, kept until its worker has restored the checkpoint."""
+PREVIOUS = {"summary.json": "summary.previous.json", "spec.json": "spec.previous.json"}
+"""Records of a run that is being resumed, kept until its worker has restored the checkpoint.
+
+In the order in which they are removed: a spec that is left alone is still put back.
+"""
 
 UNFINISHED = re.compile(r"\.step-[0-9]{8,18}")
 """Name of an unfinished checkpoint; see workbench/run_folder/checkpoint.py."""
-
-
-def describe_exit(log: Path, exit_status: int) -> dict[str, str]:
-    """The error record of a worker without a summary, from its exit status and its log."""
-    kind = "Exit"
-    message = f"The worker exited with status {exit_status} and wrote no summary."
-    if exit_status < 0:
-        kind = signal.Signals(-exit_status).name
-        hint = {
-            "SIGKILL": " Often the system does this when it is out of memory.",
-            "SIGSEGV": " Native code crashed.",
-            "SIGFPE": " Native code crashed, as ONNX Runtime does with some graphs.",
-            "SIGABRT": " Native code aborted.",
-        }.get(kind, "")
-        message = f"The worker was killed by {kind}.{hint}"
-    elif exit_status == EXIT_UNWRITABLE:
-        message = "The worker could not write to its run folder: is the disk full?"
-    elif exit_status == EXIT_NOT_STARTED:
-        message = "The worker process could not be started."
-    lines: list[str] = []
-    with contextlib.suppress(OSError):
-        if log.is_file():
-            lines = log.read_text(encoding="utf-8", errors="replace").splitlines()[-12:]
-    return {"type": kind, "message": message, "traceback": "\n".join(lines)}
 
 
 def failed(kind: str, message: str) -> dict[str, Any]:
@@ -90,6 +67,18 @@ def as_before_resuming(folder: Path, summary: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(earlier, dict):
         return summary
     return {**earlier, "resume_error": summary["error"]}
+
+
+def restore_previous(folder: Path) -> None:
+    """Put the records back of a run whose worker was to be started and has not restored it.
+
+    Both or none: a spec of settings that were never trained with does not stay.
+    """
+    if (folder / "summary.json").exists():
+        return
+    for name in ("spec.json", "summary.json"):
+        with contextlib.suppress(FileNotFoundError):
+            os.replace(folder / PREVIOUS[name], folder / name)
 
 
 def forget_previous(folder: Path) -> None:

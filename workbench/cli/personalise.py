@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,7 +14,7 @@ from workbench.errors import ModelError
 from workbench.files.output_file import check_place
 
 if TYPE_CHECKING:
-    from workbench.personalisation import Outcome
+    from workbench.personalisation import Outcome, Personalisation
 
 
 def personalise(
@@ -46,16 +47,23 @@ def personalise(
         check_place(export, ModelError)
     # The command line gives text; `personalise` checks it.
     chosen: Any = train
-    made = wb.personalise(
-        wb.Examples.load(examples),
-        model,
-        engine=engine,
-        train=chosen,
-        held_out=held_out,
-        **settings,
-    ).wait()
-    if export is not None:
-        made.export(export)
+    with contextlib.closing(
+        wb.personalise(
+            wb.Examples.load(examples),
+            model,
+            engine=engine,
+            train=chosen,
+            held_out=held_out,
+            **settings,
+        )
+    ) as made:
+        made.wait()
+        if export is not None:
+            made.export(export)
+        _show(made, export, json)
+
+
+def _show(made: Personalisation, export: Path | None, json: bool) -> None:
     assert made.before is not None
     assert made.after is not None
     if json:
@@ -68,13 +76,12 @@ def personalise(
                 "export": None if export is None else str(export),
             }
         )
-    else:
-        print_facts({"run": made.run.id, "seconds": round(made.seconds or 0, 1)})
-        for name, outcome in (("before", made.before), ("after", made.after)):
-            say(f"{name}: {sentence(outcome)}")
-        if export is not None:
-            say(f"Exported to {export}.")
-    made.close()
+        return
+    print_facts({"run": made.run.id, "seconds": round(made.seconds or 0, 1)})
+    for name, outcome in (("before", made.before), ("after", made.after)):
+        say(f"{name}: {sentence(outcome)}")
+    if export is not None:
+        say(f"Exported to {export}.")
 
 
 def sentence(outcome: Outcome) -> str:
@@ -82,4 +89,6 @@ def sentence(outcome: Outcome) -> str:
     if outcome.perplexity is not None:
         return f"perplexity {outcome.perplexity:.2f}; {outcome.prompt!r} {outcome.continuation!r}"
     count = 0 if outcome.confusion is None else int(outcome.confusion.sum())
-    return f"{outcome.accuracy or 0:.0%} of the {count} held-out examples"
+    if outcome.accuracy is None:
+        return "nothing was held out that counts"
+    return f"{outcome.accuracy:.0%} of the {count} held-out examples"

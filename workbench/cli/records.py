@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from workbench.cli import options as opt
 from workbench.cli.output import frame_rows, print_json, print_rows, say
+from workbench.errors import ConfigError
 
 if TYPE_CHECKING:
     from workbench.runs import Run
@@ -36,9 +38,9 @@ def runs(
     """List the runs in this working directory, newest first, or show or label one."""
     import workbench as wb
     from workbench.cli.run_facts import show_run
-    from workbench.errors import ConfigError
-    from workbench.runs import purge_trash
 
+    listed = {"--active": active, "--deleted": deleted, "--purge": purge}
+    _refuse_together([name for name, given in listed.items() if given], run, tag)
     if run is not None:
         _label(wb.load_run(run), tag, name, notes)
         show_run(wb.load_run(run), json)
@@ -46,7 +48,7 @@ def runs(
     if name is not None or notes is not None:
         raise ConfigError(["--name and --notes need the id of a run before them."])
     if purge:
-        removed = purge_trash()
+        removed = _purge()
         if json:
             print_json({"removed": removed})
         else:
@@ -65,6 +67,31 @@ def runs(
         print_rows(rows, "No runs yet. Start one with `workbench train digits-mlp`.")
 
 
+def _purge() -> list[str]:
+    """Empty the trash; a person is asked first, a script is not."""
+    from workbench.runs import purge_trash
+
+    if sys.stdin.isatty():
+        typer.confirm("Remove all deleted runs for good?", abort=True, err=True)
+    return purge_trash()
+
+
+def _refuse_together(listed: list[str], run: str | None, tag: str | None) -> None:
+    """Refuse options of which one would be ignored: `--tag old --purge` does not purge by tag.
+
+    Raises:
+        ConfigError: says which to leave out.
+    """
+    if listed and run is not None:
+        raise ConfigError([f"{listed[0]} is for the list of runs: leave out the id of a run."])
+    if "--purge" in listed and tag is not None:
+        raise ConfigError(
+            ["--purge removes all deleted runs, whatever their tags: leave out --tag."]
+        )
+    if len(listed) > 1:
+        raise ConfigError([f"{' and '.join(listed)} exclude each other: give one of them."])
+
+
 def _label(run: Run, tags: str | None, name: str | None, notes: str | None) -> None:
     """Give a run the labels that are not None."""
     if tags is not None:
@@ -79,7 +106,7 @@ def delete(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the run.")],
     json: opt.JsonOption = False,
 ) -> None:
-    """Move a run to the trash, where it is kept for 30 days."""
+    """Move a run to the trash, where it is kept for at least 30 days."""
     import workbench as wb
 
     path = wb.load_run(run).delete()

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.compare.columns import COLUMNS
+from workbench.compare.comparison_row import measured_row, pytorch_fallbacks_of, row_without_run
 from workbench.compare.differences import differences_frame, settings_of
 from workbench.compare.lockstep import Lockstep, Plan
+from workbench.compare.recorded_steps import RecordedSteps, Steps
 from workbench.compare.statistics import (
     Ratio,
     Speed,
-    largest_difference,
     ratio_note,
     rounds_of,
     speeds,
@@ -24,6 +25,7 @@ from workbench.machine.machine import machine_sentence
 from workbench.progress import ProgressBar
 from workbench.runs import Progress, Run, Status
 from workbench.runs.activity import ENDED
+from workbench.runs.deadline import Deadline
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -53,6 +55,7 @@ class Comparison:
         self._lockstep = lockstep
         self._loaded_runs = runs or {}
         self._unreadable = unreadable or {}
+        self._recorded: dict[str, RecordedSteps] = {}
 
     def __repr__(self) -> str:
         return f"<Comparison {self.id}: {self.status}, {', '.join(self.engines)}>"
@@ -148,19 +151,28 @@ class Comparison:
         return f"The machine was busy ({load.sentence}): these {what} are not reliable."
 
     def pause(self) -> None:
-        """Pause after the current burst."""
-        if self._lockstep:
-            self._lockstep.pause()
+        """Pause after the current burst.
+
+        Raises:
+            RunError: another process takes the turns.
+        """
+        self._own_lockstep("pause").pause()
 
     def resume(self) -> None:
-        """Resume after a pause."""
-        if self._lockstep:
-            self._lockstep.resume()
+        """Resume after a pause.
+
+        Raises:
+            RunError: another process takes the turns.
+        """
+        self._own_lockstep("resume").resume()
 
     def stop(self) -> None:
         """Stop all runs before their next step, the active one first."""
         if self._lockstep:
             self._lockstep.stop()
+        else:
+            for run in self._loaded_runs.values():
+                run.stop()
 
     def wait(self, timeout: float | None = None) -> Comparison:
         """Wait until every run has ended. A failed run is recorded in the table and not raised.
@@ -169,19 +181,19 @@ class Comparison:
             timeout: in seconds; None: no limit.
 
         Raises:
+            ConfigError: `timeout` is not a number of seconds.
             RunError: every run failed.
             TimeoutError: the timeout expired; the comparison continues.
         """
-        if self._lockstep is not None:
-            deadline = None if timeout is None else time.monotonic() + timeout
-            with ProgressBar() as bar:
-                while self._lockstep.alive:
-                    if deadline is not None and time.monotonic() > deadline:
-                        raise TimeoutError(f"{self.id} is still running after {timeout:g} s.")
-                    bar.show(*self.progress, self.phase)
-                    self._lockstep.join(WAIT_POLL_S)
-            if self._lockstep.error is not None:
-                raise self._lockstep.error
+        deadline = Deadline(timeout)
+        with ProgressBar() as bar:
+            while not self.ended:
+                if deadline.passed:
+                    raise TimeoutError(f"{self.id} is still {self.status} after {timeout:g} s.")
+                bar.show(*self.progress, self.phase)
+                self._sleep()
+        if self._lockstep is not None and self._lockstep.error is not None:
+            raise self._lockstep.error
         if self.status == "failed":
             causes = "\n".join(f"  {engine}: {cause}" for engine, cause in self.errors.items())
             raise RunError(f"Every engine of comparison {self.id} failed:\n{causes}")
@@ -192,7 +204,8 @@ class Comparison:
         import pandas as pd
 
         found = self._speeds()
-        rows = [self._row(engine, found.get(engine)) for engine in self.engines]
+        reference = self._steps(self.reference) if self.reference in self.runs else None
+        rows = [self._row(engine, found.get(engine), reference) for engine in self.engines]
         return pd.DataFrame(rows, index=pd.Index(self.engines, name="engine"), columns=[*COLUMNS])
 
     def ratio(self, engine: str) -> Ratio:
@@ -202,8 +215,8 @@ class Comparison:
 
     def rounds(self, engine: str) -> Any:
         """Samples per second of `engine` in each measured round: float64, shape (rounds,)."""
-        points = self.runs[engine].follow().poll()
-        return rounds_of(points.seconds, points.samples, self._plan.unmeasured, self._plan.burst)
+        steps = self._steps(engine)
+        return rounds_of(steps.seconds, steps.samples, self._plan.unmeasured, self._plan.burst)
 
     @property
     def unmeasured_steps(self) -> int:
@@ -241,51 +254,33 @@ class Comparison:
 
         return plot_comparison(self)
 
+    def _own_lockstep(self, what: str) -> Lockstep:
+        if self._lockstep is None:
+            raise RunError(
+                f"Comparison {self.id} was loaded from its record, and the process that started it "
+                f"takes the turns: {what} it there. It can be stopped from here."
+            )
+        return self._lockstep
+
+    def _sleep(self) -> None:
+        if self._lockstep is not None:
+            self._lockstep.join(WAIT_POLL_S)
+        else:
+            time.sleep(WAIT_POLL_S)
+
     def _speeds(self) -> dict[str, Speed]:
         rounds = {engine: self.rounds(engine) for engine in self.runs}
         # A single engine would be compared with itself.
         return speeds(rounds, self.reference if len(self.engines) > 1 else "")
 
-    def _row(self, engine: str, speed: Speed | None) -> dict[str, Any]:
-        run = self.runs.get(engine)
-        if run is None or speed is None:
+    def _steps(self, engine: str) -> Steps:
+        if engine not in self._recorded:
+            self._recorded[engine] = RecordedSteps(self.runs[engine])
+        return self._recorded[engine].read()
+
+    def _row(self, engine: str, speed: Speed | None, reference: Steps | None) -> dict[str, Any]:
+        if engine not in self.runs or speed is None:
             status = "not started" if self.ended else "waiting"
-            status = "unreadable" if engine in self._unreadable else status
-            return {
-                "rounds": 0,
-                "steps": 0,
-                "status": status,
-                "pytorch_fallbacks": "",
-                "warning": "",
-            }
-        points = run.follow().poll()
-        reference = (
-            self.runs[self.reference].follow().poll() if self.reference in self.runs else None
-        )
-        summary = run.summary or {}
-        peak = summary.get("peak_rss_bytes")
-        before = summary.get("rss_before_bytes")
-        return {
-            "samples_per_s": speed.samples_per_s,
-            "ratio": speed.ratio.median,
-            "ratio_low": speed.ratio.low,
-            "ratio_high": speed.ratio.high,
-            "rounds": speed.rounds,
-            "peak_memory_mb": peak / 1e6 if peak else float("nan"),
-            "memory_growth_mb": (peak - before) / 1e6 if peak and before else float("nan"),
-            "startup_s": run.startup_s,
-            "steps": len(points.step),
-            "final_loss": points.loss[-1] if len(points.loss) else float("nan"),
-            "max_loss_difference": (
-                largest_difference(points.loss, reference.loss) if reference else float("nan")
-            ),
-            "status": run.status,
-            "pytorch_fallbacks": pytorch_fallbacks_of(run),
-            "warning": self.warning,
-        }
-
-
-def pytorch_fallbacks_of(run: Run) -> str:
-    """What PyTorch executed instead of the engine, in sentences; empty if nothing."""
-    statistics = run.statistics
-    return " ".join(map(str, statistics.pytorch_fallbacks)) if statistics else ""
+            return row_without_run("unreadable" if engine in self._unreadable else status)
+        row = measured_row(self.runs[engine], speed, self._steps(engine), reference)
+        return {**row, "warning": self.warning}

@@ -142,7 +142,11 @@ class Lockstep:
             self._error = error
         finally:
             for run in self._runs.values():
-                self._end(run)
+                # One whose folder is damaged must not keep the others waiting for their turn.
+                try:
+                    self._end(run)
+                except Exception as error:
+                    self._error = self._error or error
 
     def _all_advance(self, steps: int) -> None:
         for engine in self._runs:

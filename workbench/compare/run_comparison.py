@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.compare.columns import COLUMNS
-from workbench.compare.comparison import Comparison, pytorch_fallbacks_of
+from workbench.compare.comparison import Comparison
+from workbench.compare.comparison_row import pytorch_fallbacks_of
 from workbench.compare.differences import differences_frame, differing, settings_of
 from workbench.compare.verdict import Verdict, unpaired_verdict
 from workbench.errors import ConfigError

@@ -9,6 +9,8 @@ from workbench.controller.namespace import own_names
 from workbench.controller.predictor import ARTIFACT_SETTINGS
 from workbench.controller.setup import Setup
 from workbench.controller.sources import split_names
+from workbench.data import Dataset
+from workbench.models import Model
 
 LINE = 88
 """A call that is longer stands on several lines."""
@@ -74,9 +76,7 @@ def _training(setup: Setup, given: list[str]) -> list[str]:
 
 
 def _compared(setup: Setup) -> dict[str, Any]:
-    settings = setup.copy()
-    settings.base = ""
-    found = settings.comparison_settings()
+    found = setup.comparison_settings()
     if not found["quiet_s"]:
         del found["quiet_s"]
     return found
@@ -84,8 +84,7 @@ def _compared(setup: Setup) -> dict[str, Any]:
 
 def _model(setup: Setup, names: Mapping[str, Any]) -> str:
     if setup.model in names and setup.model.isidentifier():
-        kind = type(names[setup.model]).__name__
-        if kind == "Model":
+        if isinstance(names[setup.model], Model):
             return f"model = {setup.model}"
         source, further = setup.model, [f"name={setup.model!r}"]
     else:
@@ -107,7 +106,7 @@ def _data(setup: Setup, names: Mapping[str, Any]) -> str:
         given = f"({', '.join(inputs)},)" if len(inputs) > 1 else f"({inputs[0]},)"
         return f"wb.load_dataset({given}, {target}, name={parts[0]!r})"
     if setup.dataset in names and setup.dataset.isidentifier():
-        if type(names[setup.dataset]).__name__ == "Dataset":
+        if isinstance(names[setup.dataset], Dataset):
             return setup.dataset
         return f"wb.load_dataset({setup.dataset}, name={setup.dataset!r})"
     return f"wb.load_dataset({setup.dataset!r})"

@@ -26,6 +26,8 @@ from workbench.models import Model
 from workbench.runs import Run, load_run, prepare, resume, train
 from workbench.runs.activity import ENDED
 
+Load = Callable[[], tuple[Model, Dataset]]
+
 PERIOD_S = 0.25
 """Time between two looks at the runs: four updates a second are live, and cost the least."""
 
@@ -68,7 +70,11 @@ class Controller:
         self._models = ModelLoader(self.views, self.sources, self._on_loaded, self._on_side_error)
         self._requests = RequestThread("workbench-page", self._on_error, self._poll, PERIOD_S)
         self._engines = RequestThread("workbench-engines", self._on_side_error)
-        self._artifacts = Predictor(self.views, self._load, self._models.load)
+        self._artifacts = Predictor(
+            self.views,
+            lambda setup: self._loading(setup)(),
+            lambda setup: self._models.loading(setup.model, setup.example_inputs)(),
+        )
 
     def choose_model(self, model: Model | str) -> None:
         """Choose a `Model`, or what `Sources.model` takes; an empty string chooses none."""
@@ -102,12 +108,14 @@ class Controller:
         The settings are those of this moment, whatever is typed while the model loads.
         """
         setup = self.setup.copy()
-        self._start(lambda: self._make_training(setup))
+        load = self._loading(setup)
+        self._start(lambda: self._make_training(setup, load))
 
     def compare(self) -> None:
         """Compare the chosen engines on the chosen model, in lock step, as set up now."""
         setup = self.setup.copy()
-        self._start(lambda: self._make_comparison(setup))
+        load = self._loading(setup)
+        self._start(lambda: self._make_comparison(setup, load))
 
     def accept(self, offer: Offer) -> None:
         """Follow a run that still trains, or resume one that was interrupted."""
@@ -144,9 +152,10 @@ class Controller:
     def close(self) -> None:
         """End the threads; a job under way goes on without them."""
         self._models.close()
-        self._requests.close()
         self._engines.close()
         self._artifacts.close()
+        self._requests.ask(self._idle.set)  # as no job is followed any more
+        self._requests.close()
 
     def _show_offers(self) -> None:
         found = offers()
@@ -208,8 +217,8 @@ class Controller:
 
         self._requests.ask(act)
 
-    def _make_training(self, setup: Setup) -> Job:
-        model, dataset = self._load(setup)
+    def _make_training(self, setup: Setup, load: Load) -> Job:
+        model, dataset = load()
         engines, settings = setup.chosen_engines(), setup.training_settings()
         config = setup.config_settings()
         for engine in engines:  # wrong settings of a later one are told before the first trains
@@ -219,17 +228,24 @@ class Controller:
             engines,
         )
 
-    def _make_comparison(self, setup: Setup) -> Job:
-        model, dataset = self._load(setup)
+    def _make_comparison(self, setup: Setup, load: Load) -> Job:
+        model, dataset = load()
         engines, settings = setup.chosen_engines(), setup.comparison_settings()
         return ComparisonJob(compare(model, dataset, engines, **settings))
 
-    def _load(self, setup: Setup) -> tuple[Model, Dataset]:
-        """The chosen model and dataset."""
-        model = self._models.load()
-        if model is None:
-            raise ModelError("No model is chosen: pick a sample in the step Model, or type one.")
-        return model, self._models.load_data(model, setup.dataset)
+    def _loading(self, setup: Setup) -> Load:
+        """A function that loads the model and the dataset of `setup`, as they are chosen now."""
+        find = self._models.loading(setup.model, setup.example_inputs)
+
+        def load() -> tuple[Model, Dataset]:
+            model = find()
+            if model is None:
+                raise ModelError(
+                    "No model is chosen: pick a sample in the step Model, or type one."
+                )
+            return model, self._models.load_data(model, setup.dataset)
+
+        return load
 
     def _on_loaded(self, model: Model) -> None:
         self.typed.set_defaults(model.defaults)

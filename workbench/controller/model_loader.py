@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import NamedTuple
 
 from workbench.check import check
 from workbench.controller.data_preview import data_preview
@@ -14,6 +15,15 @@ from workbench.controller.state import sentence_of
 from workbench.controller.view import View
 from workbench.data import Dataset
 from workbench.models import Model
+
+
+class _Loaded(NamedTuple):
+    """The model that was loaded or given last."""
+
+    model: Model
+    source: str
+    example_inputs: str | None
+    """None: the model itself was given."""
 
 
 class ModelLoader:
@@ -41,10 +51,13 @@ class ModelLoader:
         self._view = view
         self._sources = sources
         self._on_loaded = on_loaded
-        self._lock = threading.RLock()
-        self._chosen = self._source = ("", "")
+        self._lock = threading.Lock()
+        """Of the fields; never held while something is loaded, so `choose` returns at once."""
+        self._load_lock = threading.Lock()
+        """Held while a model is loaded, so that none is loaded twice."""
+        self._chosen = ("", "")
+        self._loaded: _Loaded | None = None
         self._dataset = ""
-        self._model: Model | None = None
         self._thread = RequestThread("workbench-model", on_error)
 
     def choose(self, model: Model | str, example_inputs: str = "") -> None:
@@ -54,12 +67,11 @@ class ModelLoader:
             model: a `Model`, or what `Sources.model` takes; an empty string chooses none.
             example_inputs: as of `Sources.model`.
         """
+        name = model.name if isinstance(model, Model) else model
         with self._lock:
+            self._chosen = (name.strip(), example_inputs.strip())
             if isinstance(model, Model):
-                self._chosen = self._source = (model.name, example_inputs)
-                self._model = model
-            else:
-                self._chosen = (model.strip(), example_inputs.strip())
+                self._loaded = _Loaded(model, self._chosen[0], None)
         if isinstance(model, Model):
             self._on_loaded(model)
         self._thread.ask(self._show)
@@ -69,20 +81,45 @@ class ModelLoader:
         self._dataset = dataset.strip()
         self._thread.ask(self._show_data)
 
-    def load(self) -> Model | None:
-        """The chosen model, loaded if it is not yet; None while none is chosen.
+    def loading(self, source: str, example_inputs: str = "") -> Callable[[], Model | None]:
+        """A function that loads what `source` means now, whatever is chosen until it is called.
+
+        Args:
+            source: as of `choose`; without one there is no model.
+            example_inputs: as of `choose`.
+        """
+        wanted = (source.strip(), example_inputs.strip())
+        at_hand = self._at_hand(wanted)
+        return lambda: at_hand or self._load(wanted)
+
+    def _load(self, wanted: tuple[str, str]) -> Model | None:
+        """A model, loaded unless it is the last that was; None where there is no source.
 
         Raises:
             ModelError: it cannot be loaded.
         """
+        if not wanted[0]:
+            return None
+        with self._load_lock:
+            model = self._at_hand(wanted)
+            if model is not None:
+                return model
+            model = self._sources.model(*wanted)
+            with self._lock:
+                chosen = wanted == self._chosen
+                if chosen:
+                    self._loaded = _Loaded(model, *wanted)
+        if chosen:
+            self._on_loaded(model)
+        return model
+
+    def _at_hand(self, wanted: tuple[str, str]) -> Model | None:
+        """The model, if it is the last that was loaded or given."""
         with self._lock:
-            chosen = self._chosen
-            if chosen != self._source or self._model is None:
-                self._source, self._model = chosen, None
-                if chosen[0]:
-                    self._model = self._sources.model(*chosen)
-                    self._on_loaded(self._model)
-            return self._model
+            loaded = self._loaded
+        if loaded is None or loaded.source != wanted[0]:
+            return None
+        return loaded.model if loaded.example_inputs in (None, wanted[1]) else None
 
     def load_data(self, model: Model | None, dataset: str) -> Dataset:
         """The dataset named, or that of the model.
@@ -104,7 +141,7 @@ class ModelLoader:
             return
         self._view.show_layers(None, loading=True)
         try:
-            model = self.load()
+            model = self._load(chosen)
         except Exception as error:
             self._show_none(sentence_of(error))
             raise
@@ -131,7 +168,7 @@ class ModelLoader:
         self._view.show_verdict(f"{found.verdict} {found.counts}")
 
     def _show_data(self) -> None:
-        model = self._model
+        model = self._at_hand(self._chosen)
         if not self._dataset and (model is None or model.dataset is None):
             self._view.show_data(None)
             return

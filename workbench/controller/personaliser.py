@@ -140,5 +140,5 @@ def outcome(made: Personalisation) -> State:
     if before is not None and after is not None and after.accuracy is not None:
         what = "characters" if after.perplexity is not None else "examples"
         text += f": {100 * after.accuracy:.0f} % of the held-out {what} are right"
-        text += f", {100 * (before.accuracy or 0):.0f} % before"
+        text += f", {100 * before.accuracy:.0f} % before" if before.accuracy is not None else ""
     return State("idle", "done", f"{text}.", f"{done:,} steps", 1.0)

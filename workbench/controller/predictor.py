@@ -29,14 +29,14 @@ class Predictor:
         self,
         view: View,
         load: Callable[[Setup], tuple[Model, Dataset]],
-        load_model: Callable[[], Model | None],
+        load_model: Callable[[Setup], Model | None],
     ) -> None:
         """Start with nothing to do.
 
         Args:
             view: is told what is done and what came out.
             load: gives the model and the dataset of a setup.
-            load_model: gives the chosen model; None while none is chosen.
+            load_model: gives the model of a setup; None while none is chosen.
         """
         self._view = view
         self._load = load
@@ -63,7 +63,7 @@ class Predictor:
     def _answer_roughly(self, setup: Setup, number: int) -> None:
         if number != self._estimates:
             return
-        model = self._load_model()
+        model = self._load_model(setup)
         if model is not None:
             config = make_config({**model.defaults, **setup.config_settings()})
             self._view.show_estimate(estimate(model, config))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
@@ -11,6 +10,7 @@ from workbench.controller.request_thread import RequestThread
 from workbench.controller.run_detail import RunDetail, describe_run
 from workbench.controller.state import failure
 from workbench.errors import RunError, RunFolderError
+from workbench.run_folder.labels import checked_tags
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run, load_run, resume, undelete
 from workbench.runs.listing import Changes, RunIndex, RunRow
@@ -108,22 +108,39 @@ class RecordedRuns:
 
     def rename(self, run_id: str, name: str) -> None:
         """As `Run.rename`."""
-        self._act(lambda: load_run(run_id).rename(name))
+        self._act(lambda: self._run(run_id).rename(name))
 
     def tag(self, run_ids: Sequence[str], tags: Sequence[str] | str) -> None:
         """Replace the tags of runs; a string is a list with commas."""
 
         def set_tags() -> None:
             for run_id in run_ids:
-                load_run(run_id).tags = tags
+                self._run(run_id).tags = tags
 
         self._act(set_tags)
+
+    def change_tags(
+        self,
+        run_ids: Sequence[str],
+        add: Sequence[str] | str = (),
+        remove: Sequence[str] | str = (),
+    ) -> None:
+        """Give runs further tags and take some away; the others of each stay."""
+
+        def change() -> None:
+            added, removed = checked_tags(add), checked_tags(remove)
+            for run_id in run_ids:
+                run = self._run(run_id)
+                kept = [tag for tag in run.tags if tag not in removed]
+                run.tags = [*kept, *(tag for tag in added if tag not in kept)]
+
+        self._act(change)
 
     def note(self, run_id: str, notes: str) -> None:
         """Replace the notes on a run."""
 
         def set_notes() -> None:
-            load_run(run_id).notes = notes
+            self._run(run_id).notes = notes
 
         self._act(set_notes)
 
@@ -138,17 +155,20 @@ class RecordedRuns:
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until what was asked for so far is done; False if `timeout` seconds were too few."""
         end = None if timeout is None else time.monotonic() + timeout
-        for thread in (self._actions, self._listing):
-            done = threading.Event()
-            thread.ask(done.set)
-            if not done.wait(None if end is None else max(0.0, end - time.monotonic())):
-                return False
-        return True
+        return all(
+            thread.wait(None if end is None else max(0.0, end - time.monotonic()))
+            for thread in (self._actions, self._listing)
+        )
 
     def close(self) -> None:
         """End the threads."""
         self._listing.close()
         self._actions.close()
+
+    def _run(self, run_id: str) -> Run:
+        """A run of the folder that is listed, wherever the working directory is by now."""
+        path = self._index.folder / run_id
+        return load_run(path if path.is_dir() else run_id)  # of an id the error is clearer
 
     def _act(self, action: Callable[[], None], doing: str = "") -> None:
         def act() -> None:
@@ -202,7 +222,7 @@ class RecordedRuns:
             self._view.show_problem(problem)
 
     def _open(self, run_id: str) -> None:
-        run = load_run(run_id)
+        run = self._run(run_id)
         if self.on_open is not None:
             self.on_open(run)
         else:
@@ -212,13 +232,13 @@ class RecordedRuns:
     def _compare(self, run_ids: list[str]) -> None:
         if len(run_ids) < 2:
             raise RunError("Choose two runs or more to compare.")
-        runs = [load_run(run_id) for run_id in run_ids]
+        runs = [self._run(run_id) for run_id in run_ids]
         if self.on_compare is not None:
             self.on_compare(runs)
         self._view.show_outcome("done", "")
 
     def _resume(self, run_id: str) -> None:
-        run = load_run(run_id)
+        run = self._run(run_id)
         if run.status == "paused":
             run.resume()
         else:
@@ -238,12 +258,12 @@ class RecordedRuns:
 
     def _stop(self, run_ids: list[str]) -> None:
         for run_id in run_ids:
-            load_run(run_id).stop()
+            self._run(run_id).stop()
 
     def _export(self, run_id: str, path: str) -> None:
         if not path.strip():
             raise RunFolderError("Give the path of the .onnx file to write.")
-        written = load_run(run_id).export(path.strip())
+        written = self._run(run_id).export(path.strip())
         self._view.show_outcome("done", f"Exported to {written.absolute()}.")
 
     def _delete(self, run_ids: list[str]) -> None:

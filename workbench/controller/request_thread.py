@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import atexit
+import logging
 import queue
 import threading
+import time
 from collections.abc import Callable
+from typing import TypeVar
 
 EXIT_S = 20.0
 """How long the end of the process waits for a request that is under way."""
+LOOK_S = 0.1
+"""Time between two looks whether the thread that is waited for still lives."""
 
 Request = Callable[[], None]
+T = TypeVar("T")
 
 
 class RequestThread:
@@ -31,8 +37,8 @@ class RequestThread:
 
         Args:
             name: of the thread.
-            on_error: gets what a request or a tick raised; the thread goes on.
-            tick: called every `period_s` after a request, for as long as it returns True.
+            on_error: gets what a request or a tick raised; the thread goes on, and ticks on.
+            tick: called every `period_s` after a request, until it returns False.
             period_s: seconds between ticks.
         """
         self._on_error = on_error
@@ -47,6 +53,25 @@ class RequestThread:
     def ask(self, request: Request) -> None:
         """Have `request` done soon; returns at once. Callable from any thread."""
         self._requests.put(request)
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until what was asked for so far is done, or never will be as the thread has ended.
+
+        Args:
+            timeout: in seconds; None: no limit.
+
+        Returns:
+            False when `timeout` seconds were too few.
+        """
+        end = None if timeout is None else time.monotonic() + timeout
+        done = threading.Event()
+        self.ask(done.set)
+        while not done.wait(LOOK_S):
+            if not self._thread.is_alive():
+                return True
+            if end is not None and time.monotonic() > end:
+                return False
+        return True
 
     def close(self) -> None:
         """End the thread after the requests made so far."""
@@ -68,16 +93,21 @@ class RequestThread:
             try:
                 request = self._requests.get(timeout=self._period_s if ticking else None)
             except queue.Empty:
-                ticking = self._try(self._tick)
+                # After an error too: what cannot be read now may be there at the next tick.
+                ticking = self._try(self._tick) is not False
                 continue
             if request is None:
                 return
             self._try(request)
             ticking = True
 
-    def _try(self, work: Callable[[], bool | None]) -> bool:
+    def _try(self, work: Callable[[], T]) -> T | None:
+        """What `work` returns; None after an error, which is shown to the person."""
         try:
-            return bool(work())
-        except Exception as error:  # shown to the person; the page must go on
-            self._on_error(error)
-            return False
+            return work()
+        except Exception as error:
+            try:
+                self._on_error(error)
+            except Exception:  # whoever waits for a later request must not wait for ever
+                logging.getLogger(__name__).exception("The error %r cannot be shown", str(error))  # noqa: TRY401 -- it is another
+            return None

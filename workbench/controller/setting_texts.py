@@ -17,7 +17,7 @@ from workbench.controller.setting_fields import (
     value_as_text,
 )
 from workbench.controller.sources import split_names
-from workbench.errors import nearest, value_text
+from workbench.errors import ConfigError, nearest, value_text
 from workbench.settings.config import TrainingConfig
 from workbench.settings.setting_problems import problems_by_setting
 
@@ -28,8 +28,12 @@ NOT_CONFIGURED = ("base", "base_except", "detached", "comparison_steps", "quiet_
 """Taken by `train` or `compare`, not by the configuration."""
 PARTS = ("lora", "device")
 """Settings that have several fields."""
-UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
-SIZE = re.compile(r"\s*([\d_,. ]*\d)\s*([kmg]?i?)b?\s*", re.IGNORECASE)
+UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
+DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+(?:_\d+)*)"
+"""Commas stand between thousands only: one before a fraction, as in 1,5, is refused."""
+WHOLE = re.compile(rf"[+-]?{DIGITS}")
+SIZE = re.compile(rf"({DIGITS}(?:\.\d+)?)\s*((?:[kmg]i?)?)b?", re.IGNORECASE)
+COMMA = re.compile(r"([+-]?\d+),(\d+)(.*)")
 
 
 class ReadSettings(NamedTuple):
@@ -81,8 +85,11 @@ def write_texts(settings: Mapping[str, Any]) -> dict[str, str]:
     """The texts that mean `settings`: keyword arguments of `train`.
 
     Raises:
-        KeyError: there is no field for one of them.
+        ConfigError: there is no field for one of them; names the nearest.
     """
+    unknown = [name for name in settings if name not in FIELDS]
+    if unknown:
+        raise ConfigError([f"{name} is no setting. {nearest(name, FIELDS)}" for name in unknown])
     texts: dict[str, str] = {}
     for name, value in settings.items():
         if value is None:
@@ -97,7 +104,7 @@ def write_texts(settings: Mapping[str, Any]) -> dict[str, str]:
             if texts["device"] == OWN_NUMBERS:
                 texts |= {f"device.{each}": value_as_text(part) for each, part in parts.items()}
         else:
-            texts[FIELDS[name].name] = value_as_text(value)
+            texts[name] = value_as_text(value)
     return texts
 
 
@@ -144,24 +151,34 @@ def _read(name: str, text: str) -> Any:
 
 
 def _whole(text: str) -> int:
-    if not re.fullmatch(r"[+-]?\d[\d_,]*", text):
+    if not WHOLE.fullmatch(text):
         raise ValueError(f"{value_text(text)} is not a whole number, such as 20.")
-    return int(text.replace(",", "").replace("_", ""))
+    return int(_plain(text))
 
 
 def _number(text: str) -> float:
     try:
-        return float(text)
+        return float(_plain(text) if WHOLE.fullmatch(text) else text)
     except ValueError:
-        raise ValueError(f"{value_text(text)} is not a number, such as 0.001 or 1e-3.") from None
+        raise ValueError(
+            f"{value_text(text)} is not a number, such as 0.001 or 1e-3.{_with_a_point(text)}"
+        ) from None
 
 
 def _bytes(text: str) -> int:
     found = SIZE.fullmatch(text)
     if found is None:
-        raise ValueError(f"{value_text(text)} is not a size, such as 500 MB or 2 GiB.")
-    number = found[1].replace(",", "").replace("_", "").replace(" ", "")
-    try:
-        return round(float(number) * UNITS[found[2].lower()])
-    except (ValueError, KeyError):
-        raise ValueError(f"{value_text(text)} is not a size, such as 500 MB or 2 GiB.") from None
+        raise ValueError(
+            f"{value_text(text)} is not a size, such as 500 MB or 2 GiB.{_with_a_point(text)}"
+        )
+    return round(float(_plain(found[1])) * UNITS[found[2].lower()])
+
+
+def _plain(digits: str) -> str:
+    return digits.replace(",", "").replace("_", "")
+
+
+def _with_a_point(text: str) -> str:
+    """What to write in place of a comma before a fraction."""
+    found = COMMA.fullmatch(text)
+    return f" Write {found[1]}.{found[2]}{found[3]}." if found else ""

@@ -67,25 +67,20 @@ class Setup:
 
     def training_settings(self) -> dict[str, Any]:
         """Keyword arguments of `train`."""
-        further: dict[str, Any] = {}
-        if self.base:
-            further["base"] = self.base
-        if self.base_except:
-            further["base_except"] = self.base_except
-        if self.detached:
-            further["detached"] = True
-        return {**self.config_settings(), **further}
+        detached = {"detached": True} if self.detached else {}
+        return {**self.config_settings(), **self._base_settings(), **detached}
 
     def comparison_settings(self) -> dict[str, Any]:
-        """Keyword arguments of `compare`.
-
-        Raises:
-            ConfigError: there is a base, which only a training takes.
-        """
-        if self.base:
-            raise ConfigError(
-                [f"base={self.base!r}: a comparison begins with the model's own weights; clear it."]
-            )
-        settings = self.config_settings()
+        """Keyword arguments of `compare`."""
+        settings = {**self.config_settings(), **self._base_settings()}
         kept = {name: value for name, value in settings.items() if name not in TRAINING_ONLY}
         return {"steps": self.comparison_steps, "quiet_s": self.quiet_s, **kept}
+
+    def _base_settings(self) -> dict[str, Any]:
+        """The base, of which `train` and `compare` take the same."""
+        settings: dict[str, Any] = {}
+        if self.base:
+            settings["base"] = self.base
+        if self.base_except:
+            settings["base_except"] = self.base_except
+        return settings

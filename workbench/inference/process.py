@@ -70,6 +70,10 @@ class InferenceProcess:
                 answer = receive(self._child.stdout)
             except (BrokenPipeError, ValueError):  # it has exited, or was closed
                 answer = None
+            except BaseException:
+                # Interrupted: the next question would get the answer to this one.
+                self._child.kill()
+                raise
         if answer is None:
             raise EngineError(f"The process that runs {model} has ended.{self._reason()}")
         message, outputs = answer
@@ -78,10 +82,11 @@ class InferenceProcess:
         return outputs
 
     def close(self) -> None:
-        """End the process."""
+        """End the process, also while it runs a model."""
+        if self._child.poll() is None:
+            self._child.kill()  # `run` holds the lock until its answer, or this, comes
         with self._lock:
             if self._child.stdin is not None and not self._child.stdin.closed:
-                self._child.kill()
                 # What was not sent cannot be sent any more.
                 self._child.communicate()
                 self._log.close()

@@ -133,6 +133,10 @@ def read_latest_weights(folder: RunFolder) -> dict[str, np.ndarray] | None:
     return None
 
 
+class ForeignCheckpointError(RunFolderError):
+    """A checkpoint that is whole, and of a newer version or another engine."""
+
+
 def read_progress(path: Path, engine: str | None = None) -> TrainingProgress:
     """The progress of the training in the checkpoint folder `path`, all hashes verified.
 
@@ -141,8 +145,8 @@ def read_progress(path: Path, engine: str | None = None) -> TrainingProgress:
         engine: name of the engine that is to continue; None: any.
 
     Raises:
-        RunFolderError: a run cannot be resumed from it, a file is missing or corrupt, it is from a
-            newer version, or another engine wrote it.
+        ForeignCheckpointError: it is from a newer version, or another engine wrote it.
+        RunFolderError: a run cannot be resumed from it, or a file is missing or corrupt.
     """
     _refuse_link(path)
     try:
@@ -155,11 +159,11 @@ def read_progress(path: Path, engine: str | None = None) -> TrainingProgress:
     version = record.get("format", FORMAT_VERSION)
     if isinstance(version, int):
         remedy = " to resume the run"
-        refuse_newer_format(version, FORMAT_VERSION, str(path), RunFolderError, remedy)
+        refuse_newer_format(version, FORMAT_VERSION, str(path), ForeignCheckpointError, remedy)
     check_record(_TrainingRecord, record, path / TRAINING)
     wrote = record.get("engine")
     if engine is not None and wrote is not None and wrote != engine:
-        raise RunFolderError(
+        raise ForeignCheckpointError(
             f"{path} was written by engine {value_text(wrote)}, and the run trains with "
             f"{engine!r}, which cannot read its state. Start a new run with load_model(..., "
             f"weights={str(path / WEIGHTS)!r})."

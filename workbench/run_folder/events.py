@@ -154,7 +154,7 @@ def _is_positive(value: Any) -> bool:
 def _is_number(value: Any) -> bool:
     if isinstance(value, float):
         return math.isfinite(value)
-    return _is_count(abs(value)) if isinstance(value, int) else False
+    return type(value) is int and _is_count(abs(value))
 
 
 def _is_number_or_null(value: Any) -> bool:

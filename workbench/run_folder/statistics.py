@@ -180,8 +180,6 @@ def read_statistics(record: dict[str, Any] | None) -> Statistics | None:
 
 
 def _graph_lines(graph: GraphStatistics) -> Iterator[Line]:
-    if graph.cache_s is not None:
-        yield Line("export", f"from the cache in {_seconds(graph.cache_s)}", 1)
     seconds = [
         f"{_seconds(value)} {what}"
         for what, value in (
@@ -192,6 +190,8 @@ def _graph_lines(graph: GraphStatistics) -> Iterator[Line]:
         if value is not None
     ]
     yield Line("graph", f"for {', '.join(graph.inputs) or 'no input'}")
+    if graph.cache_s is not None:
+        yield Line("export", f"from the cache in {_seconds(graph.cache_s)}", 1)
     first = "" if graph.cache_s is None else " (export and gradient by an earlier run)"
     yield Line("built in", ", ".join(seconds) + first, 1)
     nodes = [

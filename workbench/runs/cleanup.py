@@ -8,12 +8,12 @@ import re
 import shutil
 from pathlib import Path
 
-from workbench.child_process.worker_exit import remove_unfinished
+from workbench.child_process.worker_exit import forget_previous, remove_unfinished, restore_previous
 from workbench.files.advisory_lock import is_locked
 from workbench.files.temporary_folder import is_abandoned
 from workbench.run_folder.run_folder import RunFolder
 
-TEMPORARY_RECORD = re.compile(r"\.(spec|summary)\.json\.[a-z0-9_]{8}")
+TEMPORARY_RECORD = re.compile(r"\.(spec|summary|labels)\.json\.[a-z0-9_]{8}")
 """Temporary names under which a run's records are written before they are renamed."""
 
 
@@ -29,11 +29,12 @@ def remove_abandoned_files(runs: Path) -> None:
                 _clean_run_folder(RunFolder(path))
 
 
-def _settle(previous: Path, current: Path) -> None:
-    """Move `previous` back to `current`, unless that was written anew; then remove it."""
-    if not os.path.lexists(current):
+def _settle_model(folder: RunFolder) -> None:
+    """Move the earlier model back, unless it was written anew; then remove the earlier one."""
+    previous = folder.path / "model.previous"
+    if not os.path.lexists(folder.model_path):
         with contextlib.suppress(FileNotFoundError):
-            os.replace(previous, current)
+            os.replace(previous, folder.model_path)
     elif previous.is_dir() and not previous.is_symlink():
         shutil.rmtree(previous, ignore_errors=True)
     else:
@@ -46,8 +47,9 @@ def _clean_run_folder(folder: RunFolder) -> None:
         return
     if folder.spec_path.exists():
         remove_unfinished(folder.path)
-        for current in (folder.summary_path, folder.model_path):
-            _settle(current.with_name(f"{current.stem}.previous{current.suffix}"), current)
+        restore_previous(folder.path)
+        forget_previous(folder.path)
+        _settle_model(folder)
         for path in folder.path.iterdir():
             if TEMPORARY_RECORD.fullmatch(path.name):
                 with contextlib.suppress(OSError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from workbench.child_process.worker_exit import describe_exit
+from workbench.child_process.exit_reason import describe_exit
 from workbench.errors import RunFolderError
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs.trash import is_deleted

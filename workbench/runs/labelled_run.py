@@ -93,7 +93,7 @@ class LabelledRun(ABC):
         """Move the run to the trash, from which `workbench.undelete` brings it back.
 
         Returns:
-            Its folder in the trash, where it is kept for 30 days.
+            Its folder in the trash, where it is kept for at least 30 days.
 
         Raises:
             RunError: it is under way.

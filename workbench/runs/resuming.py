@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from workbench.child_process.worker_exit import PREVIOUS, forget_previous
+from workbench.child_process.worker_exit import PREVIOUS, forget_previous, restore_previous
 from workbench.data import load_saved_dataset
 from workbench.errors import ConfigError, ModelError, RunError, RunFolderError, nearest
 from workbench.load import load_model
@@ -17,7 +17,7 @@ from workbench.lora.adapter import without_adapters
 from workbench.lora.linear_weight import LinearWeight
 from workbench.losses.loss_functions import code_of, write_functions
 from workbench.models import Model, load_saved
-from workbench.run_folder.checkpoint import read_progress, read_weights
+from workbench.run_folder.checkpoint import ForeignCheckpointError, read_progress, read_weights
 from workbench.run_folder.control import create_control
 from workbench.run_folder.events import EventWriter
 from workbench.run_folder.run_folder import RunFolder
@@ -59,7 +59,7 @@ def resume_run(
         raise RunError(f"Run {run.id} is {run.status}; stop it before it is resumed.")
     with locked_for_worker(folder) as lock:
         _restore_model(folder)
-        _restore_records(folder)
+        restore_previous(folder.path)
         step = _step_to_go_on_from(run, config)
         # All that is refused is refused before anything is written.
         _check_code(run, given, config, settings)
@@ -190,22 +190,12 @@ def _start(
         _record_resuming(folder, spec["resumed_from"])
         return start_worker(folder, config, code, lock, detached)
     except BaseException:
-        _restore_records(folder)
+        restore_previous(folder.path)
         raise
 
 
 def _previous(path: Path) -> Path:
     return path.with_name(PREVIOUS[path.name])
-
-
-def _restore_records(folder: RunFolder) -> None:
-    """Put back the records of a run whose worker was to be started, or was killed with this."""
-    summary = _previous(folder.summary_path)
-    if folder.summary_path.exists() or not summary.exists():
-        return
-    if _previous(folder.spec_path).exists():
-        os.replace(_previous(folder.spec_path), folder.spec_path)
-    os.replace(summary, folder.summary_path)
 
 
 def _changed(run: Run, settings: dict[str, Any]) -> TrainingConfig:
@@ -234,12 +224,15 @@ def _newest_step(folder: RunFolder, engine: str) -> int:
     """The step of the newest checkpoint that is whole.
 
     Raises:
-        RunFolderError: there is none; says what is wrong with the newest.
+        RunFolderError: there is none; says what is wrong with the newest. Or a newer version or
+            another engine wrote one after it, which to go on would remove.
     """
     problem: RunFolderError | None = None
     for path in reversed(folder.checkpoints()):
         try:
             step = read_progress(path, engine).step
+        except ForeignCheckpointError:
+            raise
         except RunFolderError as error:
             problem = problem or error
         else:

@@ -12,7 +12,7 @@ from workbench.files.output_file import output_path
 from workbench.load import load_model
 from workbench.models import Model
 from workbench.run_folder.checkpoint import latest_checkpoint, read_latest_weights
-from workbench.run_folder.control import RequestedState, request_state
+from workbench.run_folder.control import NO_LIMIT, RequestedState, grant, request_state
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs.activity import ENDED, Activity, Progress, Status
 from workbench.runs.export import export_run, quantize_run
@@ -176,6 +176,9 @@ class Run(LabelledRun, RecordedRun):
 
     def resume(self) -> None:
         """Resume after a pause."""
+        if self.spec.get("detached") and not self.ended:
+            # Left by a process that ended within a single step. No lockstep holds such a run.
+            grant(self.folder.control_path, NO_LIMIT)
         self._request("run")
 
     def stop(self) -> None:
@@ -230,9 +233,9 @@ class Run(LabelledRun, RecordedRun):
                 which are 0 where no adapter is loaded.
 
         Raises:
-            RunError: the run has written no checkpoint, or the file cannot be written.
-            ModelError: your own code is needed to build the model and `model` is None; or the
-                weights do not fit the model.
+            RunError: the run has written no checkpoint.
+            ModelError: your own code is needed to build the model and `model` is None; the weights
+                do not fit the model; or the file cannot be written.
         """
         given = model if isinstance(model, Model | None) else load_model(model)
         return export_run(self, output_path(path, ModelError), given, merge_lora=merge_lora)

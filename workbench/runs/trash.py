@@ -1,4 +1,4 @@
-"""Deleted runs: they are kept for 30 days, and can be brought back."""
+"""Deleted runs: they are kept for at least 30 days, and can be brought back."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Recorded series of any length, in bounded memory: what charts and figures draw."""
+"""Recorded series, as charts draw them: steps in bounded memory, and all evaluations."""
 
 from __future__ import annotations
 

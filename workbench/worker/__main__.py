@@ -17,8 +17,8 @@ from typing import Any, Protocol
 
 from filelock import FileLock, Timeout
 
+from workbench.child_process.exit_reason import EXIT_UNWRITABLE
 from workbench.child_process.worker_exit import (
-    EXIT_UNWRITABLE,
     as_before_resuming,
     forget_previous,
 )

@@ -81,6 +81,7 @@ class ValueMetrics:
         self._absolute = self._squared = 0.0
         self._sum = self._sum_of_squares = np.zeros(())
         self._values = 0
+        self._origin: np.ndarray | None = None
 
     def add(self, output: np.ndarray, target: np.ndarray) -> None:
         """Take in a batch; both (batch, ...), of one number of values."""
@@ -88,6 +89,10 @@ class ValueMetrics:
         error = output.reshape(expected.shape).astype(np.float64) - expected
         self._absolute += float(np.abs(error).sum())
         self._squared += float((error**2).sum())
+        # Relative to the first row: of large targets that vary little, the difference of sums of
+        # squares would be nothing but rounding.
+        self._origin = expected[0] if self._origin is None else self._origin
+        expected = expected - self._origin
         self._sum = self._sum + expected.sum(axis=0)
         self._sum_of_squares = self._sum_of_squares + (expected**2).sum(axis=0)
         self._rows += len(expected)

@@ -120,6 +120,60 @@ describe("the table of runs", () => {
     expect(el.querySelector("form")?.hidden).toBe(true);
   });
 
+  it("changes the tags that several runs share, and leaves the others", () => {
+    const { model, el, press, button } = render([row("a", { started: 2, tags: ["x", "both"] }), row("b", { tags: ["both", "y"] })]);
+    const saved = (text: string) => {
+      button("Tags …").click();
+      const input = el.querySelector<HTMLInputElement>(".wb-run-editor input") as HTMLInputElement;
+      const before = input.value;
+      input.value = text;
+      model.sent.length = 0;
+      (el.querySelector("form") as HTMLFormElement).requestSubmit();
+      return before;
+    };
+    press("a", { ctrlKey: true });
+    expect(saved("both")).toBe("both");
+    expect(model.sent).toEqual([]);
+    saved("new, z");
+    const runs = ["a", "b"];
+    expect(model.sent).toEqual([
+      { kind: "act", name: "add_tags", runs, text: "new, z" },
+      { kind: "act", name: "remove_tags", runs, text: "both" },
+    ]);
+  });
+
+  it("changes no run that a filter hides, and says that there is one", () => {
+    const { model, el, press, button } = render([row("a", { started: 3 }), row("b", { started: 2, name: "other" }), row("c", { name: "other too" })]);
+    press("a", { ctrlKey: true });
+    model.receive("query", "other");
+    expect(el.querySelector(".wb-run-selected")?.textContent).toBe("3 selected, 1 not shown");
+    press("Delete");
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "delete", runs: ["b", "c"], text: "" });
+    model.receive("query", "too");
+    expect(button("Compare").getAttribute("aria-disabled")).toBe("false");
+    button("Compare").click();
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "compare", runs: ["c", "a", "b"], text: "" });
+  });
+
+  it("deletes nothing while one of the selected runs is under way", () => {
+    const { model, press, button } = render([row("a", { status: "running" }), row("b")]);
+    press("a", { ctrlKey: true });
+    expect(button("Delete").title).toBe("Stop the run before it is deleted.");
+    model.sent.length = 0;
+    press("Delete");
+    expect(model.sent).toEqual([]);
+  });
+
+  it("tells the selection once for a key", () => {
+    const { model, press } = render([row("a")]);
+    press("ArrowDown");
+    const told: unknown[] = [];
+    model.on("change:selected", () => told.push(model.get("selected")));
+    press("Delete");
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "delete", runs: ["a"], text: "" });
+    expect(told.length).toBeLessThan(2);
+  });
+
   it("refuses what cannot be done, with the reason", () => {
     const { model, button, press } = render([row("a", { status: "running" })]);
     expect(button("Open").title).toBe("Select a run first.");

@@ -218,6 +218,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.runs.close()
         self.comparison.close()
         self.artifacts.close()
+        self.trainer.close()
         self._controller.close()
         super().close()
 

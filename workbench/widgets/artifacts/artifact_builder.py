@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -29,6 +30,8 @@ SHOWN = (
     *("lora", "lora.rank", "lora.alpha", "lora.targets", "lora.seed"),
 )
 """Settings that artifacts or their footprint depend on; requires_grad is the tree."""
+TYPING_S = 1.0
+"""Time without a change after which what was typed is taken as complete."""
 
 
 class GenerateButton(anywidget.AnyWidget):
@@ -65,6 +68,8 @@ class ArtifactBuilder(Alone):
         """Holds the graphs of the artifacts once there are some."""
         self.model: Model | None = None
         self._shown: Any = None
+        self._again: threading.Timer | None = None
+        """Generates anew when nothing was typed for a while."""
         side = area("wb-side", [self.form, self.button])
         main = area("wb-main", [self.footprint, self.tree, self.graphs])
         panel = area("wb-columns", [side, main])
@@ -76,11 +81,13 @@ class ArtifactBuilder(Alone):
 
     def close(self) -> None:
         """Take the step away and end its threads."""
+        self._put_off()
         self.graph.close()
         super().close()
 
     def generate(self) -> None:
         """Generate the artifacts and predict their footprint; returns at once."""
+        self._put_off()
         self._shown = self._settings()
         self.controller.predict()
 
@@ -102,7 +109,20 @@ class ArtifactBuilder(Alone):
         if self._shown == self._settings():
             return
         self.footprint.outdated = True
+        self._put_off()
         if self.model is not None and not self.controller.typed.read.problems:
+            self._again = threading.Timer(TYPING_S, self._generate_again)
+            self._again.daemon = True
+            self._again.start()
+
+    def _put_off(self) -> None:
+        if self._again is not None:
+            self._again.cancel()
+            self._again = None
+
+    def _generate_again(self) -> None:
+        """Generate for what was typed; not beside a job, whose measurements it would disturb."""
+        if not self.controller.state.active:
             self.generate()
 
     def _on_button(self, _: Any, content: dict[str, Any], __: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import threading
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -211,7 +212,8 @@ class Charts(ChartOptions, anywidget.AnyWidget):
         with self._lock:
             return ChartFile(
                 curves=[dict(curve) for curve in self.curves if curve["key"] not in self.hidden],
-                recordings=dict(self._recordings),
+                # Copies: a run that goes on would add to them while the file is made.
+                recordings=copy.deepcopy(self._recordings),
                 axis=self.axis,
                 smoothing=self.smoothing,
                 scales=dict(self.scales),

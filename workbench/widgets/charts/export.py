@@ -11,6 +11,7 @@ import numpy as np
 
 from workbench.errors import RunError
 from workbench.figures.static_figure import from_zero, make_figure
+from workbench.files.output_file import replacing_file
 from workbench.series import LOG_SPREAD, Recording, smoothed, trailing_rate
 from workbench.series.blocks import COUNT, HIGH, LAST, LOW, MEAN, MEMORY, SAMPLES, SECONDS, STEP
 from workbench.series.smoothing import rate_window
@@ -172,24 +173,24 @@ class ChartFile:
 
 
 def written(file: ChartFile, path: Path) -> Path:
-    """Write `file` to `path`, in the format of its suffix.
+    """Write `file` to `path`, in the format of its suffix; a missing folder is created.
 
     Raises:
         RunError: it cannot be written.
     """
-    try:
-        path.write_bytes(file.data(path.suffix[1:].lower()))
-    except OSError as error:
-        raise RunError(f"{path} cannot be written: {error.strerror or error}") from None
+    data = file.data(path.suffix[1:].lower())
+    with replacing_file(path, RunError) as temporary:
+        temporary.write_bytes(data)
     return path
 
 
 def _all_blocks(recording: Recording) -> np.ndarray:
     """Single steps, or the finest blocks that cover the whole run."""
     stride = 1
+    total = len(recording)  # first: the run may go on
     while True:
         found = recording.blocks(stride)
-        if found[COUNT].sum() >= len(recording):
+        if found[COUNT].sum() >= total:
             return found
         stride *= 2
 

@@ -98,8 +98,10 @@ class ModelView(Alone):
             self.controller.choose_model(change.new)
 
     def _on_examples(self, change: Any) -> None:
+        if change.new.strip() == self.controller.setup.example_inputs:
+            return
         self.controller.setup.example_inputs = change.new.strip()
-        if self.model is None and self._chosen:
+        if self._chosen:
             self.controller.choose_model(self._chosen)
 
     def _on_dataset(self, change: Any) -> None:

@@ -94,6 +94,15 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         """Replace the tags of runs; a string is a list with commas."""
         self._runs.tag(run_ids, tags)
 
+    def change_tags(
+        self,
+        run_ids: Sequence[str],
+        add: Sequence[str] | str = (),
+        remove: Sequence[str] | str = (),
+    ) -> None:
+        """Give runs further tags and take some away; the others of each stay."""
+        self._runs.change_tags(run_ids, add, remove)
+
     def note(self, run_id: str, notes: str) -> None:
         """Replace the notes on a run."""
         self._runs.note(run_id, notes)
@@ -149,6 +158,10 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
                 getattr(self, name)(run_ids[0], text)
             case "tag":
                 self.tag(run_ids, text)
+            case "add_tags":
+                self.change_tags(run_ids, add=text)
+            case "remove_tags":
+                self.change_tags(run_ids, remove=text)
 
     def _ipython_display_(self, **_: Any) -> None:
         from IPython.display import display

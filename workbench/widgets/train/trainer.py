@@ -80,6 +80,11 @@ class Trainer(Alone):
         """Wait until nothing is under way any more; False when `timeout` seconds were too few."""
         return self.controller.wait(timeout)
 
+    def close(self) -> None:
+        """Take the step away; what is under way goes on without it."""
+        self.charts.close()
+        super().close()
+
     def _on_engines(self, change: Any) -> None:
         self.setup.engines = list(change.new)
 

@@ -47,13 +47,17 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   });
   model.on("change", update);
   const observer = new MutationObserver(update);
+  let looking = 0;
   const watch = () => {
     const page = el.closest(".wb-page");
     if (page) observer.observe(page, { attributeFilter: ["data-step"] });
-    else window.setTimeout(watch, 100);
+    else if (!signal.aborted) looking = window.setTimeout(watch, 100);
     update();
   };
-  signal.addEventListener("abort", () => observer.disconnect());
+  signal.addEventListener("abort", () => {
+    window.clearTimeout(looking);
+    observer.disconnect();
+  });
   watch();
 }
 

@@ -13,6 +13,8 @@ interface Action {
   refusal: (rows: RunRow[]) => string;
   /** What is asked for first, if anything. */
   field?: Field;
+  /** Takes selected runs that a filter hides too: it changes none of them. */
+  hiddenToo?: boolean;
 }
 
 interface Field {
@@ -36,6 +38,7 @@ export const ACTIONS: Action[] = [
     name: "compare",
     label: "Compare",
     refusal: all((rows) => (rows.length > 1 ? "" : "Select two runs or more."), readable),
+    hiddenToo: true,
   },
   {
     name: "resume",
@@ -72,7 +75,7 @@ export const ACTIONS: Action[] = [
     refusal: readable,
     field: {
       label: "Tags, with commas between them",
-      value: (rows) => rows[0]?.tags.join(", ") ?? "",
+      value: (rows) => sharedTags(rows).join(", "),
       placeholder: "baseline, lesson 2",
       longest: 3000,
     },
@@ -86,7 +89,7 @@ export const ACTIONS: Action[] = [
   {
     name: "delete",
     label: "Delete",
-    refusal: (rows) => (rows.every(isActive) ? "Stop the run before it is deleted." : ""),
+    refusal: (rows) => (rows.some(isActive) ? "Stop the run before it is deleted." : ""),
   },
 ];
 
@@ -96,6 +99,7 @@ export class RunActions {
   private readonly selected = element("span", { class: "wb-run-selected" });
   private readonly editor = element("form", { class: "wb-run-editor", hidden: "" });
   private rows: RunRow[] = [];
+  private hidden: RunRow[] = [];
 
   constructor(
     private readonly act: Act,
@@ -111,13 +115,17 @@ export class RunActions {
     this.root.append(this.selected, bar, this.editor);
   }
 
-  /** Fits the buttons to the runs that are selected. */
-  update(rows: RunRow[]): void {
+  /** Fits the buttons to the selected runs: those that the list shows, and those a filter hides. */
+  update(rows: RunRow[], hidden: RunRow[]): void {
     this.rows = rows;
-    this.selected.textContent = rows.length === 0 ? "Nothing selected" : `${rows.length} selected`;
+    this.hidden = hidden;
+    const count = rows.length + hidden.length;
+    const unseen = hidden.length ? `, ${hidden.length} not shown` : "";
+    this.selected.textContent = count === 0 ? "Nothing selected" : `${count} selected${unseen}`;
     for (const action of ACTIONS) {
       const button = this.buttons.get(action.name) as HTMLButtonElement;
-      const refusal = rows.length ? action.refusal(rows) : "Select a run first.";
+      const taken = this.taken(action);
+      const refusal = taken.length ? action.refusal(taken) : "Select a run first.";
       // Not `disabled`: the button keeps its focus, and says why it does nothing.
       button.setAttribute("aria-disabled", String(refusal !== ""));
       button.title = refusal;
@@ -127,28 +135,34 @@ export class RunActions {
   /** Does an action, or asks for what it has to be told. */
   start(name: string): void {
     const action = ACTIONS.find((each) => each.name === name);
-    if (!action || this.rows.length === 0 || action.refusal(this.rows)) return;
-    const ids = this.rows.map((row) => row.id);
-    if (action.field) this.edit(action.name, ids, action.field);
-    else this.act(name, ids);
+    if (!action) return;
+    const rows = this.taken(action);
+    if (rows.length === 0 || action.refusal(rows)) return;
+    if (action.field) this.edit(action.name, rows, action.field);
+    else this.act(name, idsOf(rows));
   }
 
-  private edit(name: string, ids: string[], field: Field): void {
+  private taken(action: Action): RunRow[] {
+    return action.hiddenToo ? [...this.rows, ...this.hidden] : this.rows;
+  }
+
+  private edit(name: string, rows: RunRow[], field: Field): void {
     const id = freshId("run-field");
     const attributes = { id, maxlength: String(field.longest), placeholder: field.placeholder, spellcheck: "false" };
     const input = field.many
       ? element("textarea", { ...attributes, rows: "3" })
       : element("input", { ...attributes, type: "text" });
-    input.value = field.value(this.rows);
-    const [row] = this.rows;
-    const whose = ids.length > 1 ? ` of ${ids.length} runs` : row ? ` of ${shortName(row)}` : "";
+    input.value = field.value(rows);
+    const [row] = rows;
+    const whose = rows.length > 1 ? ` that all ${rows.length} runs have` : row ? ` of ${shortName(row)}` : "";
     const cancel = element("button", { type: "button", class: "wb-button wb-small" }, "Cancel");
     const save = element("button", { type: "submit", class: "wb-button wb-small wb-primary" }, name === "export" ? "Export" : "Save");
     this.editor.replaceChildren(element("label", { for: id }, field.label + whose), input, save, cancel);
     this.editor.hidden = false;
     this.editor.onsubmit = (event) => {
       event.preventDefault();
-      this.act(name, ids, input.value);
+      if (name === "tag" && rows.length > 1) this.tagAll(rows, input.value);
+      else this.act(name, idsOf(rows), input.value);
       this.close();
     };
     cancel.onclick = () => this.close();
@@ -166,11 +180,29 @@ export class RunActions {
     input.select();
   }
 
+  /** Only what was changed: the tags that the runs do not share stay. */
+  private tagAll(rows: RunRow[], text: string): void {
+    const before = sharedTags(rows);
+    const after = text.split(",").map((tag) => tag.trim());
+    const added = after.filter((tag) => tag !== "" && !before.includes(tag));
+    const removed = before.filter((tag) => !after.includes(tag));
+    if (added.length) this.act("add_tags", idsOf(rows), added.join(", "));
+    if (removed.length) this.act("remove_tags", idsOf(rows), removed.join(", "));
+  }
+
   private close(): void {
     this.editor.hidden = true;
     this.editor.replaceChildren();
     this.onDone();
   }
+}
+
+function idsOf(rows: RunRow[]): string[] {
+  return rows.map((row) => row.id);
+}
+
+function sharedTags(rows: RunRow[]): string[] {
+  return (rows[0]?.tags ?? []).filter((tag) => rows.every((row) => row.tags.includes(tag)));
 }
 
 function shortName(row: RunRow): string {

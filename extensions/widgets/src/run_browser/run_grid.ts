@@ -229,12 +229,11 @@ export class RunGrid {
     else if (key === "Enter" && active !== null) this.listener.onOpen(active);
     else if (key === "F2" || key === "Delete") {
       if (this.selection.ids.size === 0 && active !== null) this.selection.only(active);
-      this.listener.onSelect();
-      this.listener.onKey(key);
     } else return;
     event.preventDefault();
     event.stopPropagation();
     this.listener.onSelect();
+    if (key === "F2" || key === "Delete") this.listener.onKey(key);
   }
 
   private moveBy(rows: number, extend: boolean): void {

@@ -149,7 +149,7 @@ class RunTableView {
     const shown = this.grid.ids.length;
     this.toolbar.update(rows, shown, this.model.get("query"), this.filters, this.order);
     this.offers.update(rows.values());
-    this.actions.update(this.selectedRows());
+    this.updateActions();
     const problem = this.model.get("problem");
     this.problem.textContent = problem;
     this.problem.hidden = problem === "";
@@ -193,10 +193,11 @@ class RunTableView {
   }
 
   private selectionChanged(): void {
-    const selected = this.selectedRows().map((row) => row.id);
+    const { shown, hidden } = this.selectedRows();
+    const selected = [...shown, ...hidden].map((row) => row.id);
     if (JSON.stringify(selected) !== JSON.stringify(this.model.get("selected"))) this.set({ selected });
     this.grid.draw();
-    this.actions.update(this.selectedRows());
+    this.updateActions();
   }
 
   private adoptSelection(): void {
@@ -205,15 +206,20 @@ class RunTableView {
     if (same) return;
     this.selection.replace(selected);
     this.grid.draw();
-    this.actions.update(this.selectedRows());
+    this.updateActions();
   }
 
-  /** In the order that is shown; those that a filter hides come last. */
+  private updateActions(): void {
+    const { shown, hidden } = this.selectedRows();
+    this.actions.update(shown, hidden);
+  }
+
+  /** Those in the list, in its order, and those that a filter hides. */
   private selectedRows() {
     const { ids } = this.selection;
+    const rows = (found: string[]) => found.flatMap((id) => this.store.rows.get(id) ?? []);
     const shown = this.grid.ids.filter((id) => ids.has(id));
-    const hidden = [...ids].filter((id) => !shown.includes(id));
-    return [...shown, ...hidden].flatMap((id) => this.store.rows.get(id) ?? []);
+    return { shown: rows(shown), hidden: rows([...ids].filter((id) => !shown.includes(id))) };
   }
 
   private get order(): Order {

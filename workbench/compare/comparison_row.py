@@ -1,0 +1,52 @@
+"""One row of the table of a comparison: what was measured of one engine."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from workbench.compare.recorded_steps import Steps
+from workbench.compare.statistics import Speed, largest_difference
+from workbench.runs import Run
+
+
+def measured_row(run: Run, speed: Speed, steps: Steps, reference: Steps | None) -> dict[str, Any]:
+    """The columns of `COLUMNS` that tell of `run`.
+
+    Args:
+        run: of one engine.
+        speed: its throughput and ratio.
+        steps: what it recorded.
+        reference: the same of the reference; None: it has no run.
+    """
+    summary = run.summary or {}
+    peak = summary.get("peak_rss_bytes")
+    before = summary.get("rss_before_bytes")
+    nothing = float("nan")
+    return {
+        "samples_per_s": speed.samples_per_s,
+        "ratio": speed.ratio.median,
+        "ratio_low": speed.ratio.low,
+        "ratio_high": speed.ratio.high,
+        "rounds": speed.rounds,
+        "peak_memory_mb": peak / 1e6 if peak else nothing,
+        "memory_growth_mb": (peak - before) / 1e6 if peak and before else nothing,
+        "startup_s": run.startup_s,
+        "steps": len(steps.step),
+        "final_loss": steps.loss[-1] if len(steps.loss) else nothing,
+        "max_loss_difference": (
+            largest_difference(steps.loss, reference.loss) if reference else nothing
+        ),
+        "status": run.status,
+        "pytorch_fallbacks": pytorch_fallbacks_of(run),
+    }
+
+
+def row_without_run(status: str) -> dict[str, Any]:
+    """The row of an engine that has no run, or none that can be read."""
+    return {"rounds": 0, "steps": 0, "status": status, "pytorch_fallbacks": "", "warning": ""}
+
+
+def pytorch_fallbacks_of(run: Run) -> str:
+    """What PyTorch executed instead of the engine, in sentences; empty if nothing."""
+    statistics = run.statistics
+    return " ".join(map(str, statistics.pytorch_fallbacks)) if statistics else ""
