@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -11,11 +12,11 @@ from workbench.controller.request_thread import RequestThread
 from workbench.controller.run_detail import RunDetail, describe_run, describe_runs
 from workbench.controller.state import failure
 from workbench.errors import RunError, RunFolderError
-from workbench.run_folder.run_folder import RunFolder
-from workbench.runs import Run, load_run, resume, undelete
+from workbench.run_folder.run_folder import RunFolder, is_id
+from workbench.runs import Run, load_run, resume
 from workbench.runs.listing import Changes, RunIndex, RunRow
 from workbench.runs.listing.read_row import RowReader
-from workbench.runs.trash import move_to_trash
+from workbench.runs.trash import move_to_trash, restore_from_trash
 
 POLL_S = 0.5
 """Least time between two looks at the folder of the runs."""
@@ -63,6 +64,8 @@ class RecordedRuns:
         self._problem: str | None = None
         self._next_poll = 0.0
         self._resumed: list[Run] = []
+        self._deleted: list[str] = []
+        """By the last delete, unless they were brought back."""
         self._listing = RequestThread("workbench-runs", self._on_error, self._tick, POLL_S)
         self._actions = RequestThread("workbench-run-actions", self._on_error)
         self.refresh()
@@ -103,14 +106,14 @@ class RecordedRuns:
 
     def rename(self, run_id: str, name: str) -> None:
         """As `Run.rename`."""
-        self._act(lambda: load_run(run_id).rename(name))
+        self._act(lambda: self._load(run_id).rename(name))
 
     def tag(self, run_ids: Sequence[str], tags: Sequence[str] | str) -> None:
         """Replace the tags of runs; a string is a list with commas."""
 
         def set_tags() -> None:
             for run_id in run_ids:
-                load_run(run_id).tags = tags
+                self._load(run_id).tags = tags
 
         self._act(set_tags)
 
@@ -118,7 +121,7 @@ class RecordedRuns:
         """Replace the notes on a run."""
 
         def set_notes() -> None:
-            load_run(run_id).notes = notes
+            self._load(run_id).notes = notes
 
         self._act(set_notes)
 
@@ -196,8 +199,13 @@ class RecordedRuns:
             self._problem = problem
             self._view.show_problem(problem)
 
+    def _load(self, run_id: str) -> Run:
+        """A run of the folder that is listed, wherever the notebook is now."""
+        listed = is_id(run_id) and os.path.lexists(self._index.folder / run_id)
+        return load_run(self._index.folder / run_id if listed else run_id)
+
     def _open(self, run_id: str) -> None:
-        run = load_run(run_id)
+        run = self._load(run_id)
         if self.on_open is not None:
             self.on_open(run)
         else:
@@ -207,7 +215,7 @@ class RecordedRuns:
     def _compare(self, run_ids: list[str]) -> None:
         if len(run_ids) < 2:
             raise RunError("Choose two runs or more to compare.")
-        runs = [load_run(run_id) for run_id in run_ids]
+        runs = [self._load(run_id) for run_id in run_ids]
         if self.on_compare is not None:
             self.on_compare(runs)
         else:
@@ -216,7 +224,7 @@ class RecordedRuns:
         self._view.show_outcome("done", "")
 
     def _resume(self, run_id: str) -> None:
-        run = load_run(run_id)
+        run = self._load(run_id)
         if run.status == "paused":
             run.resume()
         else:
@@ -230,31 +238,39 @@ class RecordedRuns:
 
     def _stop(self, run_ids: list[str]) -> None:
         for run_id in run_ids:
-            load_run(run_id).stop()
+            self._load(run_id).stop()
 
     def _export(self, run_id: str, path: str) -> None:
         if not path.strip():
             raise RunFolderError("Give the path of the .onnx file to write.")
-        written = load_run(run_id).export(path.strip())
+        written = self._load(run_id).export(path.strip())
         self._view.show_outcome("done", f"Exported to {written.absolute()}.")
 
     def _delete(self, run_ids: list[str]) -> None:
+        gone = not any(os.path.lexists(self._index.folder / run_id) for run_id in run_ids)
+        if gone and set(run_ids) <= set(self._deleted):
+            # The second click of a double one, whose runs are not off the list yet.
+            self._view.show_outcome("done", f"Deleted {_count(self._deleted)}.", self._deleted)
+            return
         deleted: list[str] = []
         refused: list[str] = []
         for run_id in run_ids:
             try:
                 # Not `load_run`: one that cannot be read can be deleted.
-                move_to_trash(RunFolder(self._index.folder / run_id))
+                folder = RunFolder(self._index.folder / run_id)
+                move_to_trash(folder, self._index.folder.parent)
                 deleted.append(run_id)
             except (RunError, RunFolderError) as error:
                 refused.append(str(error))
+        self._deleted = deleted
         parts = [f"Deleted {_count(deleted)}."] if deleted else []
         outcome: Outcome = "error" if refused else "done"
         self._view.show_outcome(outcome, " ".join([*parts, *refused]), deleted)
 
     def _undelete(self, run_ids: list[str]) -> None:
         for run_id in run_ids:
-            undelete(run_id)
+            restore_from_trash(run_id, self._index.folder.parent)
+        self._deleted = []
         verb = "is" if len(run_ids) == 1 else "are"
         self._view.show_outcome("done", f"{_count(run_ids)} {verb} back.")
 

@@ -7,6 +7,8 @@ import queue
 import threading
 from collections.abc import Callable
 
+from workbench.errors import RunError, exception_text
+
 EXIT_S = 20.0
 """How long the end of the process waits for a request that is under way."""
 
@@ -78,6 +80,15 @@ class RequestThread:
     def _try(self, work: Callable[[], bool | None]) -> bool:
         try:
             return bool(work())
-        except Exception as error:  # shown to the person; the page must go on
-            self._on_error(error)
+        except BaseException as error:  # shown to the person; the page must go on
+            self._on_error(_as_exception(error))
             return False
+
+
+def _as_exception(error: BaseException) -> Exception:
+    """What user code ends the program with ends neither the thread nor whoever waits for it."""
+    if isinstance(error, Exception):
+        return error
+    problem = RunError(f"The code ended the program ({exception_text(error)}). Make it return.")
+    problem.__cause__ = error
+    return problem

@@ -17,7 +17,7 @@ from workbench.controller.setting_fields import (
     value_as_text,
 )
 from workbench.controller.sources import split_names
-from workbench.errors import nearest, value_text
+from workbench.errors import ConfigError, nearest, value_text
 from workbench.settings.config import TrainingConfig
 from workbench.settings.setting_problems import problems_by_setting
 
@@ -81,7 +81,7 @@ def write_texts(settings: Mapping[str, Any]) -> dict[str, str]:
     """The texts that mean `settings`: keyword arguments of `train`.
 
     Raises:
-        KeyError: there is no field for one of them.
+        ConfigError: there is no field for one of them.
     """
     texts: dict[str, str] = {}
     for name, value in settings.items():
@@ -89,16 +89,28 @@ def write_texts(settings: Mapping[str, Any]) -> dict[str, str]:
             texts[name] = ""
         elif name == "lora":
             texts["lora"] = YES
-            texts |= {f"lora.{each}": value_as_text(part) for each, part in dict(value).items()}
+            texts |= _parts_as_texts(name, value)
         elif name == "device" and not isinstance(value, str):
-            parts = dict(value)
-            named = parts.pop("name", OWN_NUMBERS)
+            parts = _parts_as_texts(name, value)
+            named = parts.pop("device.name", OWN_NUMBERS)
             texts["device"] = named if named in FIELDS["device"].choices else OWN_NUMBERS
             if texts["device"] == OWN_NUMBERS:
-                texts |= {f"device.{each}": value_as_text(part) for each, part in parts.items()}
+                texts |= parts
         else:
-            texts[FIELDS[name].name] = value_as_text(value)
+            texts[name] = value_as_text(value)
+    unknown = [name for name in texts if name not in FIELDS]
+    if unknown:
+        raise ConfigError(
+            [f"There is no setting {value_text(each)}. {nearest(each, FIELDS)}" for each in unknown]
+        )
     return texts
+
+
+def _parts_as_texts(owner: str, value: Any) -> dict[str, str]:
+    try:
+        return {f"{owner}.{name}": value_as_text(part) for name, part in dict(value).items()}
+    except (TypeError, ValueError):
+        raise ConfigError([f"{owner}={value_text(value)}: give a dictionary."]) from None
 
 
 def _joined(values: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
@@ -163,5 +175,5 @@ def _bytes(text: str) -> int:
     number = found[1].replace(",", "").replace("_", "").replace(" ", "")
     try:
         return round(float(number) * UNITS[found[2].lower()])
-    except (ValueError, KeyError):
+    except (ValueError, KeyError, OverflowError):
         raise ValueError(f"{value_text(text)} is not a size, such as 500 MB or 2 GiB.") from None
