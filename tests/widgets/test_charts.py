@@ -196,7 +196,7 @@ def test_a_view_that_is_zoomed_in_gets_single_steps(wire: Wire) -> None:
 )
 def test_a_message_that_makes_no_sense_gets_no_points(wire: Wire, content: Any) -> None:
     wire.charts.add("pytorch", points(1, 10))
-    wire.charts._handle_custom_msg(content, [])
+    wire.charts._on_message(None, content, [])
     assert all(message["parts"] == [] for message, _ in wire.sent)
 
 

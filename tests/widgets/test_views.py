@@ -125,16 +125,15 @@ def test_only_buttons_that_make_sense_can_be_pressed(status: str, usable: set[st
 def test_a_message_that_makes_no_sense_is_ignored(content: object) -> None:
     typed = TypedSettings(Setup())
     step = ArtifactBuilder()
-    widgets = [
-        Controls({}),
-        OfferList(lambda _: None),
-        SettingsForm(typed),
-        ParameterTree(typed),
-        ChoiceField(),
-        step.button,
-    ]
-    for widget in widgets:
-        widget._handle_custom_msg(content, [])
+    for listen in (
+        Controls({})._on_message,
+        OfferList(lambda _: None)._on_message,
+        SettingsForm(typed)._on_message,
+        ParameterTree(typed)._on_message,
+        ChoiceField()._on_message,
+        step._on_button,
+    ):
+        listen(None, content, [])  # type: ignore[arg-type]
     assert typed.texts == {}
     step.close()
 
