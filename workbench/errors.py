@@ -19,6 +19,8 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 
+FROM_USER_CODE = (Exception, SystemExit)
+"""What user code may raise where it is called: scripts call `sys.exit`, as argparse does."""
 LONGEST_LIST = 60
 """Largest number of names in a message."""
 LONGEST_VALUE = 400
@@ -71,6 +73,14 @@ class RunError(WorkbenchError):
 
 class RunFolderError(WorkbenchError):
     """A run folder that cannot be read, is from a newer version, or is in use."""
+
+
+def exception_text(error: BaseException) -> str:
+    """Class and message of an exception of user code, whose message may itself raise."""
+    try:
+        return f"{type(error).__name__}: {error}"
+    except (Exception, SystemExit):
+        return f"{type(error).__name__}, whose message cannot be shown"
 
 
 def value_text(value: object) -> str:

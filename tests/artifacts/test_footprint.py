@@ -81,6 +81,12 @@ def test_what_is_no_number_of_rows_or_bytes_is_refused(
 
 
 @pytest.mark.fault
+def test_more_rows_than_any_machine_holds_are_refused(cnn_artifacts: Artifacts) -> None:
+    with pytest.raises(ConfigError, match="give at most 2,147,483,648"):
+        cnn_artifacts.footprint(10**30)
+
+
+@pytest.mark.fault
 def test_changed_artifacts_are_refused(cnn_artifacts: Artifacts, tmp_path: Path) -> None:
     folder = shutil.copytree(cnn_artifacts.directory, tmp_path / "changed")
     artifacts = Artifacts.load(folder)

@@ -22,6 +22,28 @@ class Shy(torch.nn.Linear):
         raise RuntimeError("not now")
 
 
+class SilentError(Exception):
+    """Raises when its message is asked for."""
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+class Ending(torch.nn.Linear):
+    """Ends the program when it is looked at."""
+
+    def parameters(self, recurse: bool = True) -> Any:
+        raise SystemExit(2)
+
+
+class Unspeakable(np.ndarray):
+    """Has no shape, and cannot say why."""
+
+    @property
+    def shape(self) -> Any:  # type: ignore[override]
+        raise SilentError
+
+
 class Trap:
     """Raises at any attribute, its class included."""
 
@@ -54,6 +76,41 @@ def test_models_datasets_and_arrays_are_found_and_what_raises_is_named() -> None
     }
     assert next(each.detail for each in found if each.name == "net") == "Linear, 15 parameters"
     assert failed == [Unreadable("shy", "RuntimeError: not now")]
+
+
+@pytest.mark.fault
+def test_an_object_hides_none_of_the_others_whatever_it_raises() -> None:
+    dumb = np.zeros(3).view(Unspeakable)
+    found, failed = look({"ending": Ending(2, 2), "dumb": dumb, "x": np.zeros(3)})
+    assert [each.name for each in found] == ["x"]
+    assert failed == [
+        Unreadable("ending", "SystemExit: 2"),
+        Unreadable("dumb", "SilentError, whose message cannot be shown"),
+    ]
+
+
+@pytest.mark.fault
+def test_a_script_that_ends_the_program_when_it_is_imported_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a_script.py").write_text("import sys\nsys.exit('usage: --lr')\n")
+    (tmp_path / "late_exit.py").write_text("def build():\n    raise SystemExit(3)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModelError, match=r"ends the program when it is imported .*usage: --lr"):
+        Sources(dict).model("a_script:build")
+    with pytest.raises(ModelError, match="late_exit:build raised SystemExit: 3"):
+        Sources(dict).model("late_exit:build")
+
+
+@pytest.mark.fault
+def test_a_module_that_ends_the_program_in_forward_is_refused() -> None:
+    class Quits(torch.nn.Linear):
+        def forward(self, input: Any) -> Any:  # noqa: A002
+            raise SystemExit(3)
+
+    own = {"net": Quits(4, 3), "x": np.zeros((6, 4), np.float32)}
+    with pytest.raises(ModelError, match="SystemExit: 3"):
+        Sources(lambda: own).model("net", "x")
 
 
 def test_a_module_of_the_notebook_is_loaded_by_its_name_with_its_example_input() -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 from workbench.controller.request_thread import RequestThread
+from workbench.controller.state import sentence_of
 
 PATIENCE_S = 20
 
@@ -103,6 +104,28 @@ def test_nobody_waits_for_a_thread_that_has_ended(bench: Bench) -> None:
     bench.thread.close()
     assert bench.thread.wait(PATIENCE_S)
     assert bench.thread.wait(PATIENCE_S)
+
+
+class SilentError(Exception):
+    """An exception of user code whose message cannot be made."""
+
+    def __str__(self) -> str:
+        raise SystemExit
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("error", [SystemExit(2), KeyboardInterrupt(), SilentError()])
+def test_user_code_that_ends_the_program_does_not_end_the_thread(
+    bench: Bench, error: BaseException
+) -> None:
+    def fail() -> None:
+        raise error
+
+    bench.thread.ask(fail)
+    assert type(error).__name__ in sentence_of(bench.errors.get(timeout=PATIENCE_S))
+    bench.thread.ask(lambda: bench.done.put("after"))
+    while bench.done.get(timeout=PATIENCE_S) != "after":
+        pass
 
 
 def test_close_ends_the_thread_after_what_was_asked(bench: Bench) -> None:

@@ -8,6 +8,8 @@ import pytest
 
 from workbench.controller.setting_fields import field_groups
 from workbench.controller.setting_texts import FIELDS, read_texts, write_texts
+from workbench.controller.setup import Setup
+from workbench.controller.typed_settings import TypedSettings
 from workbench.errors import ConfigError
 from workbench.settings.config import TrainingConfig
 from workbench.settings.device import Device
@@ -104,6 +106,44 @@ def test_commas_between_thousands_are_read() -> None:
 )
 def test_a_wrong_text_is_a_sentence_of_ours(name: str, text: str, problem: str) -> None:
     assert read_texts({name: text}).problems == {name: problem}
+
+
+@pytest.mark.fault
+def test_a_size_beyond_all_numbers_is_a_problem_of_its_field_alone() -> None:
+    setup = Setup()
+    typed = TypedSettings(setup)
+    typed.type("memory_limit_bytes", "9" * 310)
+    typed.type("steps", "3")
+    assert list(typed.read.problems) == ["memory_limit_bytes"]
+    assert "is not a size" in typed.read.problems["memory_limit_bytes"]
+    assert setup.settings["steps"] == 3
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("name", ["steps", "epochs", "gradient_accumulation", "checkpoint_every"])
+def test_a_number_that_no_record_holds_is_a_problem(name: str) -> None:
+    assert list(read_texts({name: "1" + "0" * 400}).problems) == [name]
+    assert read_texts({name: "1000000000000"}).problems == {}
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"step": 5}, "Did you mean 'steps'"),
+        ({"lora": 5}, "lora=5: give a dictionary"),
+        ({"device": 5}, "device=5: give a dictionary"),
+        ({"lora": {"rang": 5}}, "Did you mean 'lora.rank'"),
+    ],
+)
+def test_settings_given_in_code_that_do_not_exist_are_sentences(
+    settings: dict[str, object], sentence: str
+) -> None:
+    typed = TypedSettings(Setup())
+    typed.type("steps", "7")
+    with pytest.raises(ConfigError, match=sentence):
+        typed.set(**settings)
+    assert typed.texts == {"steps": "7"}
 
 
 @pytest.mark.fault

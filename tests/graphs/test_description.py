@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import zlib
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import onnx
@@ -20,7 +21,7 @@ from workbench.graphs.layered import Size, layered
 from workbench.graphs.model_explorer import write_model_explorer
 from workbench.graphs.opened import MOST_SHOWN, opened_at_first
 from workbench.graphs.scopes import BY_NAME, NO_SCOPES
-from workbench.graphs.svg import svg_text
+from workbench.graphs.svg import svg_text, write_svg
 from workbench.graphs.tensor_summary import BINS, summarize
 from workbench.graphs.wire import to_bytes
 
@@ -127,6 +128,46 @@ def test_details_of_a_node_and_statistics_of_a_tensor() -> None:
     assert summary.std == pytest.approx(float(np.std(WEIGHT.astype(np.float64))), abs=1e-12)
     assert sum(summary.histogram) == 6
     assert len(summary.histogram) == BINS
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array(-3.4028235e38, np.float32),
+        np.full(2, 1e17),
+        np.full(3, 2**63 - 1),
+        np.array([-1.7e308, 1.7e308]),
+        np.array([1e17, 1e17 + 16]),
+        np.array([0, 5e-324]),
+    ],
+    ids=["the mask of a transformer", "large", "the end of a slice", "all", "close", "least"],
+)
+def test_the_largest_and_closest_numbers_have_statistics(values: np.ndarray) -> None:
+    summary = summarize("t", values)
+    assert (summary.minimum, summary.maximum) == (float(values.min()), float(values.max()))
+    assert sum(summary.histogram) == values.size
+    wide = values.astype(np.longdouble)
+    assert summary.mean == pytest.approx(float(wide.mean()), rel=1e-12, abs=0)
+    # Within the rounding of the mean in float64.
+    rounding = max(1e-323, float(np.spacing(np.abs(wide.astype(np.float64)).max())))
+    assert summary.std == pytest.approx(float(wide.std()), rel=1e-12, abs=rounding)
+
+
+@pytest.mark.fault
+def test_complex_numbers_have_no_statistics() -> None:
+    made = two_layers(names=("m", "r", "n"))
+    made.graph.initializer.append(onnx.numpy_helper.from_array(np.array([1 + 2j]), "c"))
+    file = GraphFile("forward", "two layers", lambda: made)
+    with pytest.raises(ModelError, match="'c' holds complex numbers"):
+        file.tensor_summary("c")
+
+
+@pytest.mark.fault
+def test_a_name_that_no_xml_may_hold_is_drawn(tmp_path: Path) -> None:
+    file = GraphFile("forward", "a\x01\ufffe\ud800<", lambda: two_layers(names=("m\x0b", "r", "n")))
+    path = write_svg(file.description, [], tmp_path / "graph.svg")
+    [title] = ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}title")
+    assert title.text == "a\ufffd\ufffd\ufffd<"
 
 
 def test_statistics_leave_out_what_is_not_finite() -> None:

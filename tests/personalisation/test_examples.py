@@ -104,6 +104,7 @@ def test_a_tone_is_in_its_band_and_gain_does_not_matter() -> None:
         ("image", [], "a", "at least one point"),
         ("image", [[(0, 1), (2,)]], "a", "Stroke 0"),
         ("image", [[(0, np.nan)]], "a", "finite"),
+        ("image", [[(1e308, 1)]], "a", "finite"),
         ("image", np.zeros((2, 2, 2, 2)), "a", "strokes, lists of points"),
         ("image", np.full((4, 4), 7.0), "a", "from 0, paper, to 1, ink"),
         ("image", SLASH, " ", "1 to 60 printable"),
@@ -116,6 +117,7 @@ def test_a_tone_is_in_its_band_and_gain_does_not_matter() -> None:
         ("audio", np.ones(8000 * 61), "a", "lasts 61 s"),
         ("text", " ", "a", "not blank"),
         ("text", 3, "a", "must be a str"),
+        ("text", "a\ud83d", "a", "half of a character"),
     ],
 )
 def test_a_bad_example_is_refused_and_nothing_changes(
@@ -126,6 +128,11 @@ def test_a_bad_example_is_refused_and_nothing_changes(
         examples.add(value, label)  # type: ignore[arg-type]
     assert len(examples) == 0
     assert not examples.undo()
+
+
+def test_a_drawing_too_small_for_numbers_is_a_dot() -> None:
+    dot = Examples.rasterise([[(0.5, 0.5)]])
+    assert np.array_equal(Examples.rasterise([[(0, 0), (5e-324, 0)]]), dot)
 
 
 @pytest.mark.fault

@@ -11,7 +11,7 @@ import pytest
 
 from tests.personalisation.recorded import drawn_examples, spoken_examples
 from workbench.errors import DataError
-from workbench.personalisation import Examples
+from workbench.personalisation import Examples, examples_file
 
 
 def texts() -> Examples:
@@ -57,6 +57,7 @@ def changed(path: Path, **members: object) -> None:
     [
         ({"format": 2}, "a newer workbench wrote them"),
         ({"format": "x"}, "no file of examples"),
+        ({"format": np.inf}, "no file of examples"),
         ({"kind": "video"}, "kind='video'"),
         ({"ids": np.array([1, 1])}, "ids must be different"),
         ({"ids": np.array([1])}, "1 ids|labels"),
@@ -102,6 +103,35 @@ def test_texts_whose_lengths_do_not_fit_are_refused(tmp_path: Path) -> None:
     changed(path, lengths=np.array([1, 2]))
     with pytest.raises(DataError, match="do not fit"):
         Examples.load(path)
+
+
+@pytest.mark.fault
+def test_an_archive_that_declares_too_much_is_refused_before_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.npz"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("values.npy", b"")
+        archive.infolist()[0].file_size = 3 * 10**9  # as the directory at its end declares
+    with pytest.raises(DataError, match="holds 3,000 MB of numbers; at most 200 MB are read"):
+        Examples.load(path)
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("path", [None, 5, b"x"])
+def test_what_is_no_path_is_a_sentence(path: object) -> None:
+    with pytest.raises(DataError, match="is not the path of a file"):
+        Examples.load(path)  # type: ignore[arg-type]
+    with pytest.raises(DataError, match="is not the path of a file"):
+        texts().save(path)  # type: ignore[arg-type]
+
+
+@pytest.mark.fault
+def test_what_could_not_be_loaded_again_is_not_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(examples_file, "MOST_BYTES", 300)
+    with pytest.raises(DataError, match="too much for one file"):
+        texts().save(tmp_path / "mine.npz")
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.fault

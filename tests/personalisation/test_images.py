@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import onnx
@@ -181,6 +182,14 @@ def test_what_cannot_be_personalised_is_refused(examples: Examples, tmp_path: Pa
         personalise(examples, "text-gpt")
     with pytest.raises(ConfigError, match="give 'head' or 'all'"):
         personalise(examples, train="tail")  # type: ignore[arg-type]
+    options: tuple[dict[str, Any], ...] = (
+        *({"seed": -1}, {"seed": "x"}, {"seed": 2**32}),
+        *({"prompt": 5}, {"augment": "x"}),
+    )
+    for option in options:
+        [name] = option
+        with pytest.raises(ConfigError, match=f"{name}="):
+            personalise(examples, **option)
     with pytest.raises((ConfigError, EngineError), match="ondevise"):
         personalise(examples, engine="ondevise")
 

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from workbench.errors import RunFolderError
+from workbench.run_folder import events
 from workbench.run_folder.events import EventReader, EventWriter, finite_or_none, parse_event
 
 
@@ -47,6 +48,28 @@ def test_a_torn_last_line_is_read_when_it_is_whole(tmp_path: Path) -> None:
     with path.open("ab") as file:
         file.write(b'xt": "x"}\n')
     assert [event["event"] for event in reader.poll()] == ["b"]
+
+
+@pytest.mark.fault
+def test_a_line_that_is_too_long_for_memory_is_skipped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(events, "PART_BYTES", 32)
+    path = tmp_path / "e"
+    path.write_bytes(b'{"event": "a"}\n' + b"\0" * 200)
+    reader = EventReader(path)
+    assert [event["event"] for event in reader.poll()] == ["a"]
+    with path.open("ab") as file:
+        file.write(b'\n{"event": "b"}\n{"event": "c"}\n')
+    assert [event["event"] for event in reader.poll()] == ["b", "c"]
+    assert reader.skipped == 1
+    assert [event["event"] for event in EventReader(path).poll()] == ["a", "b", "c"]
+
+
+@pytest.mark.fault
+def test_half_a_character_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "e").write_bytes(b'{"event": "phase", "time": 1, "text": "a\\ud83d"}\n')
+    assert [event["text"] for event in EventReader(tmp_path / "e").poll()] == ["a?"]
 
 
 def test_a_line_that_is_no_event_is_passed_over(tmp_path: Path) -> None:

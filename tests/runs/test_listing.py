@@ -15,6 +15,8 @@ from tests.runs.recorded import changed, recorded
 from tests.runs.written import append, steps, write_run
 from workbench.data import Dataset
 from workbench.run_folder.events import EventWriter
+from workbench.run_folder.records import LARGEST_RECORD_BYTES
+from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run, load_run, mean_samples_per_s
 from workbench.runs.listing import RunIndex, index, read_row, step_scan
 from workbench.runs.listing.loss_curve import MOST_POINTS, LossCurve
@@ -244,6 +246,16 @@ UNREADABLE: dict[str, tuple[str, Callable[[Path], object], str]] = {
     ),
     "no summary": ("summary.json", lambda path: path.write_text("[]"), "not an object"),
     "a pipe": ("spec.json", a_pipe, "is not a file"),
+    "a reason that is no text": (
+        "summary.json",
+        lambda path: changed(path, lambda summary: {**summary, "reason": 5}),
+        "is corrupt",
+    ),
+    "a huge file": (
+        "summary.json",
+        lambda path: os.truncate(path, LARGEST_RECORD_BYTES + 1),
+        "is larger than 64 MiB",
+    ),
 }
 
 
@@ -281,6 +293,33 @@ def test_a_log_that_is_none_has_no_steps(digits: Dataset, log: bytes) -> None:
     assert row.status == "completed"
     assert math.isnan(row.last_loss)
     assert row.curve == ()
+
+
+@pytest.mark.fault
+def test_settings_written_as_texts_are_read_as_the_run_reads_them(digits: Dataset) -> None:
+    folder = recorded(digits)
+    given = {"epochs": "5", "steps": None, "warmup_steps": "5"}
+    changed(folder.spec_path, lambda spec: {**spec, "config": {**spec["config"], **given}})
+    assert RowReader(folder).read().total_steps == Run(folder).progress.total_steps == 220
+
+
+@pytest.mark.fault
+def test_whatever_a_reader_raises_is_of_that_run_alone(
+    digits: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good, bad = recorded(digits), recorded(digits, "ondevice")
+    read_summary = RunFolder.read_summary
+
+    def fail(folder: RunFolder) -> Any:
+        if folder.id == bad.id:
+            raise MemoryError("on purpose")
+        return read_summary(folder)
+
+    monkeypatch.setattr(RunFolder, "read_summary", fail)
+    rows = {row.id: row for row in RunIndex().poll().rows}
+    assert rows[good.id].status == "completed"
+    assert rows[bad.id].status == "unreadable"
+    assert "MemoryError: on purpose" in rows[bad.id].reason
 
 
 @pytest.mark.fault

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from traitlets import TraitError
 
 from workbench.errors import ConfigError, RunError
 from workbench.runs.reader import NewPoints
@@ -186,13 +187,18 @@ def test_a_view_that_is_zoomed_in_gets_single_steps(wire: Wire) -> None:
         {"kind": "detail", "ranges": {"pytorch": [0, float("nan")]}},
         {"kind": "detail"},
         {"kind": "export", "id": "1", "format": "exe"},
+        {"kind": "detail", "ranges": {"pytorch": [0, 10**400]}},
+        {"kind": "detail", "ranges": [1]},
+        {"kind": "detail", "ranges": 5},
+        {"kind": "export", "format": "png"},
         {"kind": "unknown"},
         {},
+        *(None, 5, [], "x"),
     ],
 )
-def test_a_message_that_makes_no_sense_gets_no_points(wire: Wire, content: dict[str, Any]) -> None:
+def test_a_message_that_makes_no_sense_gets_no_points(wire: Wire, content: Any) -> None:
     wire.charts.add("pytorch", points(1, 10))
-    wire.ask(**content)
+    wire.charts._on_message(None, content, [])
     assert all(message["parts"] == [] for message, _ in wire.sent)
 
 
@@ -307,6 +313,9 @@ def test_what_cannot_be_shown_or_saved_is_a_sentence(wire: Wire, tmp_path: Path)
     (tmp_path / "file").touch()
     with pytest.raises(RunError, match="Part of the path is a file"):
         wire.charts.save(tmp_path / "file" / "charts.csv")
+    for path in (None, 5):
+        with pytest.raises(RunError, match="is not the path of a file"):
+            wire.charts.save(path)  # type: ignore[arg-type]
     with pytest.raises(ConfigError, match="one of step, time, samples"):
         wire.charts.axis = "epoch"
     with pytest.raises(ConfigError, match="smoothing=-1"):
@@ -317,6 +326,28 @@ def test_what_cannot_be_shown_or_saved_is_a_sentence(wire: Wire, tmp_path: Path)
         wire.charts.window = [3.0, 1.0]
     with pytest.raises(ConfigError, match="there is no such curve"):
         wire.charts.recording("absent")
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("axis", "zz"),
+        ("smoothing", -1),
+        ("smoothing", 10**400),
+        ("window", [float("nan"), 1]),
+        ("window", [-1e308, 1e308]),
+        ("scales", {"loss": "cubic"}),
+        ("scales", {"loss": []}),
+    ],
+)
+def test_an_option_that_a_browser_may_not_set_is_given_back(
+    wire: Wire, name: str, value: object
+) -> None:
+    before = getattr(wire.charts, name)
+    with pytest.raises(TraitError):
+        wire.charts.set_state({name: value})
+    assert getattr(wire.charts, name) == before
 
 
 def test_live_charts_draw_every_engine_as_the_table_of_engines_says() -> None:

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import onnx
 import pytest
+import traitlets
 from onnx import TensorProto, helper
 
 from workbench.errors import ConfigError, ModelError
+from workbench.graphs import GraphFile
 from workbench.widgets import GraphView
 
 
@@ -70,6 +72,77 @@ def test_what_cannot_be_done_is_said(path: Path, tmp_path: Path) -> None:
     view.show(tmp_path / "missing.onnx")
     view.wait()
     assert view.message.startswith(f"{tmp_path / 'missing.onnx'} does not exist")
+    view.close()
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    "content",
+    [
+        *(None, 5, [], "x"),
+        {"kind": "details", "key": "forward"},
+        {"kind": "details", "key": "forward", "index": "x"},
+        {"kind": "details", "key": "forward", "index": 10**9},
+        {"kind": "tensor", "key": "forward"},
+        {"kind": "model-explorer"},
+        {"kind": "model-explorer", "shown": [5]},
+    ],
+)
+def test_a_message_that_makes_no_sense_leaves_the_graph(path: Path, content: object) -> None:
+    view = GraphView(path)
+    assert view.wait(60)
+    view._handle_custom_msg(content, [])
+    assert view.wait(60)
+    assert (view.status, view.message) == ("ready", "")
+    view.close()
+
+
+@pytest.mark.fault
+def test_what_a_question_raises_is_refused_and_the_graph_stays(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    view = GraphView(path)
+    assert view.wait(60)
+    sent: list[dict[str, object]] = []
+    monkeypatch.setattr(view, "send", lambda content, buffers=None: sent.append(content))
+
+    def fail(_: object, __: str) -> None:
+        raise ValueError("Too many bins")
+
+    monkeypatch.setattr(GraphFile, "tensor_summary", fail)
+    view._handle_custom_msg({"kind": "tensor", "key": "forward", "name": "w", "number": 3}, [])
+    assert view.wait(60)
+    message = "ValueError: Too many bins"
+    assert sent == [{"kind": "refused", "number": 3, "key": "forward", "message": message}]
+    assert view.status == "ready"
+    view.close()
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("shown", ["nope"]), ("shown", ["forward"] * 3), ("opened", {"forward": 5}), ("opened", 5)],
+)
+def test_a_trait_that_makes_no_sense_is_given_back(
+    path: Path, tmp_path: Path, name: str, value: object
+) -> None:
+    view = GraphView(path)
+    assert view.wait(60)
+    before = getattr(view, name)
+    with pytest.raises(traitlets.TraitError):
+        view.set_state({name: value})
+    assert view.wait(60)
+    assert (getattr(view, name), view.status) == (before, "ready")
+    assert view.export_svg(tmp_path / "graph.svg").is_file()
+    view.close()
+
+
+@pytest.mark.fault
+def test_a_damaged_manifest_is_said(tmp_path: Path) -> None:
+    (tmp_path / "manifest.json").write_text("{")
+    view = GraphView(str(tmp_path))
+    assert view.wait(60)
+    assert "manifest.json is not valid JSON" in view.message
     view.close()
 
 

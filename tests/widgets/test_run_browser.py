@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ import pytest
 
 import workbench as wb
 from tests.processes import until
-from tests.runs.recorded import recorded
+from tests.runs.recorded import changed, recorded
 from tests.runs.written import steps, write_run
 from workbench.data import Dataset
 from workbench.widgets.run_browser import RunBrowser
@@ -27,7 +29,7 @@ class Wire:
         self.browser.table.send = self.receive
 
     def receive(self, content: dict[str, Any], buffers: list[bytes]) -> None:
-        json.dumps(content, allow_nan=False)
+        json.dumps(content, allow_nan=False, ensure_ascii=False).encode()
         self.sent.append((content, np.frombuffer(buffers[0], np.float32)))
 
     def press(self, name: str, runs: list[str], text: str = "") -> None:
@@ -110,6 +112,63 @@ def test_compared_runs_are_shown_below_as_the_app_shows_them(wire: Wire) -> None
     assert browser.table.outcome == "error"
     assert runs[0].id in browser.table.message
     assert view.comparison is not None
+
+
+@pytest.mark.fault
+def test_half_a_character_in_a_record_hides_no_run(wire: Wire, digits: Dataset) -> None:
+    good, bad, named = recorded(digits), recorded(digits, "ondevice"), recorded(digits, "fake")
+    changed(bad.spec_path, lambda spec: {**spec, "model": "a\ud83d"})
+    changed(bad.summary_path, lambda summary: {**summary, "reason": "\udfff"})
+    named.path.rename(named.path.parent / os.fsdecode(b"\xff"))
+    wire.browser.refresh()
+    wire.listed()
+    until(lambda: good.id in wire.browser.table._rows and len(wire.browser.table._rows) == 3)
+    wire.sent.clear()
+    wire.browser.table._on_message(None, {"kind": "sync"}, None)
+    [(content, _)] = wire.sent
+    assert [row["model"] for row in content["rows"] if row["id"] == bad.id] == ["a?"]
+
+
+@pytest.mark.fault
+def test_a_second_click_on_delete_keeps_undo(wire: Wire, digits: Dataset) -> None:
+    run_id = recorded(digits).id
+    for _ in range(2):
+        wire.press("delete", [run_id])
+    table = wire.browser.table
+    assert (table.outcome, table.message, table.undo) == ("done", "Deleted 1 run.", [run_id])
+    wire.press("undelete", [run_id])
+    wire.press("delete", [run_id])
+    assert table.undo == [run_id]
+
+
+def test_it_acts_where_it_lists_wherever_the_notebook_goes(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.delenv("WORKBENCH_HOME")
+    monkeypatch.chdir(tmp_path)
+    folder = recorded(digits)
+    wire = Wire()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    table = wire.browser.table
+    wire.press("rename", [folder.id], "a name")
+    assert (table.outcome, table.message) == ("done", "")
+    wire.press("delete", [folder.id])
+    assert table.undo == [folder.id]
+    wire.press("undelete", [folder.id])
+    assert folder.path.is_dir()
+    assert list((tmp_path / "elsewhere").iterdir()) == []
+    wire.browser.close()
+
+
+def test_a_folder_with_a_backslash_in_its_name_is_a_run(wire: Wire, digits: Dataset) -> None:
+    folder = recorded(digits)
+    folder.path.rename(folder.path.parent / "a\\b")
+    wire.press("open", ["a\\b"])
+    assert wire.browser.table.outcome == "done"
+    assert wb.load_run("a\\b").id == "a\\b"
+    wire.press("delete", ["a\\b"])
+    assert wire.browser.table.undo == ["a\\b"]
 
 
 @pytest.mark.fault

@@ -22,8 +22,12 @@ from workbench.load import load_model
 from workbench.models import Layer
 from workbench.run_folder.statistics import ByPyTorch, Statistics
 from workbench.widgets.app.controls import NAMES, Controls
+from workbench.widgets.app.offer_list import OfferList
 from workbench.widgets.app.status import Status, time_left
+from workbench.widgets.artifacts.artifact_builder import ArtifactBuilder
+from workbench.widgets.artifacts.parameter_tree import ParameterTree
 from workbench.widgets.compare.comparison_table import SHOWN, ComparisonTable
+from workbench.widgets.model.choice_field import ChoiceField
 from workbench.widgets.model.layer_table import LayerTable
 from workbench.widgets.model.model_card import ModelCard
 from workbench.widgets.run_statistics import RunStatistics
@@ -117,6 +121,24 @@ def test_only_buttons_that_make_sense_can_be_pressed(status: str, usable: set[st
     for name in NAMES:
         controls._handle_custom_msg({"kind": "press", "name": name}, [])
     assert set(pressed) == usable
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("content", [None, 5, [], "x", {}, {"kind": "type"}, {"kind": "patterns"}])
+def test_a_message_that_makes_no_sense_is_ignored(content: object) -> None:
+    typed = TypedSettings(Setup())
+    step = ArtifactBuilder()
+    for listen in (
+        Controls({})._on_message,
+        OfferList(lambda _: None)._on_message,
+        SettingsForm(typed)._on_message,
+        ParameterTree(typed)._on_message,
+        ChoiceField()._on_message,
+        step._on_button,
+    ):
+        listen(None, content, [])  # type: ignore[arg-type]
+    assert typed.texts == {}
+    step.close()
 
 
 def test_the_status_shows_what_it_is_given() -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import base64
+import gc
 import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +18,7 @@ import workbench as wb
 from workbench.controller.setting_fields import value_as_text
 from workbench.run_folder.control import NO_LIMIT, ControlReader
 from workbench.widgets import Workbench
+from workbench.widgets.app import workbench as app
 from workbench.widgets.artifacts import artifact_builder
 
 PATIENCE_S = 90
@@ -312,6 +315,40 @@ def test_each_step_says_what_it_needs(make_page: MakePage) -> None:
     page.set(epochs=None)
     page.engines.value = []
     assert notes()["compare"] == "needs an engine"
+
+
+@pytest.mark.fault
+def test_a_page_that_could_not_be_made_leaves_no_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = {thread.ident for thread in threading.enumerate()}
+
+    def fail(*_: object) -> None:
+        raise ValueError("on purpose")
+
+    monkeypatch.setattr(app, "MachineWatch", fail)
+    with pytest.raises(ValueError, match="on purpose"):
+        Workbench(engines=["fake"])
+    # What was made holds itself in a circle. Its errors there would fail this test as well.
+    until(lambda: gc.collect() >= 0 and {each.ident for each in threading.enumerate()} <= before)
+
+
+@pytest.mark.fault
+def test_a_model_that_ends_the_program_leaves_a_page_that_works(
+    make_page: MakePage, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "needs_arguments.py").write_text(
+        "import argparse\n"
+        "parser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--lr', required=True)\n"
+        "parser.parse_args([])\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    page = make_page("needs_arguments:build")
+    until(lambda: "ends the program" in page.status.message)
+    page.train()
+    assert page.wait(PATIENCE_S)
+    assert page.status.level == "error"
+    page.models.choose("digits-mlp")
+    until(lambda: "digits-mlp is ready" in page.status.message)
 
 
 def test_close_ends_its_threads(make_page: MakePage) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -93,10 +92,9 @@ def holds_artifacts(directory: Path) -> bool:
     if not is_file(directory / MANIFEST):
         return False
     try:
-        manifest = json.loads((directory / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
+        return read_json(directory / MANIFEST).get("kind") == KIND
+    except (FileNotFoundError, RunFolderError):
         return False
-    return isinstance(manifest, dict) and manifest.get("kind") == KIND
 
 
 def read_manifest(directory: Path) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +15,7 @@ from workbench.compare.comparison import Comparison
 from workbench.compare.comparison_row import pytorch_fallbacks_of
 from workbench.compare.differences import differences_frame, differing, settings_of
 from workbench.compare.verdict import Verdict, unpaired_verdict
-from workbench.errors import ConfigError
+from workbench.errors import ConfigError, value_text
 from workbench.machine.machine import machine_sentence
 from workbench.runs import Run, load_run, mean_samples_per_s
 
@@ -126,6 +126,8 @@ def compare_runs(runs: Sequence[Run | Comparison | str | Path]) -> RunComparison
         ConfigError: there are none, or one is given twice.
         RunFolderError: there is no such run, or it cannot be read.
     """
+    if not isinstance(runs, str | Path | Run | Comparison | Iterable):
+        raise ConfigError([f"runs={value_text(runs)}: give a list of runs or their ids."])
     found: list[Run] = []
     for given in [runs] if isinstance(runs, str | Path | Run | Comparison) else runs:
         if isinstance(given, Comparison):

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from workbench.data import Dataset
+from workbench.errors import FROM_USER_CODE, exception_text
 from workbench.models import Model
 
 Kind = Literal["model", "dataset", "array"]
@@ -51,8 +52,8 @@ def look(names: Mapping[str, Any]) -> tuple[list[Named], list[Unreadable]]:
             continue
         try:
             found.append(Named(name, kind, _detail(value)))
-        except Exception as error:  # an object of the person's own may raise anything
-            unreadable.append(Unreadable(name, f"{type(error).__name__}: {error}"))
+        except FROM_USER_CODE as error:
+            unreadable.append(Unreadable(name, exception_text(error)))
     return found, unreadable
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from typing import Literal, Protocol
@@ -11,10 +12,10 @@ from workbench.controller.run_detail import RunDetail, describe_run
 from workbench.controller.state import failure
 from workbench.errors import RunError, RunFolderError
 from workbench.run_folder.labels import checked_tags
-from workbench.run_folder.run_folder import RunFolder
-from workbench.runs import Run, load_run, resume, undelete
+from workbench.run_folder.run_folder import RunFolder, is_id
+from workbench.runs import Run, load_run, resume
 from workbench.runs.listing import Changes, RunIndex, RunRow
-from workbench.runs.trash import move_to_trash
+from workbench.runs.trash import move_to_trash, restore_from_trash
 
 POLL_S = 0.5
 """Least time between two looks at the folder of the runs."""
@@ -64,6 +65,8 @@ class RecordedRuns:
         self._problem: str | None = None
         self._next_poll = 0.0
         self._resumed: list[Run] = []
+        self._deleted: list[str] = []
+        """By the last delete, unless they were brought back."""
         self._listing = RequestThread("workbench-runs", self._on_error, self._tick, POLL_S)
         self._actions = RequestThread("workbench-run-actions", self._on_error)
         self.refresh()
@@ -167,8 +170,9 @@ class RecordedRuns:
 
     def _run(self, run_id: str) -> Run:
         """A run of the folder that is listed, wherever the working directory is by now."""
-        path = self._index.folder / run_id
-        return load_run(path if path.is_dir() else run_id)  # of an id the error is clearer
+        listed = is_id(run_id) and os.path.lexists(self._index.folder / run_id)
+        # Of an id the error is clearer.
+        return load_run(self._index.folder / run_id if listed else run_id)
 
     def _act(self, action: Callable[[], None], doing: str = "") -> None:
         def act() -> None:
@@ -251,7 +255,7 @@ class RecordedRuns:
         self._view.show_outcome("done", f"{run.name} goes on after step {step:,}.")
 
     def _restore(self, run_id: str) -> None:
-        run = load_run(run_id)
+        run = self._run(run_id)
         if self.on_restore is not None:
             self.on_restore(run)
         self._view.show_outcome("done", "")
@@ -267,22 +271,30 @@ class RecordedRuns:
         self._view.show_outcome("done", f"Exported to {written.absolute()}.")
 
     def _delete(self, run_ids: list[str]) -> None:
+        gone = not any(os.path.lexists(self._index.folder / run_id) for run_id in run_ids)
+        if gone and set(run_ids) <= set(self._deleted):
+            # The second click of a double one, whose runs are not off the list yet.
+            self._view.show_outcome("done", f"Deleted {_count(self._deleted)}.", self._deleted)
+            return
         deleted: list[str] = []
         refused: list[str] = []
         for run_id in run_ids:
             try:
                 # Not `load_run`: one that cannot be read can be deleted.
-                move_to_trash(RunFolder(self._index.folder / run_id))
+                folder = RunFolder(self._index.folder / run_id)
+                move_to_trash(folder, self._index.folder.parent)
                 deleted.append(run_id)
             except (RunError, RunFolderError) as error:
                 refused.append(str(error))
+        self._deleted = deleted
         parts = [f"Deleted {_count(deleted)}."] if deleted else []
         outcome: Outcome = "error" if refused else "done"
         self._view.show_outcome(outcome, " ".join([*parts, *refused]), deleted)
 
     def _undelete(self, run_ids: list[str]) -> None:
         for run_id in run_ids:
-            undelete(run_id)
+            restore_from_trash(run_id, self._index.folder.parent)
+        self._deleted = []
         verb = "is" if len(run_ids) == 1 else "are"
         self._view.show_outcome("done", f"{_count(run_ids)} {verb} back.")
 

@@ -10,10 +10,14 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
+from workbench.errors import RunError, exception_text
+
 EXIT_S = 20.0
 """How long the end of the process waits for a request that is under way."""
 LOOK_S = 0.1
 """Time between two looks whether the thread that is waited for still lives."""
+
+_log = logging.getLogger(__name__)
 
 Request = Callable[[], None]
 T = TypeVar("T")
@@ -105,9 +109,18 @@ class RequestThread:
         """What `work` returns; None after an error, which is shown to the person."""
         try:
             return work()
-        except Exception as error:
+        except BaseException as error:  # shown to the person; the page must go on
             try:
-                self._on_error(error)
-            except Exception:  # whoever waits for a later request must not wait for ever
-                logging.getLogger(__name__).exception("The error %r cannot be shown", str(error))  # noqa: TRY401 -- it is another
+                self._on_error(_as_exception(error))
+            except BaseException:  # whoever waits for a later request must not wait for ever
+                _log.exception("The error %r cannot be shown", exception_text(error))
             return None
+
+
+def _as_exception(error: BaseException) -> Exception:
+    """What user code ends the program with ends neither the thread nor whoever waits for it."""
+    if isinstance(error, Exception):
+        return error
+    problem = RunError(f"The code ended the program ({exception_text(error)}). Make it return.")
+    problem.__cause__ = error
+    return problem

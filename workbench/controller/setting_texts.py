@@ -87,25 +87,34 @@ def write_texts(settings: Mapping[str, Any]) -> dict[str, str]:
     Raises:
         ConfigError: there is no field for one of them; names the nearest.
     """
-    unknown = [name for name in settings if name not in FIELDS]
-    if unknown:
-        raise ConfigError([f"{name} is no setting. {nearest(name, FIELDS)}" for name in unknown])
     texts: dict[str, str] = {}
     for name, value in settings.items():
         if value is None:
             texts[name] = ""
         elif name == "lora":
             texts["lora"] = YES
-            texts |= {f"lora.{each}": value_as_text(part) for each, part in dict(value).items()}
+            texts |= _parts_as_texts(name, value)
         elif name == "device" and not isinstance(value, str):
-            parts = dict(value)
-            named = parts.pop("name", OWN_NUMBERS)
+            parts = _parts_as_texts(name, value)
+            named = parts.pop("device.name", OWN_NUMBERS)
             texts["device"] = named if named in FIELDS["device"].choices else OWN_NUMBERS
             if texts["device"] == OWN_NUMBERS:
-                texts |= {f"device.{each}": value_as_text(part) for each, part in parts.items()}
+                texts |= parts
         else:
             texts[name] = value_as_text(value)
+    unknown = [name for name in texts if name not in FIELDS]
+    if unknown:
+        raise ConfigError(
+            [f"There is no setting {value_text(each)}. {nearest(each, FIELDS)}" for each in unknown]
+        )
     return texts
+
+
+def _parts_as_texts(owner: str, value: Any) -> dict[str, str]:
+    try:
+        return {f"{owner}.{name}": value_as_text(part) for name, part in dict(value).items()}
+    except (TypeError, ValueError):
+        raise ConfigError([f"{owner}={value_text(value)}: give a dictionary."]) from None
 
 
 def _joined(values: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
@@ -168,10 +177,15 @@ def _number(text: str) -> float:
 def _bytes(text: str) -> int:
     found = SIZE.fullmatch(text)
     if found is None:
-        raise ValueError(
-            f"{value_text(text)} is not a size, such as 500 MB or 2 GiB.{_with_a_point(text)}"
-        )
-    return round(float(_plain(found[1])) * UNITS[found[2].lower()])
+        raise ValueError(_no_size(text))
+    try:
+        return round(float(_plain(found[1])) * UNITS[found[2].lower()])
+    except OverflowError:
+        raise ValueError(_no_size(text)) from None
+
+
+def _no_size(text: str) -> str:
+    return f"{value_text(text)} is not a size, such as 500 MB or 2 GiB.{_with_a_point(text)}"
 
 
 def _plain(digits: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from workbench.errors import WorkbenchError
+from workbench.display.encodable import encodable
+from workbench.errors import WorkbenchError, exception_text
 
 Level = Literal["idle", "busy", "paused", "done", "error"]
 
@@ -32,14 +33,13 @@ class State(NamedTuple):
         return self.status != "idle"
 
 
-def failure(error: Exception) -> State:
+def failure(error: BaseException) -> State:
     """No job, and what went wrong in sentences, without a traceback."""
     return State("idle", "error", sentence_of(error))
 
 
-def sentence_of(error: Exception) -> str:
-    """What went wrong, in sentences."""
-    text = str(error)
-    if not isinstance(error, WorkbenchError):
-        text = f"Unexpected error: {type(error).__name__}: {text}"
-    return text
+def sentence_of(error: BaseException) -> str:
+    """What went wrong, in sentences that can be sent to the browser."""
+    if isinstance(error, WorkbenchError):
+        return encodable(str(error))
+    return encodable(f"Unexpected error: {exception_text(error)}")

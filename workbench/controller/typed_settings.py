@@ -51,8 +51,9 @@ class TypedSettings:
             self._replace(self.texts)
 
     def _replace(self, texts: Mapping[str, str]) -> None:
-        self.texts = {name: text for name, text in texts.items() if text.strip()}
-        self.read = read_texts(self.texts, self.defaults)
+        typed = {name: text for name, text in texts.items() if text.strip()}
+        # Both or none: what is shown is what a run is started with.
+        self.texts, self.read = typed, read_texts(typed, self.defaults)
         further = self.read.further
         self._setup.settings = dict(self.read.settings)
         self._setup.base = further.get("base", "")

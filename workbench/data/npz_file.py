@@ -39,16 +39,21 @@ def read_npz(path: Path, target: str | None, target_dtype: str | None) -> Rows:
     return make_rows(inputs, targets if len(targets) > 1 else targets[0], target_dtype)
 
 
-def read_arrays(path: Path) -> dict[str, np.ndarray]:
+def read_arrays(path: Path, most_bytes: int | None = None) -> dict[str, np.ndarray]:
     """All members of a .npz file by name; pickled ones are never read.
 
+    Args:
+        path: of the file.
+        most_bytes: that its arrays may take; None: what memory is available.
+
     Raises:
-        DataError: the file is corrupt, contains Python objects, or is larger than the memory.
+        DataError: the file is corrupt, contains Python objects, or holds more than that.
     """
     if not zipfile.is_zipfile(path):
         raise DataError(f"{path} is not a .npz file as np.savez writes it, or is truncated.")
     try:
         with zipfile.ZipFile(path) as archive:
+            _check_size(path, archive, most_bytes)
             return _members(path, archive)
     except DataError:
         raise
@@ -67,15 +72,24 @@ def _target_name(path: Path, members: dict[str, np.ndarray]) -> str:
     )
 
 
-def _members(path: Path, archive: zipfile.ZipFile) -> dict[str, np.ndarray]:
-    """All arrays by name; sizes are checked before memory is allocated."""
+def _check_size(path: Path, archive: zipfile.ZipFile, most_bytes: int | None) -> None:
+    """Raise a DataError where the members declare more than fits; no more of them is ever read."""
     whole = sum(entry.file_size for entry in archive.infolist())
+    if most_bytes is not None and whole > most_bytes:
+        raise DataError(
+            f"{path} holds {whole / 1e6:,.0f} MB of numbers; at most {most_bytes / 1e6:,.0f} MB "
+            "are read."
+        )
     free = psutil.virtual_memory().available
     if whole > free:
         raise DataError(
             f"{path} needs {whole / 1e9:,.1f} GB of memory, but {free / 1e9:,.1f} GB are "
             "available; save fewer rows or a smaller dtype, such as float32."
         )
+
+
+def _members(path: Path, archive: zipfile.ZipFile) -> dict[str, np.ndarray]:
+    """All arrays by name."""
     members: dict[str, np.ndarray] = {}
     for entry in archive.infolist():
         name = entry.filename.removesuffix(".npy")

@@ -10,7 +10,7 @@ import numpy as np
 from workbench.data.arguments import check_fraction
 from workbench.data.dataset import Dataset
 from workbench.data.split import Split
-from workbench.errors import DataError
+from workbench.errors import FROM_USER_CODE, DataError, exception_text
 
 EXACT_IN_FLOAT32 = 2**24
 """float32 represents all integers up to this exactly."""
@@ -202,9 +202,9 @@ def _array(values: Any, what: str) -> np.ndarray:
         raise DataError(
             f"{what} is ragged: {error}. All rows must have the same shape, for example by padding."
         ) from None
-    except Exception as error:  # an `__array__` method may raise any type
+    except FROM_USER_CODE as error:  # an `__array__` method may raise any type
         raise DataError(
-            f"{what} cannot be converted to an array: {error}. Pass numpy arrays."
+            f"{what} cannot be converted to an array: {exception_text(error)}. Pass numpy arrays."
         ) from error
     if array.ndim == 0:
         raise DataError(

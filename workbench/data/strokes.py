@@ -24,6 +24,12 @@ PIXELS = np.argwhere(np.ones((SIDE, SIDE)))[:, ::-1].astype(np.float32) + np.flo
 SEGMENTS = 256
 """Segments that are drawn at once, to limit memory."""
 
+FURTHEST = 1e12
+"""Of a coordinate, in any unit."""
+
+SMALLEST = 1e-12
+"""A smaller drawing is a dot."""
+
 LONGEST = 20_000
 """Points of a drawing; more are refused."""
 
@@ -52,7 +58,7 @@ def rasterise(strokes: Sequence[Any]) -> np.ndarray:
         raise DataError(f"A drawing has {len(every):,} points; at most {LONGEST:,} are drawn.")
     low, high = every.min(axis=0), every.max(axis=0)
     extent = float((high - low).max())
-    scale = (SIDE - 2 * MARGIN) / extent if extent > 0 else 0.0
+    scale = (SIDE - 2 * MARGIN) / extent if extent > SMALLEST else 0.0
     placed = [(points - (low + high) / 2) * scale + SIDE / 2 for points in lines]
     # A stroke of one point is a segment of no length.
     starts = np.concatenate([points[:-1] if len(points) > 1 else points for points in placed])
@@ -73,10 +79,11 @@ def _points(stroke: Any, index: int) -> np.ndarray:
         points = np.zeros(1)
     if points.size == 0:
         return np.zeros((0, 2))
-    if points.ndim != 2 or points.shape[1] != 2 or not np.isfinite(points).all():
+    fits = points.ndim == 2 and points.shape[1] == 2
+    if not fits or not (np.abs(points) <= FURTHEST).all():
         raise DataError(
             f"Stroke {index} is {value_text(stroke)}; it must be a list of points (x, y) of finite "
-            "numbers."
+            f"numbers up to {FURTHEST:g}."
         )
     return points
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.artifacts.artifacts import Artifacts
-from workbench.artifacts.manifest_record import holds_artifacts
+from workbench.artifacts.manifest_record import MANIFEST
 from workbench.artifacts.provenance import read_provenance
 from workbench.child_process.child import run_child
 from workbench.errors import ModelError
@@ -67,7 +67,7 @@ def given_graphs(given: Model | Artifacts | str | Path) -> GivenGraphs:
             f"{type(given).__name__}. Load a module with wb.load_model(module, example_inputs=...)."
         )
     path = Path(given)
-    if holds_artifacts(path):
+    if is_file(path / MANIFEST):  # damaged or not: it says what is wrong with it
         return _of_artifacts(Artifacts.load(path))
     if path.suffix == ".onnx" or is_file(path):
         return _of_file(path)

@@ -121,7 +121,12 @@ class GraphFile:
         for load, path in loads:
             for tensor in load().graph.initializer:
                 if tensor.name == name:
-                    return summarize(name, _array(tensor, path))
+                    array = _array(tensor, path)
+                    if array.dtype.kind == "c":
+                        raise ModelError(
+                            f"{name!r} holds complex numbers, of which there are no statistics."
+                        )
+                    return summarize(name, array)
         raise ModelError(f"No file of {self.description.title} holds the values of {name!r}.")
 
 

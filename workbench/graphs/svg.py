@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from html import escape
 from pathlib import Path
@@ -68,7 +69,7 @@ class _Drawing:
                 self._arrange(group, edges.get(group, []))
         self._draw(ROOT, 0.0, 0.0, edges)
         width, height = self._layouts[ROOT].size
-        title = escape(self._shown.title)
+        title = _escaped(self._shown.title)
         return (
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-16 -16 {width + 32:.0f} '
             f'{height + 32:.0f}" width="{width + 32:.0f}" height="{height + 32:.0f}" role="img" '
@@ -186,7 +187,7 @@ class _Drawing:
     ) -> None:
         self._parts.append(
             f'<text x="{x:.1f}" y="{y:.1f}" font-size="{size}" fill="{colour}" '
-            f'font-weight="{600 if bold else 400}">{escape(text)}</text>'
+            f'font-weight="{600 if bold else 400}">{_escaped(text)}</text>'
         )
 
     def _line(self, source: tuple[float, float, Size], target: tuple[float, float, Size]) -> None:
@@ -201,3 +202,11 @@ class _Drawing:
 
 def _cut(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+_NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+"""Characters that no XML file may hold, not even escaped."""
+
+
+def _escaped(text: str) -> str:
+    return escape(_NOT_XML.sub("\ufffd", text))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from workbench.errors import ConfigError, ModelError
+from workbench.errors import FROM_USER_CODE, ConfigError, ModelError, exception_text
 from workbench.files.input_file import read_file
 from workbench.losses.loss import Loss
 from workbench.user_code.search_path import search_entry
@@ -100,11 +100,12 @@ def _write(loss: Loss, function: Callable[..., Any], folder: Path) -> Loss:
 
     try:
         content = cloudpickle.dumps(function)
-    except Exception as error:
+    except FROM_USER_CODE as error:
         raise ConfigError(
             [
-                f"loss {loss.name} cannot be pickled for the worker process: {error}. Define it in "
-                'a module and pass "package.module:function".'
+                f"loss {loss.name} cannot be pickled for the worker process: "
+                f"{exception_text(error)}. "
+                'Define it in a module and pass "package.module:function".'
             ]
         ) from error
     sha256 = sha256_of(content)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from workbench.errors import ModelError
+from workbench.errors import FROM_USER_CODE, ModelError, exception_text
 from workbench.modules.dynamic_axes import BATCH
 from workbench.modules.flattened_outputs import flattened_outputs
 
@@ -127,11 +127,11 @@ def _run(module: torch.nn.Module, inputs: Sequence[np.ndarray], layers: Sequence
         module.eval()
         with torch.no_grad():
             returned = module(*(torch.from_numpy(array.copy()) for array in inputs))
-    except Exception as error:
+    except FROM_USER_CODE as error:
         shapes = ", ".join(str(array.shape) for array in inputs)
         raise ModelError(
             f"{type(module).__name__} fails on inputs of shape {shapes}: "
-            f"{type(error).__name__}: {error}. Check example_inputs, and that forward takes any "
+            f"{exception_text(error)}. Check example_inputs, and that forward takes any "
             "batch size."
         ) from error
     finally:

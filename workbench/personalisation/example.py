@@ -10,6 +10,7 @@ import numpy as np
 
 from workbench.data.spectrogram import LENGTH, RATE_HZ, clip_of
 from workbench.data.strokes import SIDE, rasterise
+from workbench.display.encodable import encodable
 from workbench.errors import DataError, nearest, value_text
 
 Kind = Literal["image", "audio", "text"]
@@ -81,6 +82,8 @@ def _text(value: Any) -> str:
         raise DataError(f"A text must be a str that is not blank, not {value_text(value)}.")
     if len(value) > LONGEST_TEXT:
         raise DataError(f"The text has {len(value):,} characters; at most {LONGEST_TEXT:,}.")
+    if encodable(value) != value:
+        raise DataError("The text holds half of a character, as a cut in it leaves; remove that.")
     return value
 
 

@@ -11,6 +11,7 @@ import numpy as np
 from workbench.data.spectrogram import RATE_HZ, spectrogram
 from workbench.data.strokes import rasterise
 from workbench.errors import DataError, nearest, value_text
+from workbench.files.output_file import output_path
 from workbench.personalisation.example import (
     Example,
     Kind,
@@ -215,7 +216,7 @@ class Examples:
         """
         from workbench.personalisation.examples_file import write_examples
 
-        return write_examples(self, Path(path))
+        return write_examples(self, output_path(path, DataError))
 
     @classmethod
     def load(cls, path: str | Path) -> Examples:
@@ -226,6 +227,8 @@ class Examples:
         """
         from workbench.personalisation.examples_file import read_examples
 
+        if not isinstance(path, str | Path):
+            raise DataError(f"{value_text(path)} is not the path of a file: give a string.")
         return read_examples(Path(path))
 
     @classmethod

@@ -20,6 +20,8 @@ from workbench.personalisation.example import (
 )
 from workbench.personalisation.examples import MOST, Examples
 
+MOST_BYTES = 200_000_000
+"""Of a file, uncompressed: as many recordings as a collection holds, with their labels."""
 FORMAT = 1
 """Version of the layout. Newer versions are refused."""
 
@@ -40,6 +42,12 @@ def write_examples(examples: Examples, path: Path) -> Path:
     values = [item.value for item in items]
     # As UTF-8: each str of an array would take the space of the longest.
     texts = examples.kind == "text"
+    stored = _bytes_of(values) if texts else _stacked(values)
+    if stored.nbytes > MOST_BYTES * 9 // 10:
+        raise DataError(
+            f"The examples take {stored.nbytes / 1e6:,.0f} MB, which is too much for one file; "
+            "remove some."
+        )
     with replacing_file(path, DataError) as temporary:
         np.savez_compressed(
             temporary,
@@ -48,7 +56,7 @@ def write_examples(examples: Examples, path: Path) -> Path:
             classes=np.array(examples.classes, f"U{LONGEST_LABEL}"),
             ids=np.array([item.id for item in items], np.int64),
             labels=np.array([item.label for item in items], f"U{LONGEST_LABEL}"),
-            values=_bytes_of(values) if texts else _stacked(values),
+            values=stored,
             lengths=np.array([len(str(value).encode()) for value in values if texts], np.int64),
         )
     return path
@@ -70,12 +78,12 @@ def read_examples(path: Path) -> Examples:
         DataError: the file is missing, corrupt, of a newer version, or holds something else.
     """
     check_file(path, DataError)
-    members = read_arrays(path)
+    members = read_arrays(path, MOST_BYTES)
     try:
         return _examples(members)
     except DataError as error:
         raise DataError(f"{display_path(path)} holds no valid examples: {error}") from None
-    except (KeyError, ValueError, TypeError, IndexError, UnicodeDecodeError) as error:
+    except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
         raise DataError(
             f"{display_path(path)} is no file of examples as Examples.save writes it: "
             f"{type(error).__name__}: {error}."

@@ -77,6 +77,7 @@ def personalise(
         )
     if train not in ("head", "all"):
         raise ConfigError([f"train={value_text(train)}: give 'head' or 'all'."])
+    _check_options(seed, prompt, augment)
     plan = _plan(examples, model, held_out, augment, seed, prompt)
     chosen = {**DEFAULTS[examples.kind], "seed": seed, "engine": engine, **settings}
     head_alone = trains_head_alone({"train": train, **settings})
@@ -94,6 +95,19 @@ def personalise(
         folder.cleanup()
         raise
     return Personalisation(run, base, plan, folder)
+
+
+def _check_options(seed: Any, prompt: Any, augment: Any) -> None:
+    """Raise a ConfigError that names every option of a wrong type."""
+    problems = []
+    if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**32:
+        problems.append(f"seed={value_text(seed)}: give a whole number from 0 to 2**32 - 1.")
+    if not isinstance(prompt, str | None):
+        problems.append(f"prompt={value_text(prompt)}: give a text, or None.")
+    if not isinstance(augment, bool):
+        problems.append(f"augment={value_text(augment)}: give True or False.")
+    if problems:
+        raise ConfigError(problems)
 
 
 def trains_head_alone(settings: Mapping[str, Any]) -> bool:

@@ -36,16 +36,20 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from pydantic_core import from_json
 
+from workbench.display.encodable import encodable_json
 from workbench.errors import RunFolderError
 from workbench.files.regular_file import NOT_REGULAR_FILE, open_regular
 
 Event = dict[str, Any]
+
+PART_BYTES = 64 * 2**20
+"""How much of a log is read at once; a longer line is no event."""
 
 
 class EventWriter:
@@ -90,6 +94,8 @@ class EventReader:
     def __init__(self, path: Path) -> None:
         self._path = path
         self._offset = 0
+        self._overlong = False
+        """Whether what comes next is the rest of a line that is skipped."""
         self.skipped = 0
 
     def poll(self) -> list[Event]:
@@ -97,22 +103,38 @@ class EventReader:
         # Reading a FIFO or a device could block forever.
         if not self._path.is_file():
             return []
+        events = []
         try:
             with self._path.open("rb") as file:
-                file.seek(self._offset)
-                new = file.read()
+                for line in self._new_lines(file):
+                    event = parse_event(line)
+                    if event is None:
+                        self.skipped += 1
+                    else:
+                        events.append(event)
         except OSError:  # removed with its folder meanwhile
-            return []
-        whole = new[: new.rfind(b"\n") + 1]
-        self._offset += len(whole)
-        events = []
-        for line in whole.split(b"\n")[:-1]:
-            event = parse_event(line)
-            if event is None:
-                self.skipped += 1
-            else:
-                events.append(event)
+            pass
         return events
+
+    def _new_lines(self, file: BinaryIO) -> Iterator[bytes]:
+        """Complete lines that were not read before, never more than a part in memory."""
+        file.seek(self._offset)
+        while part := file.read(PART_BYTES):
+            end = part.rfind(b"\n") + 1
+            if end == 0 and len(part) < PART_BYTES:
+                return
+            if end == 0:  # too long for an event: it is skipped, up to where it ends
+                self._offset += len(part)
+                self._overlong = True
+                continue
+            self._offset += end
+            file.seek(self._offset)
+            lines = part[:end].split(b"\n")[:-1]
+            if self._overlong:
+                self._overlong = False
+                self.skipped += 1
+                del lines[0]
+            yield from lines
 
 
 def parse_event(line: bytes) -> Event | None:
@@ -139,7 +161,8 @@ def _parsed(line: bytes) -> Any:
         # Three times as fast as `json`, which counts for a run of a million steps.
         return from_json(line)
     except ValueError:
-        return json.loads(line)  # it also takes halves of surrogate pairs
+        # It also takes halves of surrogate pairs, which nothing could show.
+        return encodable_json(json.loads(line))
 
 
 def _is_count(value: Any, least: int = 0) -> bool:

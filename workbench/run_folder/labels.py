@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from workbench.display.display_name import check_name
 from workbench.errors import RunFolderError, value_text
@@ -22,7 +22,19 @@ MOST_TAGS = 50
 LONGEST_NOTES = 10_000
 """In characters."""
 
-Text = Annotated[str, Field(max_length=LONGEST_NOTES)]
+
+def _shown(text: str) -> str:
+    """Control characters would show the text, and what stands around it, as something else."""
+    if not _printable(text):
+        raise ValueError("it contains control characters")
+    return text
+
+
+def _printable(text: str) -> bool:
+    return all(letter.isprintable() or letter in "\n\t" for letter in text)
+
+
+Text = Annotated[str, Field(max_length=LONGEST_NOTES), AfterValidator(_shown)]
 
 
 class Labels(BaseModel):
@@ -49,7 +61,8 @@ def read_labels(folder: RunFolder) -> Labels:
         return Labels()
     except (ValidationError, RecursionError):
         raise RunFolderError(
-            f"{path} is corrupt: it must hold a name, tags and notes. Remove it."
+            f"{path} is corrupt: it must hold a name, tags and notes without control "
+            "characters. Remove it."
         ) from None
 
 
@@ -139,6 +152,6 @@ def checked_notes(notes: str) -> str:
         raise RunFolderError(
             f"The notes are {len(notes):,} characters long; use at most {LONGEST_NOTES:,}."
         )
-    if not all(letter.isprintable() or letter in "\n\t" for letter in notes):
+    if not _printable(notes):
         raise RunFolderError("The notes contain control characters; remove them.")
     return notes.strip()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from workbench.display.encodable import encodable_json
 from workbench.errors import RunFolderError
 from workbench.machine.threads import RECORD
 from workbench.run_folder.statistics import Count, Statistics
@@ -15,7 +16,11 @@ from workbench.settings.config import TrainingConfig
 from workbench.settings.federation import FederationOptions
 from workbench.settings.setting_problems import problems_of
 
+LARGEST_RECORD_BYTES = 64 * 2**20
+"""A larger file is none of ours, and is not read; the largest that we write have some MB."""
 EndStatus = Literal["completed", "stopped", "interrupted", "failed"]
+
+Record = TypeVar("Record", bound=BaseModel)
 
 
 class _Record(BaseModel):
@@ -92,6 +97,8 @@ class SummaryRecord(_Record):
     """The result of a run."""
 
     status: EndStatus
+    reason: str | None = None
+    """Why the run was interrupted, or ended early."""
     error: CauseRecord | None = None
     resume_error: CauseRecord | None = None
     """Why the run could not be resumed since; the other fields are from before."""
@@ -103,17 +110,27 @@ class SummaryRecord(_Record):
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read the JSON object in a file of a run folder.
+    """Read the JSON object in a file of a run folder. Every text in it can be encoded.
 
     Raises:
         FileNotFoundError: there is no such file.
-        RunFolderError: it is not a regular file, cannot be read, or is not a JSON object.
+        RunFolderError: it is not a regular file, too large, cannot be read, or is not a JSON
+            object.
     """
     # Reading a FIFO could block forever.
     if path.exists() and not path.is_file():
         raise RunFolderError(f"{path} is not a file.")
     try:
-        content = json.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            text = file.read(LARGEST_RECORD_BYTES + 1)
+        if len(text) > LARGEST_RECORD_BYTES:
+            raise RunFolderError(
+                f"{path} is larger than {LARGEST_RECORD_BYTES // 2**20} MiB, so it is no record of "
+                "the workbench."
+            )
+        content = json.loads(text.decode())
+        if b"\\u" in text:
+            content = encodable_json(content)
     except FileNotFoundError:
         raise
     except OSError as error:
@@ -125,14 +142,14 @@ def read_json(path: Path) -> dict[str, Any]:
     return content
 
 
-def check_record(kind: type[BaseModel], content: dict[str, Any], path: Path) -> None:
-    """Validate `content`, read from `path`. Names in it are not imported.
+def check_record(kind: type[Record], content: dict[str, Any], path: Path) -> Record:
+    """`content`, read from `path`, as a validated `kind`. Names in it are not imported.
 
     Raises:
         RunFolderError: a field is missing or invalid; names it.
     """
     try:
-        kind.model_validate(content, context=RECORD)
+        return kind.model_validate(content, context=RECORD)
     except (ValidationError, RecursionError) as error:
         raise RunFolderError(f"{path} is corrupt: {_sentences(error, kind)}") from None
 

@@ -39,6 +39,7 @@ from workbench.errors import RunFolderError
 from workbench.files.disk import disk_errors
 from workbench.files.format_version import refuse_newer_format
 from workbench.run_folder.records import SpecRecord, SummaryRecord, check_record, read_json
+from workbench.settings.config import TrainingConfig
 
 FORMAT_VERSION = 1
 """Version of the layout above, written to spec.json. Newer versions are rejected."""
@@ -146,6 +147,14 @@ class RunFolder:
         Raises:
             RunFolderError: it is missing, corrupt, or from a newer version.
         """
+        return self.read_spec_and_config()[0]
+
+    def read_spec_and_config(self) -> tuple[dict[str, Any], TrainingConfig]:
+        """The spec of the run, as written, and the settings in it, validated.
+
+        Raises:
+            RunFolderError: as of `read_spec`.
+        """
         try:
             spec = read_json(self.spec_path)
         except FileNotFoundError:
@@ -155,8 +164,7 @@ class RunFolder:
             raise RunFolderError(f"{self.spec_path} has no format version; it is not of a run.")
         what = f"Run {self.id}"
         refuse_newer_format(version, FORMAT_VERSION, what, RunFolderError, " to open it")
-        check_record(SpecRecord, spec, self.spec_path)
-        return spec
+        return spec, check_record(SpecRecord, spec, self.spec_path).config
 
     def write_summary(self, summary: dict[str, Any]) -> None:
         write_json(self.summary_path, summary)
@@ -206,8 +214,8 @@ def make_folder(path: Path) -> None:
 
 
 def is_id(text: str) -> bool:
-    """Whether `text` can be the id of a run or a comparison: a name without path separators."""
-    return text not in ("", ".", "..") and not any(mark in text for mark in "/\\\0")
+    """Whether `text` can be the id of a run or a comparison: the name of a folder."""
+    return text not in ("", ".", "..") and not any(mark in text for mark in "/\0")
 
 
 def folder_name(text: str, longest_bytes: int = 80) -> str:

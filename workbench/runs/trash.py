@@ -19,13 +19,21 @@ KEPT_DAYS = 30
 DAY_S = 86400
 
 
-def trash() -> Path:
-    """The folder of deleted runs; the modification time of each is when it was deleted."""
-    return home() / "trash"
+def trash(at: Path | None = None) -> Path:
+    """The folder of deleted runs; the modification time of each is when it was deleted.
+
+    Args:
+        at: the folder of all records; None: `home`.
+    """
+    return (at or home()) / "trash"
 
 
-def move_to_trash(folder: RunFolder) -> Path:
+def move_to_trash(folder: RunFolder, at: Path | None = None) -> Path:
     """Move a run to the trash, and remove what has been there for too long.
+
+    Args:
+        folder: of the run.
+        at: as of `trash`.
 
     Returns:
         Its folder in the trash.
@@ -34,19 +42,20 @@ def move_to_trash(folder: RunFolder) -> Path:
         RunError: it is under way.
         RunFolderError: it is not among the runs of this directory, or cannot be moved.
     """
-    if folder.path.parent != home() / "runs" or not is_id(folder.id):
+    at = at or home()
+    if folder.path.parent != at / "runs" or not is_id(folder.id):
         raise RunFolderError(
-            f"{folder.path} is not among the runs of {home()}, so it is not moved to its trash; "
+            f"{folder.path} is not among the runs of {at}, so it is not moved to its trash; "
             "remove the folder yourself."
         )
     if not os.path.lexists(folder.path):
         raise RunFolderError(f"Run {folder.id} does not exist any more.")
-    target = trash() / folder.id
+    target = trash(at) / folder.id
     if os.path.lexists(target):
         raise RunFolderError(
             f"The trash holds another run {folder.id}: remove {target}, then delete this one."
         )
-    make_folder(trash())
+    make_folder(trash(at))
     with disk_errors(folder.path), contextlib.ExitStack() as locked:
         # While it is held, no other process can resume the run.
         if folder.path.is_dir() and not folder.path.is_symlink():
@@ -58,33 +67,38 @@ def move_to_trash(folder: RunFolder) -> Path:
                 locked.callback(os.close, lock)
         folder.path.rename(target)
         os.utime(target, follow_symlinks=False)
-    purge_trash(KEPT_DAYS)
+    purge_trash(KEPT_DAYS, at)
     return target
 
 
-def restore_from_trash(run_id: str) -> RunFolder:
+def restore_from_trash(run_id: str, at: Path | None = None) -> RunFolder:
     """Move a deleted run back to where it was.
+
+    Args:
+        run_id: of the run.
+        at: as of `trash`.
 
     Raises:
         RunFolderError: there is no such deleted run, or another run has taken its place.
     """
-    known = [path.name for path in deleted_folders()]
+    at = at or home()
+    known = [path.name for path in deleted_folders(at)]
     if not isinstance(run_id, str) or not is_id(run_id) or run_id not in known:
         hint = nearest(str(run_id), known) if known else "The trash is empty."
-        raise RunFolderError(f"No deleted run {value_text(run_id)} in {trash()}. {hint}")
-    target = home() / "runs" / run_id
+        raise RunFolderError(f"No deleted run {value_text(run_id)} in {trash(at)}. {hint}")
+    target = at / "runs" / run_id
     if os.path.lexists(target):
         raise RunFolderError(f"Run {run_id} exists: move {target} away, then undelete the other.")
     make_folder(target.parent)
     with disk_errors(target):
-        (trash() / run_id).rename(target)
+        (trash(at) / run_id).rename(target)
     return RunFolder(target)
 
 
-def deleted_folders() -> list[Path]:
-    """The folders of the deleted runs, the last deleted first."""
+def deleted_folders(at: Path | None = None) -> list[Path]:
+    """The folders of the deleted runs, the last deleted first; `at` as of `trash`."""
     try:
-        with os.scandir(trash()) as entries:
+        with os.scandir(trash(at)) as entries:
             times = {
                 Path(entry.path): entry.stat(follow_symlinks=False).st_mtime for entry in entries
             }
@@ -98,11 +112,12 @@ def is_deleted(run_id: str) -> bool:
     return is_id(run_id) and run_id in {path.name for path in deleted_folders()}
 
 
-def purge_trash(older_than_days: float = 0) -> list[str]:
+def purge_trash(older_than_days: float = 0, at: Path | None = None) -> list[str]:
     """Remove deleted runs for good.
 
     Args:
         older_than_days: only those that were deleted longer ago.
+        at: the folder of all records; None: that of the working directory.
 
     Returns:
         The ids of the removed runs.
@@ -117,7 +132,7 @@ def purge_trash(older_than_days: float = 0) -> list[str]:
         )
     latest = time.time() - older_than_days * DAY_S
     removed = []
-    for path in deleted_folders():
+    for path in deleted_folders(at):
         with contextlib.suppress(OSError):
             if path.lstat().st_mtime > latest or is_locked(path / "watchdog.lock"):
                 continue

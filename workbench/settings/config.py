@@ -25,6 +25,8 @@ from workbench.settings.lora import LoraOptions
 from workbench.settings.ortmodule_options import ORTModuleOptions
 from workbench.settings.setting_problems import problems_of
 
+LARGEST_COUNT = 2**53
+"""Up to here every whole number is exact in a record and in a browser."""
 OptimizerName = Literal["adamw", "sgd"]
 ScheduleName = Literal["constant", "linear", "cosine", "polynomial"]
 
@@ -48,21 +50,28 @@ class TrainingConfig(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     engine: EngineName = "ondevice"
-    epochs: int = Field(default=1, ge=1, description="passes over the training split")
-    steps: int | None = Field(default=None, ge=1, description="optimizer steps; overrides epochs")
-    batch_size: int = Field(default=32, ge=1, description="samples per batch")
+    epochs: int = Field(
+        default=1, ge=1, le=LARGEST_COUNT, description="passes over the training split"
+    )
+    steps: int | None = Field(
+        default=None, ge=1, le=LARGEST_COUNT, description="optimizer steps; overrides epochs"
+    )
+    batch_size: int = Field(default=32, ge=1, le=LARGEST_COUNT, description="samples per batch")
     learning_rate: float = Field(default=1e-3, gt=0, allow_inf_nan=False)
     lr_schedule: ScheduleName = Field(
         default="constant", description="decay of the learning rate to 0 after the warm-up"
     )
     lr_warmup_steps: int = Field(
-        default=0, ge=0, description="steps of linear learning-rate warm-up"
+        default=0, ge=0, le=LARGEST_COUNT, description="steps of linear learning-rate warm-up"
     )
     lr_power: float = Field(
         default=1.0, gt=0, allow_inf_nan=False, description="power of the polynomial schedule"
     )
     gradient_accumulation: int = Field(
-        default=1, ge=1, description="batches whose gradients are averaged for one step"
+        default=1,
+        ge=1,
+        le=LARGEST_COUNT,
+        description="batches whose gradients are averaged for one step",
     )
     max_grad_norm: float | None = Field(
         default=None,
@@ -102,14 +111,20 @@ class TrainingConfig(BaseModel):
         ge=1,
         description="intra-op threads of the engine, at most the number of cores",
     )
-    warmup_steps: int = Field(default=5, ge=0, description="first steps, excluded from throughput")
+    warmup_steps: int = Field(
+        default=5, ge=0, le=LARGEST_COUNT, description="first steps, excluded from throughput"
+    )
     evaluate: bool = Field(default=True, description="evaluate the test split during training")
     evaluate_every: int | None = Field(
-        default=None, ge=1, description="steps between evaluations; None: after each epoch"
+        default=None,
+        ge=1,
+        le=LARGEST_COUNT,
+        description="steps between evaluations; None: after each epoch",
     )
     early_stopping: int | None = Field(
         default=None,
         ge=1,
+        le=LARGEST_COUNT,
         description="stop after this many evaluations in a row without a lower test loss",
     )
     layer_statistics_every: int | None = Field(
@@ -121,13 +136,17 @@ class TrainingConfig(BaseModel):
     checkpoint_every: int | None = Field(
         default=None,
         ge=1,
+        le=LARGEST_COUNT,
         description="steps between checkpoints; None: after an epoch, if that takes little time",
     )
     checkpoint_every_s: float | None = Field(
         default=None, gt=0, allow_inf_nan=False, description="seconds between checkpoints"
     )
     memory_limit_bytes: int | None = Field(
-        default=None, ge=1, description="the worker is killed when its resident set exceeds this"
+        default=None,
+        ge=1,
+        le=LARGEST_COUNT,
+        description="the worker is killed when its resident set exceeds this",
     )
     ortmodule: ORTModuleOptions = Field(
         default=ORTModuleOptions(), description="options of the engine ortmodule"

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from workbench.errors import ConfigError, nearest
+from workbench.errors import FROM_USER_CODE, ConfigError, exception_text, nearest
 from workbench.user_code.user_code import add_to_search_path
 
 FUNCTION_PATH = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*")
@@ -58,9 +58,9 @@ def import_function(path: str) -> Callable[..., Any]:
     add_to_search_path(str(Path.cwd()))
     try:
         module = importlib.import_module(module_name)
-    except Exception as error:
+    except FROM_USER_CODE as error:
         raise ConfigError(
-            [f"{path!r}: cannot import {module_name!r}: {type(error).__name__}: {error}."]
+            [f"{path!r}: cannot import {module_name!r}: {exception_text(error)}."]
         ) from error
     found = getattr(module, name, None)
     if not callable(found):

@@ -70,6 +70,8 @@ def test_no_drawing(lengths: Any, buffer: bytes, sentence: str) -> None:
         ({"width": 2, "height": 2}, [], "One buffer must come with"),
         ({"width": 2, "height": 2}, [b"1234", b""], "One buffer must come with"),
         ("nonsense", [b"1"], "height must be a whole number"),
+        *(({"width": 2, "height": 2}, [each], "in place of bytes") for each in ("1234", None, 4)),
+        ({"width": 2, "height": 2}, None, "One buffer must come with"),
     ],
 )
 def test_no_picture(content: Any, buffers: list[bytes], sentence: str) -> None:

@@ -105,6 +105,14 @@ def test_a_text_that_is_too_short_or_too_long_is_told() -> None:
         TextPad("long " * 30_000)
 
 
+@pytest.mark.fault
+def test_half_a_character_in_a_pasted_text_is_replaced() -> None:
+    pad = TextPad("Hello.")
+    pad.set_state({"text": "a\ud83d", "prompt": "\udfff"})
+    assert (pad.text, pad.prompt) == ("a?", "?")
+    pad.close()
+
+
 @pytest.mark.sweep
 def test_words_are_recognised_after_training() -> None:
     examples, others = spoken_examples(voice=0)

@@ -18,13 +18,18 @@ if TYPE_CHECKING:
 MARGIN_BYTES = 2_000_000
 """What a batch size that is advised leaves free: a process is never twice of the same size."""
 
+MOST_ROWS = 2**31
+"""Of a batch whose footprint is asked for: sizes in bytes stay whole numbers of 64 bits."""
+
 LARGEST_BATCH = 2**16
 """No larger batch is considered."""
 
 
 def footprint(artifacts: Artifacts, batch_size: int) -> Footprint:
     """As `Artifacts.footprint`."""
-    return _predict(artifacts, batch_size=_positive("batch_size", batch_size))[0]
+    if _positive("batch_size", batch_size) > MOST_ROWS:
+        raise ConfigError([f"batch_size={value_text(batch_size)}: give at most {MOST_ROWS:,}."])
+    return _predict(artifacts, batch_size=batch_size)[0]
 
 
 def largest_batch(artifacts: Artifacts, memory_bytes: int, *, evaluate: bool = True) -> int:

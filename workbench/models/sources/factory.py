@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from typing_extensions import override
 
-from workbench.errors import ModelError, nearest
+from workbench.errors import FROM_USER_CODE, ModelError, exception_text, nearest
 from workbench.models.sources.module import ModuleSource
 from workbench.modules.dynamic_axes import DynamicAxes
 from workbench.modules.example_inputs import as_examples, read_arrays, write_arrays
@@ -139,8 +139,8 @@ def _call(factory: str, seed: int) -> tuple[torch.nn.Module, Any]:
             result = function()
     except ModelError:
         raise
-    except Exception as error:
-        raise ModelError(f"{factory} raised {type(error).__name__}: {error}") from error
+    except FROM_USER_CODE as error:
+        raise ModelError(f"{factory} raised {exception_text(error)}") from error
     module, examples = result if isinstance(result, tuple) and len(result) == 2 else (result, None)
     if not isinstance(module, torch.nn.Module):
         raise ModelError(
@@ -159,9 +159,15 @@ def find_object(path: str) -> Any:
     module_name, _, object_name = path.partition(":")
     try:
         found: Any = importlib.import_module(module_name)
+    except SystemExit as error:
+        raise ModelError(
+            f"{module_name!r} of {path!r} ends the program when it is imported "
+            f"({exception_text(error)}). Put what it runs as a script under "
+            "if __name__ == '__main__'."
+        ) from error
     except Exception as error:
         raise ModelError(
-            f"Cannot import {module_name!r} for {path!r}: {type(error).__name__}: {error}. The "
+            f"Cannot import {module_name!r} for {path!r}: {exception_text(error)}. The "
             "working directory and sys.path are searched."
         ) from error
     for part in object_name.split("."):

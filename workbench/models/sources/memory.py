@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from typing_extensions import override
 
-from workbench.errors import ModelError
+from workbench.errors import FROM_USER_CODE, ModelError, exception_text
 from workbench.files.input_file import check_file
 from workbench.models.sources.module import ModuleSource
 from workbench.modules.dynamic_axes import DynamicAxes
@@ -53,10 +53,10 @@ class MemorySource(ModuleSource):
         """A source with a copy of `module`, on the CPU."""
         try:
             snapshot = copy.deepcopy(module, _computed_tensors(module)).cpu()
-        except Exception as error:
+        except FROM_USER_CODE as error:
             raise ModelError(
-                f"{type(module).__name__} cannot be copied: {error}. Use a factory instead, as "
-                '"package.module:factory".'
+                f"{type(module).__name__} cannot be copied: {exception_text(error)}. "
+                'Use a factory instead, as "package.module:factory".'
             ) from error
         specs = ModuleSpecs.of(snapshot, examples, dynamic_axes)
         return cls(specs, examples.arrays, snapshot=snapshot)
@@ -81,7 +81,7 @@ class MemorySource(ModuleSource):
         try:
             with path.open("wb") as file:
                 sha256 = dump_module(module, file)
-        except Exception as error:
+        except FROM_USER_CODE as error:
             raise ModelError(
                 f"{type(module).__name__} cannot be pickled for the worker process: {error}. "
                 'Use a factory instead, as "package.module:factory".'

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.errors import ModelError, UntrainableError
+from workbench.errors import FROM_USER_CODE, ModelError, UntrainableError, exception_text
 from workbench.losses.loss import Loss
 from workbench.losses.loss_functions import call_arguments, checked_scalar
 from workbench.models import TensorSpec
@@ -55,10 +55,10 @@ def export_function(
     tensors = [torch.from_numpy(array) for array in arrays]
     try:
         result = module(*tensors)
-    except Exception as error:
+    except FROM_USER_CODE as error:
         shapes = ", ".join(f"{spec.name} {list(spec.shape)}" for spec in (*specs, *targets))
         raise UntrainableError(
-            f"loss {loss.name} fails on {shapes}: {type(error).__name__}: {error}."
+            f"loss {loss.name} fails on {shapes}: {exception_text(error)}."
         ) from error
     checked_scalar(loss, result)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from workbench.errors import RunFolderError, WorkbenchError
+from workbench.errors import RunFolderError, WorkbenchError, exception_text
 from workbench.files.advisory_lock import is_locked
 from workbench.run_folder.labels import labels_or_problem
 from workbench.run_folder.run_folder import RunFolder
@@ -14,7 +14,6 @@ from workbench.runs.duration import duration_s, started_at
 from workbench.runs.failure import failure_cause
 from workbench.runs.listing.row import RunRow
 from workbench.runs.listing.step_scan import StepScan
-from workbench.settings.config import TrainingConfig
 
 METRICS = ("accuracy", "perplexity", "r2", "mean_absolute_error")
 """Of an evaluation; the first that applies to the task is shown."""
@@ -38,14 +37,15 @@ class RowReader:
         try:
             return self._read(quick)
         except (WorkbenchError, OSError) as error:
-            self.active = False
-            return RunRow(self._folder.id, "unreadable", reason=str(error))
+            reason = str(error)
+        except Exception as error:  # whatever a file may hold hides none of the other runs
+            reason = f"The record of this run cannot be read: {exception_text(error)}"
+        self.active = False
+        return RunRow(self._folder.id, "unreadable", reason=reason)
 
     def _read(self, quick: bool) -> RunRow:
         folder = self._folder
-        spec = folder.read_spec()
-        # `read_spec` has validated it; to do so again takes as long as to read the losses.
-        config = TrainingConfig.model_construct(**spec["config"])
+        spec, config = folder.read_spec_and_config()
         # The summary is written after the last event: the events read after it are complete.
         summary, problem = self._summary()
         scan, quick = self._scan or StepScan(config.warmup_steps), quick and self._scan is None
@@ -105,7 +105,7 @@ class RowReader:
             return "failed", str((cause or {}).get("message", ""))
         failed, refused = summary.get("error"), summary.get("resume_error")
         parts = [failed["message"]] if failed else []
-        parts += [str(summary["reason"])] if summary.get("reason") else []
+        parts += [summary["reason"]] if summary.get("reason") else []
         parts += [f"It could not be resumed: {refused['message']}"] if refused else []
         return summary["status"], " ".join(parts)
 

@@ -88,5 +88,6 @@ class Controls(anywidget.AnyWidget):
             self._actions[name]()
 
     def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
-        if content.get("kind") == "press":
-            self.press(str(content.get("name")))
+        match content:
+            case {"kind": "press", "name": str(name)}:
+                self.press(name)

@@ -55,8 +55,8 @@ class OfferList(anywidget.AnyWidget):
             self._accept(offer)
 
     def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
-        match content.get("kind"):
-            case "accept":
-                self.accept(str(content.get("id")))
-            case "dismiss":
-                self.show([each for key, each in self._known.items() if key != content.get("id")])
+        match content:
+            case {"kind": "accept", "id": str(run_id)}:
+                self.accept(run_id)
+            case {"kind": "dismiss", "id": str(run_id)}:
+                self.show([each for key, each in self._known.items() if key != run_id])

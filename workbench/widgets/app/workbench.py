@@ -214,12 +214,10 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
     def close(self) -> None:
         """Take the page away and end its threads; what is under way goes on without it."""
-        self._watch.close()
-        self.runs.close()
-        self.comparison.close()
-        self.artifacts.close()
-        self.trainer.close()
-        self._controller.close()
+        # A page whose making was refused is closed too, when it is collected.
+        for name in ("_watch", "runs", "comparison", "artifacts", "trainer", "_controller"):
+            if hasattr(self, name):
+                getattr(self, name).close()
         super().close()
 
     def _compare_runs(self, runs: list[Run]) -> None:

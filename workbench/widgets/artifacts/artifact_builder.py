@@ -126,8 +126,9 @@ class ArtifactBuilder(Alone):
             self.generate()
 
     def _on_button(self, _: Any, content: dict[str, Any], __: Any) -> None:
-        if content.get("kind") == "press" and self.button.enabled:
-            self.generate()
+        match content:
+            case {"kind": "press"} if self.button.enabled:
+                self.generate()
 
 
 class ArtifactsView(View):

@@ -67,8 +67,9 @@ class ParameterTree(anywidget.AnyWidget):
             self.problem = self._typed.read.problems.get("requires_grad", "")
 
     def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
-        if content.get("kind") == "patterns":
-            self.train_only(*map(str, content.get("patterns", ())))
+        match content:
+            case {"kind": "patterns", "patterns": list(patterns)}:
+                self.train_only(*map(str, patterns))
 
 
 def _record(name: str, shape: tuple[int, ...]) -> dict[str, Any]:

@@ -13,7 +13,8 @@ import numpy as np
 import traitlets
 
 from workbench.controller.request_thread import RequestThread
-from workbench.errors import ConfigError
+from workbench.errors import ConfigError, RunError
+from workbench.files.output_file import output_path
 from workbench.runs.reader import NewPoints
 from workbench.series import Recording
 from workbench.widgets.bundle import bundle
@@ -191,9 +192,9 @@ class Charts(ChartOptions, anywidget.AnyWidget):
 
         Raises:
             ConfigError: the name ends in none of these.
-            RunError: the file cannot be written.
+            RunError: it is no path, or the file cannot be written.
         """
-        target = Path(path)
+        target = output_path(path, RunError)
         if target.suffix[1:].lower() not in FORMATS:
             raise ConfigError([f"path={str(path)!r}: end it in .png, .svg or .csv."])
         return written(self._file(), target)
@@ -221,15 +222,16 @@ class Charts(ChartOptions, anywidget.AnyWidget):
             )
 
     def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
-        kind = content.get("kind")
-        with self._lock:
-            if kind == "sync":
-                self._send_recordings(self._recordings, full=True)
-            elif kind == "detail":
-                self._send_detail(content)
-        if kind == "export" and content.get("format") in FORMATS:
-            self._exports = self._exports or RequestThread("charts-export", lambda _: None)
-            self._exports.ask(lambda: self._send_file(content["id"], content["format"]))
+        match content:
+            case {"kind": "sync"}:
+                with self._lock:
+                    self._send_recordings(self._recordings, full=True)
+            case {"kind": "detail", "ranges": {**ranges}}:
+                with self._lock:
+                    self._send_detail(content.get("id"), ranges)
+            case {"kind": "export", "id": str(request), "format": str(kind)} if kind in FORMATS:
+                self._exports = self._exports or RequestThread("charts-export", lambda _: None)
+                self._exports.ask(lambda: self._send_file(request, kind))
 
     def _send_file(self, request: str, kind: str) -> None:
         """Make the file here: the picture from the menu is then the one that `save` writes."""
@@ -239,10 +241,10 @@ class Charts(ChartOptions, anywidget.AnyWidget):
             data, problem = b"", f"The {kind.upper()} cannot be made: {error}"
         self.send({"kind": "file", "id": request, "format": kind, "problem": problem}, [data])
 
-    def _send_detail(self, content: Mapping[str, Any]) -> None:
+    def _send_detail(self, request: Any, ranges: Mapping[Any, Any]) -> None:
         """Answer a view that is zoomed in; of what cannot be read as a request nothing is sent."""
         parts, buffers = [], []
-        for key, limits in dict(content.get("ranges") or {}).items():
+        for key, limits in ranges.items():
             recording = self._recordings.get(key)
             if recording is None or len(recording) == 0 or not is_range(limits):
                 continue
@@ -250,7 +252,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
             part, data = block_part(blocks, stride, start, recording.totals_before(stride, start))
             parts.append({"key": key, **part})
             buffers.append(data)
-        message = {"kind": "detail", "id": content.get("id"), "generation": self._generation}
+        message = {"kind": "detail", "id": request, "generation": self._generation}
         self.send({**message, "parts": parts}, buffers)
 
     def _send_recordings(self, recordings: Mapping[str, Recording], *, full: bool) -> None:

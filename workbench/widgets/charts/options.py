@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any
 
 import traitlets
 
-from workbench.errors import ConfigError
+from workbench.errors import value_text
+from workbench.widgets.option_error import OptionError
 
 AXES = ("step", "time", "samples")
 PANELS = ("loss", "throughput", "memory", "metric")
 SCALES = ("auto", "linear", "log")
+MOST_SMOOTHED = 1_000_000
+FURTHEST = 2.0**53
+"""Of an axis; beyond it steps cannot be told apart."""
 
 
 class ChartOptions(traitlets.HasTraits):
@@ -40,8 +43,13 @@ class ChartOptions(traitlets.HasTraits):
     @traitlets.validate("smoothing")
     def _check_smoothing(self, proposal: Any) -> int:
         steps: int = proposal["value"]
-        if steps < 0:
-            raise ConfigError([f"smoothing={steps}: give a number of steps, 0 for none."])
+        if not 0 <= steps <= MOST_SMOOTHED:
+            raise OptionError(
+                [
+                    f"smoothing={value_text(steps)}: give a number of steps up to "
+                    f"{MOST_SMOOTHED:,}, 0 for none."
+                ]
+            )
         return steps
 
     @traitlets.validate("scales")
@@ -56,21 +64,23 @@ class ChartOptions(traitlets.HasTraits):
     def _check_window(self, proposal: Any) -> list[float]:
         window: list[float] = proposal["value"]
         if window and not is_range(window):
-            raise ConfigError([f"window={window}: give [from, to], or [] for the whole axis."])
+            raise OptionError(
+                [f"window={value_text(window)}: give [from, to], or [] for the whole axis."]
+            )
         return window
 
 
 def _one_of(name: str, value: str, known: Sequence[str]) -> str:
     if value not in known:
-        raise ConfigError([f"{name}={value!r}: give one of {', '.join(known)}."])
+        raise OptionError([f"{name}={value_text(value)}: give one of {', '.join(known)}."])
     return value
 
 
 def is_range(limits: Any) -> bool:
-    """Whether these are two finite numbers, the smaller one first."""
+    """Whether these are two numbers that an axis can hold, the smaller one first."""
     numbers = isinstance(limits, Sequence) and len(limits) == 2
     return (
         numbers
-        and all(isinstance(each, int | float) and math.isfinite(each) for each in limits)
+        and all(isinstance(each, int | float) and abs(each) <= FURTHEST for each in limits)
         and limits[0] < limits[1]
     )

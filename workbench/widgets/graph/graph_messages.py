@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from workbench.display.encodable import encodable
+from workbench.errors import ConfigError, WorkbenchError, exception_text
 from workbench.graphs import GraphFile
 from workbench.graphs.model_explorer import model_explorer_text
 from workbench.graphs.painted import painted
@@ -24,25 +26,27 @@ def answers(
 ) -> Iterator[tuple[Content, list[bytes]]]:
     """The messages, with their buffers, that answer one of a view; on the reader's thread.
 
+    One that makes no sense is not answered.
+
     Raises:
         WorkbenchError: what was asked for cannot be read.
     """
-    key, number = str(content.get("key", "")), content.get("number")
-    kind = content.get("kind")
-    if kind == "graph":
-        file = reader.read(key)
-        yield {"kind": "graph", "key": key}, [to_bytes(file.description)]
-        if profile is not None:
-            yield painted_message(file, profile)[:2]
-    elif kind == "details":
-        details = reader.read(key).node_details(int(content["index"]))
-        yield {"kind": "details", "number": number, "details": details}, []
-    elif kind == "tensor":
-        summary = reader.read(key).tensor_summary(str(content["name"])).to_dict()
-        yield {"kind": "tensor", "number": number, "summary": summary}, []
-    elif kind == "model-explorer":
-        text = model_explorer_text([reader.read(each) for each in content["shown"]], name)
-        yield {"kind": "model-explorer", "name": name}, [text.encode()]
+    number = content.get("number")
+    match content:
+        case {"kind": "graph", "key": str(key)}:
+            file = reader.read(key)
+            yield {"kind": "graph", "key": key}, [to_bytes(file.description)]
+            if profile is not None:
+                yield painted_message(file, profile)[:2]
+        case {"kind": "details", "key": str(key), "index": int(index)}:
+            details = reader.read(key).node_details(index)
+            yield {"kind": "details", "number": number, "details": details}, []
+        case {"kind": "tensor", "key": str(key), "name": str(tensor)}:
+            summary = reader.read(key).tensor_summary(tensor).to_dict()
+            yield {"kind": "tensor", "number": number, "summary": summary}, []
+        case {"kind": "model-explorer", "shown": list(shown)}:
+            text = model_explorer_text([reader.read(str(each)) for each in shown], name)
+            yield {"kind": "model-explorer", "name": name}, [text.encode()]
 
 
 def painted_message(file: GraphFile, profile: Profile) -> tuple[Content, list[bytes], str]:
@@ -59,3 +63,16 @@ def painted_message(file: GraphFile, profile: Profile) -> tuple[Content, list[by
     ]
     content = {"kind": "painted", "key": file.description.key, "engine": found.engine}
     return content, buffers, found.sentence
+
+
+def refused_message(content: Content, error: Exception) -> Content:
+    """The answer to a message that raised `error`."""
+    asked = {name: content.get(name) for name in ("number", "key")}
+    return {"kind": "refused", **asked, "message": sentence(error)}
+
+
+def sentence(error: Exception) -> str:
+    """What went wrong, as a view shows it."""
+    if isinstance(error, ConfigError):
+        return encodable(" ".join(error.problems))
+    return encodable(str(error) if isinstance(error, WorkbenchError) else exception_text(error))

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, Any
 import anywidget
 import traitlets
 
-from workbench.errors import ConfigError, WorkbenchError, nearest
+from workbench.errors import ConfigError, nearest, value_text
 from workbench.graphs import GraphFile
 from workbench.graphs.description import GraphDescription
 from workbench.graphs.model_explorer import write_model_explorer
 from workbench.graphs.opened import opened_at_first
 from workbench.graphs.svg import write_svg
 from workbench.widgets.bundle import bundle
-from workbench.widgets.graph.graph_messages import answers, painted_message
-from workbench.widgets.graph.graph_reader import GraphReader
+from workbench.widgets.graph import graph_messages
+from workbench.widgets.graph.graph_reader import MOST_SHOWN, GraphReader
+from workbench.widgets.option_error import OptionError
 from workbench.widgets.subshell import answer_while_busy
 
 if TYPE_CHECKING:
@@ -50,7 +51,9 @@ class GraphView(anywidget.AnyWidget):
     """The graphs that there are, such as "forward" and "training"."""
     shown = traitlets.List(traitlets.Unicode()).tag(sync=True)
     """Those that are shown, side by side if two."""
-    opened = traitlets.Dict().tag(sync=True)
+    opened = traitlets.Dict(
+        key_trait=traitlets.Unicode(), value_trait=traitlets.List(traitlets.Unicode())
+    ).tag(sync=True)
     """Paths of the open groups, a list for each graph that was shown."""
     selected_graph = traitlets.Unicode().tag(sync=True)
     """The graph of the selected node; empty if none is selected."""
@@ -79,7 +82,7 @@ class GraphView(anywidget.AnyWidget):
                 None: the forward graph, beside the training graph if there is one.
         """
         self._profile: Profile | None = None
-        self._reader = GraphReader(self._say, self._fail)
+        self._reader = GraphReader(lambda text: setattr(self, "message", text), self._fail)
         super().__init__(**kwargs)
         self.on_msg(self._on_message)
         self.observe(self._on_shown, "shown")
@@ -237,8 +240,12 @@ class GraphView(anywidget.AnyWidget):
             self.status, self.message = "ready", ""
         self.send({"kind": "reset"})
 
-    def _say(self, text: str) -> None:
-        self.message = text
+    @traitlets.validate("shown")
+    def _check_shown(self, proposal: Any) -> list[str]:
+        keys: list[str] = proposal["value"]
+        if len(keys) > MOST_SHOWN or not set(keys) <= set(self.graphs):
+            raise OptionError([f"shown={value_text(keys)}: give one or two of {self.graphs}."])
+        return keys
 
     def _on_shown(self, change: Any) -> None:
         if missing := [key for key in change["new"] if key not in self._reader.files]:
@@ -268,29 +275,24 @@ class GraphView(anywidget.AnyWidget):
 
     def _fail(self, error: Exception) -> None:
         with self.hold_trait_notifications():
-            self.status, self.message = "failed", _sentence(error)
+            self.status, self.message = "failed", graph_messages.sentence(error)
 
     def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
         """Answer a view; whatever takes time is done by the thread."""
-        self._reader.ask(lambda: self._answer(content))
+        if isinstance(content, dict):
+            self._reader.ask(lambda: self._answer(content))
 
     def _answer(self, content: dict[str, Any]) -> None:
         try:
-            for reply, buffers in answers(content, self._reader, self._profile, self.name):
+            for reply, buffers in graph_messages.answers(
+                content, self._reader, self._profile, self.name
+            ):
                 self.send(reply, buffers)
-        except WorkbenchError as error:
-            number, key = content.get("number"), content.get("key")
-            said = _sentence(error)
-            self.send({"kind": "refused", "number": number, "key": key, "message": said})
+        except Exception as error:  # a question does no harm to the graph that is shown
+            self.send(graph_messages.refused_message(content, error))
 
     def _paint_on(self, file: GraphFile) -> str:
         assert self._profile is not None
-        reply, buffers, said = painted_message(file, self._profile)
+        reply, buffers, said = graph_messages.painted_message(file, self._profile)
         self.send(reply, buffers)
         return said
-
-
-def _sentence(error: Exception) -> str:
-    if isinstance(error, ConfigError):
-        return " ".join(error.problems)
-    return str(error) if isinstance(error, WorkbenchError) else f"{type(error).__name__}: {error}"

@@ -64,5 +64,6 @@ class ChoiceField(anywidget.AnyWidget):
             self.options = list(self._offered(text))
 
     def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
-        if content.get("kind") == "look":
-            self.look(str(content.get("text", "")))
+        match content:
+            case {"kind": "look", "text": str(text)}:
+                self.look(text)

@@ -21,9 +21,9 @@ LONGEST_SIDE = 512
 class Command:
     """A message of the browser. Its methods raise a DataError for what does not fit."""
 
-    def __init__(self, content: Any, buffers: Sequence[Any]) -> None:
+    def __init__(self, content: Any, buffers: Any) -> None:
         self._content: dict[Any, Any] = content if isinstance(content, dict) else {}
-        self._buffers = buffers
+        self._buffers: Sequence[Any] = buffers if isinstance(buffers, Sequence) else []
 
     @property
     def kind(self) -> str:
@@ -56,7 +56,10 @@ class Command:
         """The bytes of its buffer."""
         if len(self._buffers) != 1:
             raise DataError(f"One buffer must come with {self.kind}, not {len(self._buffers)}.")
-        content = bytes(self._buffers[0])
+        buffer = self._buffers[0]
+        if not isinstance(buffer, bytes | bytearray | memoryview):
+            raise DataError(f"{value_text(buffer)} came with {self.kind} in place of bytes.")
+        content = bytes(buffer)
         if len(content) > MOST_BYTES:
             raise DataError(f"{len(content):,} bytes were sent; at most {MOST_BYTES:,} are taken.")
         return content

@@ -6,6 +6,7 @@ from typing import Any
 
 import traitlets
 
+from workbench.display.encodable import encodable
 from workbench.errors import DataError
 from workbench.personalisation import Examples, Outcome, Personalisation
 from workbench.widgets.bundle import bundle
@@ -62,6 +63,11 @@ class TextPad(Pad):
         super().__init__(
             settings, text=text, prompt=prompt, message=HINT, export_path="my-text.onnx"
         )
+
+    @traitlets.validate("text", "prompt")
+    def _check_characters(self, proposal: Any) -> str:
+        """A cut in what is pasted may leave half of a character, which nothing could send back."""
+        return encodable(proposal["value"])
 
     def continue_text(self, prompt: str) -> str:
         """How the trained model continues `prompt`: the most probable characters, one by one.

@@ -134,7 +134,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self.detail.close_detail()
         if self.comparison is None:
             self.comparison = ComparisonView()
-            self.children = [*self.children, self.comparison]
+            self.children = [self.table, self.detail, self.comparison]
         self.comparison.layout.display = None
         self.comparison.show(*runs)
 

@@ -12,6 +12,7 @@ import anywidget
 import numpy as np
 import traitlets
 
+from workbench.display.encodable import encodable_json
 from workbench.runs.listing import Changes, RunRow
 from workbench.widgets.bundle import bundle
 
@@ -121,4 +122,5 @@ def _camel_case(name: str) -> str:
 def _as_json(value: Any) -> Any:
     if isinstance(value, float) and not math.isfinite(value):
         return None
-    return list(value) if isinstance(value, tuple) else value
+    # The name of a folder may be no valid UTF-8.
+    return encodable_json(list(value) if isinstance(value, tuple) else value)

@@ -91,8 +91,9 @@ class SettingsForm(anywidget.AnyWidget):
     def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:
         """Typing comes as messages, one after another: a trait would skip some of them, and Train
         could overtake the last."""
-        if content.get("kind") == "type":
-            self._typed.type(str(content.get("name")), str(content.get("text")))
+        match content:
+            case {"kind": "type", "name": str(name), "text": str(text)}:
+                self._typed.type(name, text)
 
 
 def _record(field: Any) -> dict[str, Any]:
