@@ -69,7 +69,9 @@ def test_nothing_in_a_record_steers_the_terminal(digits: Dataset, workbench: Inv
         assert "Traceback" not in text
         assert all(mark.isprintable() or mark == "\n" for mark in text), (arguments, text)
     assert " name" in workbench("runs", folder.id).stdout
-    assert workbench("runs", folder.id, "--json").json["statistics"]["graphs"][0]["inputs"] == [ODD]
+    # Half of a surrogate pair is no character: a reader of records replaces it.
+    [read] = workbench("runs", folder.id, "--json").json["statistics"]["graphs"][0]["inputs"]
+    assert read == ODD.replace("\ud800", "?")
 
 
 def test_an_interrupted_run_says_why(digits: Dataset, workbench: Invoke) -> None:

@@ -97,7 +97,7 @@ def test_an_error_that_cannot_be_shown_ends_nothing(
     bench.thread._on_error = fail
     bench.thread.ask(fail)
     assert bench.thread.wait(PATIENCE_S)
-    assert "The error 'on purpose' cannot be shown" in caplog.text
+    assert "The error 'ValueError: on purpose' cannot be shown" in caplog.text
 
 
 def test_nobody_waits_for_a_thread_that_has_ended(bench: Bench) -> None:

@@ -155,5 +155,5 @@ def test_settings_that_do_not_go_together_are_told_at_one_of_them() -> None:
 
 @pytest.mark.fault
 def test_a_setting_that_does_not_exist_is_named_with_the_nearest() -> None:
-    with pytest.raises(ConfigError, match=r"epoch is no setting\. Did you mean 'epochs'"):
+    with pytest.raises(ConfigError, match=r"no setting 'epoch'\. Did you mean 'epochs'"):
         write_texts({"epoch": 3})

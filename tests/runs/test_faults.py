@@ -69,10 +69,10 @@ def test_a_worker_over_its_memory_limit_is_ended_and_says_so(misbehave: Misbehav
 FULL_DISK = """
 import os, sys
 from workbench.run_folder import events
-from workbench.worker.__main__ import main
+from workbench.worker.__main__ import main, train_run
 # A device that is always full stands in for the record of events.
 events.open_regular = lambda path, flags: os.open("/dev/full", os.O_WRONLY)
-sys.exit(main())
+sys.exit(main(train_run))
 """
 
 

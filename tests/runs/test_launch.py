@@ -47,7 +47,7 @@ def test_a_worker_ends_with_its_kernel_unless_it_is_detached(
 ) -> None:
     begun: list[object] = []
     program = import_module("workbench.runs.launch")
-    monkeypatch.setattr(program, "start_worker", lambda *given: begun.append(given[-1]))
+    monkeypatch.setattr(program, "start_worker", lambda *given: begun.append(given[4]))
     settings = {} if detached is None else {"detached": detached}
     config = make_config({"engine": "fake", "steps": 1})
     started = launch(recorded_model(), digits, config, **settings)

@@ -27,8 +27,8 @@ KINDS = ("forward", "training", "eval", "optimizer")
 
 _OLD = (
     "These artifacts are from a device bundle, or of a workbench that did not record yet where "
-    "nodes are from, so gradients, rewrites and fusions are not marked. Generate them anew to see "
-    "that."
+    "nodes are from, so gradients, rewrites and fusions are not marked. Generate the artifacts "
+    "again to see that."
 )
 
 

@@ -119,7 +119,7 @@ class EventReader:
     def _new_lines(self, file: BinaryIO) -> Iterator[bytes]:
         """Complete lines that were not read before, never more than a part in memory."""
         file.seek(self._offset)
-        while part := file.read(PART_BYTES):
+        for part in iter(lambda: file.read(PART_BYTES), b""):
             end = part.rfind(b"\n") + 1
             if end == 0 and len(part) < PART_BYTES:
                 return
