@@ -26,7 +26,8 @@ TOKEN = "browser-tests"
 ROOT = Path(__file__).resolve().parents[2]
 START_S = 60
 KERNEL_MESSAGE_TORN = re.compile(
-    r"Kernel message validation error: .*\"(stream\.stderr|comm-\w+)\"\S* is not valid JSON"
+    r"Kernel message validation error: .*\"(stream\.stderr|display_data|comm-\w+)\"\S* is not valid "
+    "JSON"
 )
 """Seen in about one of ten whole runs, its cause not found: JupyterLab reads the topic of a message
 where its header should be. It drops that message and goes on. Nothing else is let pass."""
@@ -77,12 +78,16 @@ def chromium_path() -> str:
 def lab_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Where JupyterLab's notebooks, settings and runs of these tests lie."""
     folder = tmp_path_factory.mktemp("lab")
-    for name, settings in SETTINGS.items():
-        path = folder / "config" / "settings" / f"{name}.jupyterlab-settings"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(json.dumps(settings), encoding="utf-8")
     (folder / "notebooks").mkdir()
     return folder
+
+
+def write_settings(lab_folder: Path) -> None:
+    """JupyterLab's settings of these tests, whatever theme the test before has chosen."""
+    for name, settings in SETTINGS.items():
+        path = lab_folder / "config" / "settings" / f"{name}.jupyterlab-settings"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(settings), encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
@@ -168,6 +173,8 @@ def open_notebook(
     page: Page, lab_url: str, lab_folder: Path, request: pytest.FixtureRequest
 ) -> MakeNotebook:
     """Write a notebook of those cells and open it with a fresh kernel."""
+
+    write_settings(lab_folder)
 
     def open_one(*cells: str) -> Notebook:
         name = f"{request.node.name.replace('[', '-').rstrip(']')}.ipynb"

@@ -73,7 +73,7 @@ def test_runs_are_labelled_deleted_and_brought_back(told: Told, digits: Dataset)
     told.runs.undelete([run_id])
     told.wait()
     assert told.rows == {run_id: "a name"}
-    assert told.outcomes[-1] == ("done", "1 run is back.", [])
+    assert told.outcomes[-1] == ("done", "Restored 1 run.", [])
 
 
 def test_the_tags_that_several_runs_do_not_share_stay(told: Told, digits: Dataset) -> None:

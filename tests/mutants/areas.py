@@ -48,7 +48,7 @@ AREAS = {
         ),
     ),
     "events": Area(
-        ("workbench/run_folder/events.py",),
+        ("workbench/run_folder/events.py", "workbench/run_folder/event_fields.py"),
         ("tests/run_folder/test_events.py", "tests/run_folder/test_record_files.py", *RECORDS),
     ),
     "control": Area(

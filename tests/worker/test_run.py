@@ -49,7 +49,7 @@ def start(monkeypatch: pytest.MonkeyPatch, stops: list[Callable[[], None]]) -> S
         folder.write_spec({**folder.read_spec(), "resumed_from": resumed_from})
         monkeypatch.setattr(program, "train_run", lambda *given: train(given[-1]))
         monkeypatch.setattr(sys, "argv", ["workbench.worker", str(folder.path)])
-        return program.main(), folder
+        return program.main(program.train_run), folder
 
     return run
 
@@ -145,15 +145,15 @@ def test_a_run_that_has_ended_or_has_a_worker_is_left_alone(
 ) -> None:
     _, folder = start(completes(None))
     capsys.readouterr()
-    assert program.main() == program.EXIT_UNWRITABLE == 74
+    assert program.main(program.train_run) == program.EXIT_UNWRITABLE == 74
     said = f"Run {folder.id} has ended; resume it with wb.resume, or start a new one.\n"
     assert capsys.readouterr().err == said
     folder.summary_path.unlink()
     with FileLock(folder.lock_path):
-        assert program.main() == program.EXIT_BUSY == 73
+        assert program.main(program.train_run) == program.EXIT_BUSY == 73
     assert "already has a worker" in capsys.readouterr().err
     assert not folder.summary_path.exists()
-    assert program.main() == 0
+    assert program.main(program.train_run) == 0
 
 
 @pytest.mark.fault
@@ -164,7 +164,7 @@ def test_a_damaged_control_file_is_a_failure_with_a_reason(
     create_control(folder.control_path, None)
     folder.control_path.write_bytes(b"cut")
     monkeypatch.setattr(sys, "argv", ["workbench.worker", str(folder.path)])
-    assert program.main() == 1
+    assert program.main(program.train_run) == 1
     summary = summary_of(folder)
     assert (summary["engine"], summary["status"]) == ("fake", "failed")
     assert str(folder.control_path) in summary["error"]["message"]

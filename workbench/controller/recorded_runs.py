@@ -171,7 +171,6 @@ class RecordedRuns:
     def _run(self, run_id: str) -> Run:
         """A run of the folder that is listed, wherever the working directory is by now."""
         listed = is_id(run_id) and os.path.lexists(self._index.folder / run_id)
-        # Of an id the error is clearer.
         return load_run(self._index.folder / run_id if listed else run_id)
 
     def _act(self, action: Callable[[], None], doing: str = "") -> None:
@@ -276,8 +275,7 @@ class RecordedRuns:
             # The second click of a double one, whose runs are not off the list yet.
             self._view.show_outcome("done", f"Deleted {_count(self._deleted)}.", self._deleted)
             return
-        deleted: list[str] = []
-        refused: list[str] = []
+        deleted, refused = list[str](), list[str]()
         for run_id in run_ids:
             try:
                 # Not `load_run`: one that cannot be read can be deleted.
@@ -288,15 +286,14 @@ class RecordedRuns:
                 refused.append(str(error))
         self._deleted = deleted
         parts = [f"Deleted {_count(deleted)}."] if deleted else []
-        outcome: Outcome = "error" if refused else "done"
-        self._view.show_outcome(outcome, " ".join([*parts, *refused]), deleted)
+        message = " ".join([*parts, *refused])
+        self._view.show_outcome("error" if refused else "done", message, deleted)
 
     def _undelete(self, run_ids: list[str]) -> None:
         for run_id in run_ids:
             restore_from_trash(run_id, self._index.folder.parent)
         self._deleted = []
-        verb = "is" if len(run_ids) == 1 else "are"
-        self._view.show_outcome("done", f"{_count(run_ids)} {verb} back.")
+        self._view.show_outcome("done", f"Restored {_count(run_ids)}.")
 
 
 def _count(run_ids: Sequence[str]) -> str:

@@ -36,7 +36,7 @@ import json
 import math
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -45,6 +45,7 @@ from pydantic_core import from_json
 from workbench.display.encodable import encodable_json
 from workbench.errors import RunFolderError
 from workbench.files.regular_file import NOT_REGULAR_FILE, open_regular
+from workbench.run_folder.event_fields import is_valid
 
 Event = dict[str, Any]
 
@@ -145,15 +146,7 @@ def parse_event(line: bytes) -> Event | None:
         return None
     if not isinstance(event, dict) or not isinstance(event.get("event"), str):
         return None
-    fields = _FIELDS.get(event["event"], {})
-    if not all(name in event and valid(event[name]) for name, valid in fields.items()):
-        return None
-    optional = _OPTIONAL_FIELDS.get(event["event"], {})
-    if not all(valid(event[name]) for name, valid in optional.items() if name in event):
-        return None
-    if event["event"] == "steps" and len(event["losses"]) != len(event["nanoseconds"]):
-        return None
-    return event
+    return event if is_valid(event) else None
 
 
 def _parsed(line: bytes) -> Any:
@@ -163,138 +156,6 @@ def _parsed(line: bytes) -> Any:
     except ValueError:
         # It also takes halves of surrogate pairs, which nothing could show.
         return encodable_json(json.loads(line))
-
-
-def _is_count(value: Any, least: int = 0) -> bool:
-    """Whether `value` is an integer that float64 represents exactly."""
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value < 2**53
-
-
-def _is_positive(value: Any) -> bool:
-    return _is_count(value, 1)
-
-
-def _is_number(value: Any) -> bool:
-    if isinstance(value, float):
-        return math.isfinite(value)
-    return type(value) is int and _is_count(abs(value))
-
-
-def _is_number_or_null(value: Any) -> bool:
-    return value is None or _is_number(value)
-
-
-def _is_text(value: Any) -> bool:
-    return isinstance(value, str)
-
-
-def _are_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
-
-
-def _are_numbers(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_number_or_null, value))
-
-
-def _are_losses(value: Any) -> bool:
-    if not isinstance(value, list) or not value:
-        return False
-    # A million steps are looked at in one go: the sum is finite only if every one is.
-    if set(map(type, value)) == {float} and math.isfinite(sum(value)):
-        return True
-    return all(map(_is_number_or_null, value))
-
-
-def _is_confusion(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(row, list) and len(row) == len(value) and all(map(_is_count, row))
-        for row in value
-    )
-
-
-def _are_durations(value: Any) -> bool:
-    if not isinstance(value, list):
-        return False
-    # type() and not isinstance(): True is an int.
-    return not value or (set(map(type, value)) == {int} and min(value) >= 1 and max(value) < 2**53)
-
-
-_CLIENT_FIELDS: dict[str, Callable[[Any], bool]] = {
-    "client": _is_count,
-    "rows": _is_count,
-    "samples": _is_count,
-    "loss": _is_number,
-    "seconds": _is_number,
-    "peak_rss_bytes": _is_count,
-    "test_loss": _is_number,
-    "accuracy": _is_number_or_null,
-    "left_out": _is_text,
-}
-
-
-def _are_clients(value: Any) -> bool:
-    return isinstance(value, list) and all(
-        isinstance(client, dict)
-        and "client" in client
-        and all(valid(client[name]) for name, valid in _CLIENT_FIELDS.items() if name in client)
-        for client in value
-    )
-
-
-_FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
-    "started": {"time": _is_number, "pid": _is_positive, "engine": _is_text},
-    "phase": {"time": _is_number, "text": _is_text},
-    "built": {"time": _is_number, "rss_before_bytes": _is_count},
-    "steps": {
-        "time": _is_number,
-        "first_step": _is_positive,
-        "losses": _are_losses,
-        "nanoseconds": _are_durations,
-        "batch_size": _is_positive,
-        "steps_per_epoch": _is_positive,
-        "rss_bytes": _is_count,
-    },
-    "evaluation": {
-        "time": _is_number,
-        "step": _is_count,
-        "epoch": _is_positive,
-        "loss": _is_number_or_null,
-        "accuracy": _is_number_or_null,
-    },
-    "round": {
-        "time": _is_number,
-        "step": _is_positive,
-        "seconds": _is_number,
-        "sent_bytes": _is_count,
-        "received_bytes": _is_count,
-        "clients": _are_clients,
-    },
-    "layers": {"time": _is_number, "names": _are_texts},
-    "layer_statistics": {
-        "time": _is_number,
-        "step": _is_positive,
-        "gradient_norms": _are_numbers,
-        "update_ratios": _are_numbers,
-    },
-    "checkpoint": {"time": _is_number, "step": _is_count},
-    "resuming": {"time": _is_number, "step": _is_count},
-    "restored": {"time": _is_number, "step": _is_count},
-    "saved": {"time": _is_number, "step": _is_count, "request": _is_positive},
-    "waiting": {"time": _is_number, "step": _is_count},
-    "paused": {"time": _is_number},
-    "resumed": {"time": _is_number},
-}
-"""The required fields of each kind of event."""
-
-_OPTIONAL_FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
-    "evaluation": {
-        "perplexity": _is_number_or_null,
-        "confusion": _is_confusion,
-        "r2": _is_number_or_null,
-        "mean_absolute_error": _is_number_or_null,
-    },
-}
-"""The fields that an event may have, depending on the run."""
 
 
 def finite_or_none(values: Sequence[float]) -> list[float | None]:

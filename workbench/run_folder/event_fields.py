@@ -1,0 +1,153 @@
+"""The fields of each kind of event, and their validation."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+
+def is_valid(event: dict[str, Any]) -> bool:
+    """Whether an event has the fields of its kind, with values of their kinds.
+
+    A kind that is not known, from a newer version, may have any.
+    """
+    fields = _FIELDS.get(event["event"], {})
+    if not all(name in event and valid(event[name]) for name, valid in fields.items()):
+        return False
+    optional = _OPTIONAL_FIELDS.get(event["event"], {})
+    if not all(valid(event[name]) for name, valid in optional.items() if name in event):
+        return False
+    return event["event"] != "steps" or len(event["losses"]) == len(event["nanoseconds"])
+
+
+def _is_count(value: Any, least: int = 0) -> bool:
+    """Whether `value` is an integer that float64 represents exactly."""
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value < 2**53
+
+
+def _is_positive(value: Any) -> bool:
+    return _is_count(value, 1)
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return type(value) is int and _is_count(abs(value))
+
+
+def _is_number_or_null(value: Any) -> bool:
+    return value is None or _is_number(value)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _are_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _are_numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_number_or_null, value))
+
+
+def _are_losses(value: Any) -> bool:
+    if not isinstance(value, list) or not value:
+        return False
+    # A million steps are looked at in one go: the sum is finite only if every one is.
+    if set(map(type, value)) == {float} and math.isfinite(sum(value)):
+        return True
+    return all(map(_is_number_or_null, value))
+
+
+def _is_confusion(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(row, list) and len(row) == len(value) and all(map(_is_count, row))
+        for row in value
+    )
+
+
+def _are_durations(value: Any) -> bool:
+    if not isinstance(value, list):
+        return False
+    # type() and not isinstance(): True is an int.
+    return not value or (set(map(type, value)) == {int} and min(value) >= 1 and max(value) < 2**53)
+
+
+_CLIENT_FIELDS: dict[str, Callable[[Any], bool]] = {
+    "client": _is_count,
+    "rows": _is_count,
+    "samples": _is_count,
+    "loss": _is_number,
+    "seconds": _is_number,
+    "peak_rss_bytes": _is_count,
+    "test_loss": _is_number,
+    "accuracy": _is_number_or_null,
+    "left_out": _is_text,
+}
+
+
+def _are_clients(value: Any) -> bool:
+    return isinstance(value, list) and all(
+        isinstance(client, dict)
+        and "client" in client
+        and all(valid(client[name]) for name, valid in _CLIENT_FIELDS.items() if name in client)
+        for client in value
+    )
+
+
+_FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
+    "started": {"time": _is_number, "pid": _is_positive, "engine": _is_text},
+    "phase": {"time": _is_number, "text": _is_text},
+    "built": {"time": _is_number, "rss_before_bytes": _is_count},
+    "steps": {
+        "time": _is_number,
+        "first_step": _is_positive,
+        "losses": _are_losses,
+        "nanoseconds": _are_durations,
+        "batch_size": _is_positive,
+        "steps_per_epoch": _is_positive,
+        "rss_bytes": _is_count,
+    },
+    "evaluation": {
+        "time": _is_number,
+        "step": _is_count,
+        "epoch": _is_positive,
+        "loss": _is_number_or_null,
+        "accuracy": _is_number_or_null,
+    },
+    "round": {
+        "time": _is_number,
+        "step": _is_positive,
+        "seconds": _is_number,
+        "sent_bytes": _is_count,
+        "received_bytes": _is_count,
+        "clients": _are_clients,
+    },
+    "layers": {"time": _is_number, "names": _are_texts},
+    "layer_statistics": {
+        "time": _is_number,
+        "step": _is_positive,
+        "gradient_norms": _are_numbers,
+        "update_ratios": _are_numbers,
+    },
+    "checkpoint": {"time": _is_number, "step": _is_count},
+    "resuming": {"time": _is_number, "step": _is_count},
+    "restored": {"time": _is_number, "step": _is_count},
+    "saved": {"time": _is_number, "step": _is_count, "request": _is_positive},
+    "waiting": {"time": _is_number, "step": _is_count},
+    "paused": {"time": _is_number},
+    "resumed": {"time": _is_number},
+}
+"""The required fields of each kind of event."""
+
+_OPTIONAL_FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
+    "evaluation": {
+        "perplexity": _is_number_or_null,
+        "confusion": _is_confusion,
+        "r2": _is_number_or_null,
+        "mean_absolute_error": _is_number_or_null,
+    },
+}
+"""The fields that an event may have, depending on the run."""
