@@ -216,7 +216,7 @@ def test_the_first_norms_are_those_of_the_first_gradient(name: str, answers: Ans
         gradient, weight, update = found[parameter]
         assert gradient == pytest.approx(float(value.grad.norm()), rel=1e-5), parameter
         assert weight == pytest.approx(float(value.detach().norm()), rel=1e-5)
-        expected = 0.1 * (value.grad + 0.05 * value).norm()
+        expected = 0.1 * (value.grad + 0.05 * value.detach()).norm()
         assert update == pytest.approx(float(expected), rel=1e-4), parameter
 
 
