@@ -114,7 +114,7 @@ class Turns:
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env=worker_environment(config, None),
+            env=worker_environment(config, model.code),
             # A session of its own as workers have: the scheduler shares the machine by session.
             start_new_session=True,
         )

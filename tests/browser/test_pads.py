@@ -112,6 +112,9 @@ def test_drawing_classes_and_gallery_by_the_keyboard_alone(open_notebook: MakeNo
         page.keyboard.press(key)
     thumbnail = page.get_by_role("button", name="drawing 1 of key")
     expect(thumbnail).to_be_visible()
+    shape = thumbnail.locator("canvas").bounding_box()
+    assert shape is not None
+    assert shape["width"] == shape["height"], "a drawing is square"
     # Nothing is left to add, and the keys did nothing to the notebook's cells.
     expect(page.get_by_role("button", name="Add to key")).to_be_disabled()
     expect(page.locator(".jp-Notebook .jp-CodeCell")).to_have_count(2)

@@ -28,6 +28,10 @@ def sentence(ratio: Ratio, load: Load | None = QUIET) -> str:
             Ratio(0.8, 0.75, 0.85),
             "ondevice is slower, 0.80 times as fast as pytorch (0.75 to 0.85)",
         ),
+        (
+            Ratio(0.00093, 0.0009, 0.00096),
+            "ondevice is slower, 0.000930 times as fast as pytorch (0.000900 to 0.000960)",
+        ),
         (Ratio(312.4, 300.0, 320.0), "ondevice is 312 times as fast as pytorch (300 to 320)"),
         (
             Ratio(1.02, 0.97, 1.05),

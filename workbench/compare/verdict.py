@@ -103,7 +103,7 @@ def _clause(engine: str, reference: str, ratio: Ratio, note: str | None = None) 
 
 
 def _number(value: float, digits: int) -> str:
-    if not math.isfinite(value) or abs(value) >= 10 or digits == 3:
+    if not math.isfinite(value) or not 0.1 <= abs(value) < 10 or digits == 3:
         return significant(value)
     return f"{value:.{1 if value >= 0.995 else 2}f}"
 
