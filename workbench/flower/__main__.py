@@ -49,7 +49,9 @@ def train_federated(
     events.write("built", rss_before_bytes=rss_before_bytes)
     summary["rss_before_bytes"] = rss_before_bytes
     pool = ClientPool(folder, min(options.processes or default_threads(), options.clients))
-    training = FederatedTraining(folder, engine, dataset, config, federation, control, events, pool)
+    training = FederatedTraining(
+        folder, engine, dataset, config, federation, options, control, events, pool
+    )
     try:
         result = training.run()
     finally:

@@ -43,6 +43,7 @@ class FederatedTraining:
         dataset: Dataset,
         config: TrainingConfig,
         federation: dict[str, Any],
+        options: FederationOptions,
         control: Control,
         events: EventWriter,
         pool: ClientPool,
@@ -50,7 +51,7 @@ class FederatedTraining:
         self._engine = engine
         self._dataset = dataset
         self._config = config
-        self._options = FederationOptions.model_validate(federation["options"])
+        self._options = options
         self._control = control
         self._events = events
         self._progress = TrainingProgress()

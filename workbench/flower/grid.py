@@ -108,11 +108,11 @@ class ProcessGrid(Grid):
 
     @override
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
-        raise NotImplementedError("Strategies of Flower use send_and_receive.")
+        raise RuntimeError("Strategies of Flower use send_and_receive.")
 
     @override
     def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
-        raise NotImplementedError("Strategies of Flower use send_and_receive.")
+        raise RuntimeError("Strategies of Flower use send_and_receive.")
 
     @override
     def send_and_receive(
