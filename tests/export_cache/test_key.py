@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,18 @@ def test_changed_files_and_settings_have_another(model: Path) -> None:
     (model / "more").rename(model / "other")
     keys.add(export_key(model, SETTINGS, ENVIRONMENT))
     assert len(keys) == 7
+
+
+def test_what_a_package_brings_along_does_not_count(
+    model: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Once it is imported, setuptools puts a folder with packages of its own on the path."""
+    vendored = Path(sysconfig.get_path("purelib"), "setuptools", "_vendor")
+    assert list(vendored.glob("*.dist-info"))
+    monkeypatch.setattr(sys, "path", [path for path in sys.path if path != str(vendored)])
+    before = export_key(model, SETTINGS, ENVIRONMENT)
+    monkeypatch.setattr(sys, "path", [*sys.path, str(vendored)])
+    assert export_key(model, SETTINGS, ENVIRONMENT) == before
 
 
 def test_versions_and_the_workbench_itself_count(

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import sys
+import sysconfig
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -66,8 +67,15 @@ def _relevant(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _installed() -> list[str]:
-    """Names and versions of the installed packages, as their folders of metadata are called."""
-    folders = filter(Path.is_dir, map(Path, sys.path))
+    """Names and versions of the installed packages, as their folders of metadata are called.
+
+    A folder inside an installed package, as setuptools puts its own on the path once it is
+    imported, counts by that package's version.
+    """
+    sites = {sysconfig.get_path("purelib"), sysconfig.get_path("platlib")}
+    inside = tuple(f"{site}{os.sep}" for site in sites)
+    folders = [Path(path) for path in sys.path if Path(path).is_dir()]
+    folders = [folder for folder in folders if not str(folder).startswith(inside)]
     names = {path.name for folder in folders for path in folder.iterdir()}
     return sorted(name for name in names if name.endswith((".dist-info", ".egg-info")))
 
