@@ -32,6 +32,7 @@ from benchmarks import (
     personalisation,
     rewritten_layers,
     run_browser,
+    standard_gradients,
     startup,
 )
 from benchmarks.result import Result, as_markdown
@@ -44,6 +45,7 @@ BENCHMARKS: Mapping[str, Callable[[bool], list[Result]]] = {
     "import": import_time.measure,
     "first-point": first_point.measure,
     "footprint": footprint.measure,
+    "gradients": standard_gradients.measure,
     "graph-view": graph_view.measure,
     "interface": interface_throughput.measure,
     "loop": loop_overhead.measure,

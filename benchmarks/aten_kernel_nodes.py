@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -241,15 +241,21 @@ def in_turn(case: Case, rounds: int, threads: int) -> dict[str, Any]:
         raise SystemExit(kernels.why_not)
     assert kernels.replaced, f"{case.operator} {case.detail} is not replaced"
     runs = {"native": runner(model_of(case), case, threads), "pytorch": runner(ours, case, threads)}
-    pairs = zip(runs["native"](), runs["pytorch"](), strict=True)
+    measured = in_rounds(runs, rounds)
+    return {**measured, "difference": None} if case.operator == "Dropout" else measured
+
+
+def in_rounds(runs: Mapping[str, Callable[[], list[Any]]], rounds: int) -> dict[str, Any]:
+    """Seconds a run of each of two in each round, and the largest relative difference."""
+    first, second = runs.values()
+    pairs = zip(first(), second(), strict=True)
     difference = max(float(np.abs(a - b).max() / np.abs(a).max()) for a, b in pairs)
     times = {name: max(1, round(BURST_S / seconds(run, 2))) for name, run in runs.items()}
     measured: dict[str, list[float]] = {name: [] for name in runs}
     for number in range(rounds):
         for name in list(runs)[:: 1 if number % 2 else -1]:
             measured[name].append(seconds(runs[name], times[name]))
-    drawn = case.operator == "Dropout"
-    return {**measured, "difference": None if drawn else difference}
+    return {**measured, "difference": difference}
 
 
 def seconds(run: Callable[[], object], times: int) -> float:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workbench.errors import ArtifactsError
 from workbench.ort.graph.gradient_overrides import HiddenNodes
 from workbench.ort.graph.node_origins import NodeOrigin, NodeOrigins
+from workbench.ort.graph.standard_gradients import write_standard_gradients
 from workbench.ort.native import native
 
 if TYPE_CHECKING:
@@ -122,6 +123,7 @@ def build_training_graph(
     made = onnx.load_from_string(built)
     origins = NodeOrigins(given.graph, onnx.load_from_string(optimized).graph, made.graph)
     hidden.reveal(made)
+    replaced = write_standard_gradients(made)
     graph = made.graph
     if not any(entry.domain == MICROSOFT for entry in made.opset_import):
         made.opset_import.append(onnx.helper.make_opsetid(MICROSOFT, 1))
@@ -134,7 +136,7 @@ def build_training_graph(
         written = _accumulate(graph, name, found[f"{name}_grad"], weight_decay)
         updates.update(dict.fromkeys(written, name))
     graph.input.append(_flag(_RESET))
-    return TrainingGraph(made, origins.of(graph, hidden.expanded, updates))
+    return TrainingGraph(made, origins.of(graph, hidden.expanded, updates, replaced))
 
 
 def _native_gradient(model: onnx.ModelProto, trainable: set[str], loss: str) -> tuple[bytes, bytes]:

@@ -89,6 +89,16 @@ class GraphEditor:
         known |= {self._constants[name].data_type for name in names if name in self._constants}
         return known - {TensorProto.UNDEFINED} == {TensorProto.FLOAT}
 
+    def element_type(self, *names: str) -> int:
+        """That of the first of these values whose type is known; float32 if none is."""
+        for name in names:
+            if name in self._constants:
+                return int(self._constants[name].data_type)
+            found = self._values.get(name)
+            if found is not None and found.elem_type:
+                return int(found.elem_type)
+        return int(TensorProto.FLOAT)
+
     def may_be_float(self, name: str) -> bool:
         """Whether a value is float32, or nothing is known of its type."""
         known = name in self._values or name in self._constants
@@ -156,6 +166,11 @@ class GraphEditor:
     def real(self, value: float) -> str:
         """The name of a constant float32 scalar."""
         return self._added("real", np.array(value, np.float32))
+
+    def zero(self, kind: int) -> str:
+        """The name of a constant scalar 0 of an element type."""
+        dtype = helper.tensor_dtype_to_np_dtype(kind)
+        return self._added(f"zero.{dtype.name}", np.zeros((), dtype))
 
     def booleans(self, values: Sequence[bool]) -> str:
         """The name of a constant bool vector."""

@@ -58,7 +58,11 @@ class NodeOrigins:
         self._built = {name for node in built.node for name in node.output if name}
 
     def of(
-        self, graph: onnx.GraphProto, expanded: Mapping[str, str], updates: Mapping[str, str]
+        self,
+        graph: onnx.GraphProto,
+        expanded: Mapping[str, str],
+        updates: Mapping[str, str],
+        replaced: Mapping[str, str],
     ) -> tuple[NodeOrigin, ...]:
         """Where each node of `graph` is from, in its order.
 
@@ -67,14 +71,19 @@ class NodeOrigins:
                 appended.
             expanded: see `HiddenNodes.expanded`.
             updates: output of an update -> the parameter or buffer that it is about.
+            replaced: see `write_standard_gradients`.
         """
         for name, updated in updates.items():
             self._found[name] = NodeOrigin("update", (), updated)
         for node in graph.node:
-            own = expanded.get(_key(node))
+            key = _key(node)
+            own = expanded.get(replaced.get(key, key))
             if own is not None:
                 source = _key(self._named[own])
                 self._note(node, NodeOrigin("gradient", (source,), own_gradient=True))
+        for name, whole in replaced.items():
+            if whole in self._found:
+                self._found[name] = self._found[whole]
         readers: dict[str, list[onnx.NodeProto]] = {}
         for node in graph.node:
             for name in node.input:

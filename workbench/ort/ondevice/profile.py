@@ -58,5 +58,9 @@ def _timing(node: NodeTime, backward: bool) -> Timing:
 
 
 def _runs(folder: Path, name: str) -> list[SessionRun]:
-    (path,) = folder.glob(f"{name}*.json")
-    return runs_of(json.loads(path.read_text(encoding="utf-8")))
+    """Those of the session that ran.
+
+    The one for evaluation has a file of its own, without runs, if it was loaded a second later.
+    """
+    files = folder.glob(f"{name}*.json")
+    return max((runs_of(json.loads(path.read_text(encoding="utf-8"))) for path in files), key=len)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from workbench.ort.graph.gradient_overrides import HiddenNodes
-from workbench.ort.graph.relu_gradient import rewrite_relu_gradient
+from workbench.ort.graph.standard_gradients import write_standard_gradients
 from workbench.ort.ortmodule.aten import Kernels, use_pytorch_kernels
 from workbench.settings.ortmodule_options import ORTModuleOptions
 
@@ -44,7 +44,7 @@ def complete(
     kernels = use_pytorch_kernels(
         proto, wanted=options.pytorch_kernels, keep_forward=options.recomputes
     )
-    rewrite_relu_gradient(proto.graph)
+    write_standard_gradients(proto)
     return proto.SerializeToString(), kernels
 
 
