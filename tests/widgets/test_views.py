@@ -21,15 +21,15 @@ from workbench.errors import EngineError
 from workbench.load import load_model
 from workbench.models import Layer
 from workbench.run_folder.statistics import ByPyTorch, Statistics
-from workbench.widgets.app.controls import NAMES, Controls
 from workbench.widgets.app.offer_list import OfferList
-from workbench.widgets.app.status import Status, time_left
 from workbench.widgets.artifacts.artifact_builder import ArtifactBuilder
 from workbench.widgets.artifacts.parameter_tree import ParameterTree
 from workbench.widgets.compare.comparison_table import SHOWN, ComparisonTable
 from workbench.widgets.model.choice_field import ChoiceField
 from workbench.widgets.model.layer_table import LayerTable
 from workbench.widgets.model.model_card import ModelCard
+from workbench.widgets.page.controls import NAMES, Controls
+from workbench.widgets.page.status import Status, time_left
 from workbench.widgets.run_statistics import RunStatistics
 from workbench.widgets.train.engine_choice import EngineChoice
 from workbench.widgets.train.layer_statistics_view import LayerStatisticsView

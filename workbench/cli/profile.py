@@ -76,7 +76,7 @@ def profile(
 
 def print_profile(profile: Profile) -> None:
     """Print for each engine the step time and the slowest operators."""
-    from workbench.profiling.result import wall_sentence
+    from workbench.profiling.engine_profile import wall_sentence
 
     for each in profile.engines:
         say(wall_sentence(each))
@@ -86,7 +86,7 @@ def print_profile(profile: Profile) -> None:
 
 
 def _table(profile: EngineProfile) -> Table:
-    from workbench.profiling.result import by_operator
+    from workbench.profiling.engine_profile import by_operator
 
     rows = by_operator(profile)
     table = Table(box=None, pad_edge=False, header_style="bold")
