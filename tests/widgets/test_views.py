@@ -86,7 +86,7 @@ def test_a_wrong_value_is_told_at_its_field_while_it_is_typed() -> None:
     type_into(form, "batch_size", "many")
     assert form.problems == {
         "epochs": "Must be 1 or more.",
-        "batch_size": "'many' is not a whole number, such as 20.",
+        "batch_size": "'many' is not an integer, such as 20.",
     }
     assert setup.settings == {"epochs": -1, "batch_size": "many"}
     type_into(form, "epochs", "3")

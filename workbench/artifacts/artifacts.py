@@ -85,7 +85,7 @@ class Artifacts(ArtifactsFolder):
             batch_size: rows of a batch; every axis with a name in the inputs has this size.
 
         Raises:
-            ConfigError: it is not a whole number of at least 1.
+            ConfigError: it is not an integer of at least 1.
             ArtifactsError: ONNX Runtime cannot load the models.
         """
         from workbench.artifacts.footprint import footprint
@@ -104,7 +104,7 @@ class Artifacts(ArtifactsFolder):
             0 if not even the smallest batch fits.
 
         Raises:
-            ConfigError: `memory_bytes` is not a whole number of at least 1.
+            ConfigError: `memory_bytes` is not an integer of at least 1.
             ArtifactsError: ONNX Runtime cannot load the models.
         """
         from workbench.artifacts.footprint import largest_batch

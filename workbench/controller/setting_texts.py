@@ -161,7 +161,7 @@ def _read(name: str, text: str) -> Any:
 
 def _whole(text: str) -> int:
     if not WHOLE.fullmatch(text):
-        raise ValueError(f"{value_text(text)} is not a whole number, such as 20.")
+        raise ValueError(f"{value_text(text)} is not an integer, such as 20.")
     return int(_plain(text))
 
 

@@ -122,7 +122,7 @@ def _check_arguments(data: Any, rows: Any, learning_rate: Any) -> None:
     if not isinstance(data, Dataset | None):
         problems.append(f"data={value_text(data)}: give a Dataset, as load_dataset returns it.")
     if not isinstance(rows, int) or isinstance(rows, bool):
-        problems.append(f"rows={value_text(rows)} must be a whole number.")
+        problems.append(f"rows={value_text(rows)} must be an integer.")
     number = isinstance(learning_rate, int | float) and not isinstance(learning_rate, bool)
     if learning_rate is not None and not (number and 0 < learning_rate < math.inf):
         problems.append(f"learning_rate={value_text(learning_rate)} must be a number above 0.")

@@ -17,7 +17,7 @@ MARGIN_BYTES = 2_000_000
 """What a batch size that is advised leaves free: a process is never twice of the same size."""
 
 MOST_ROWS = 2**31
-"""Of a batch whose footprint is asked for: sizes in bytes stay whole numbers of 64 bits."""
+"""Of a batch whose footprint is predicted: sizes in bytes stay integers of 64 bits."""
 
 LARGEST_BATCH = 2**16
 """No larger batch is considered."""
@@ -50,7 +50,7 @@ def footprint_within(
 
 def _positive(name: str, value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ConfigError([f"{name}={value_text(value)} must be a whole number of at least 1."])
+        raise ConfigError([f"{name}={value_text(value)} must be an integer of at least 1."])
     return value
 
 

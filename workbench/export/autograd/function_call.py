@@ -19,7 +19,7 @@ class TensorPlace(NamedTuple):
 
 
 class SizePlace(NamedTuple):
-    """Where the next size belongs: a whole number that was computed from shapes."""
+    """Where the next size belongs: an integer that was computed from shapes."""
 
 
 class Nested(NamedTuple):

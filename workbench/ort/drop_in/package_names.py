@@ -38,7 +38,7 @@ class _Package(ModuleType):
         Args:
             name: dotted; submodules that it does not name are the package's own.
             homes: the module that each of its names is in.
-            others: finds what else is asked for, or raises an AttributeError.
+            others: finds any other name, or raises an AttributeError.
         """
         super().__init__(name, f"{name}, as the workbench provides it.")
         root = Path(str(native().__file__)).parents[2]

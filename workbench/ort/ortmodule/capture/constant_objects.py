@@ -199,7 +199,7 @@ def _compared(kept: Any, real: Any, where: str) -> list[Any]:
                 "and one call would find there what another has left. Return what it holds itself."
             )
         for each in (one, other):
-            # Until it is asked for, an object leads to its attributes without a dict between.
+            # Until it is read, an object leads to its attributes without a dict between.
             getattr(each, "__dict__", None)
         inside = by_function or isinstance(one, FunctionType)
         if not isinstance(one, FunctionType):
