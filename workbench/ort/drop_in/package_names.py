@@ -70,7 +70,7 @@ def install() -> None:
         EngineError: no training build of onnxruntime is installed.
     """
     c = native()
-    _give_checkpoint_back()
+    _restore_torch_checkpoint()
     training = sys.modules.get(TRAINING)
     if training is None:
         names = dict.fromkeys(
@@ -118,7 +118,7 @@ def _refuse(name: str) -> Any:
     )
 
 
-def _give_checkpoint_back() -> None:
+def _restore_torch_checkpoint() -> None:
     """Undo what onnxruntime's front end does to torch before it fails."""
     module = sys.modules.get("torch.utils.checkpoint")
     replaced = getattr(module, "checkpoint", None)
