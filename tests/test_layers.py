@@ -1,15 +1,17 @@
 """The layers of the package: every import is parsed and held to the order below.
 
 A module may import its own row and every row above it, never one below. This holds for imports
-inside functions too. Further rules say who may import torch and onnxruntime, and where pickle is
-allowed.
+inside functions too. Inside a package, too, files and subpackages import one another one way.
+Further rules say who may import torch and onnxruntime, and where pickle is allowed.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
+from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
 
@@ -105,6 +107,8 @@ class Import(NamedTuple):
     """Absolute dotted name."""
     at_load: bool
     """Whether it runs when the file is imported: outside functions and `if TYPE_CHECKING`."""
+    for_types: bool = False
+    """Whether it never runs: inside `if TYPE_CHECKING`."""
 
     @property
     def where(self) -> str:
@@ -121,6 +125,11 @@ class Import(NamedTuple):
 def layer_of(file: Path) -> str:
     parts = file.relative_to(PACKAGE).with_suffix("").parts
     return "" if parts == ("__init__",) else parts[0]
+
+
+def is_module(name: str) -> bool:
+    path = ROOT.joinpath(*name.split("."))
+    return path.with_suffix(".py").is_file() or (path / "__init__.py").is_file()
 
 
 def files() -> list[Path]:
@@ -150,12 +159,11 @@ def imports_of(file: Path, source: str) -> Iterator[Import]:
             if node.level:
                 package = dotted_module(file)
                 base = package[: len(package) - node.level + 1] + base
-            # `from a.b import c` may name the module a.b.c: both are held to the rules.
-            yield ".".join(base)
-            if base == ["workbench"]:
-                yield from (f"workbench.{alias.name}" for alias in node.names)
-            if base[0] == "onnxruntime":
-                yield from (f"{'.'.join(base)}.{alias.name}" for alias in node.names)
+            for alias in node.names:
+                # `from a.b import c` may name the module a.b.c.
+                name = ".".join([*base, alias.name])
+                known = base != ["workbench"] and base[0] != "onnxruntime"
+                yield ".".join(base) if known and not is_module(name) else name
         elif isinstance(node, ast.Call) and "import" in ast.unparse(node.func).split(".")[-1]:
             first = node.args[0] if node.args else None
             if isinstance(first, ast.Constant) and isinstance(first.value, str):
@@ -165,9 +173,9 @@ def imports_of(file: Path, source: str) -> Iterator[Import]:
                 base = package[: len(package) - level + 1] if level else []
                 yield ".".join([*base, name])
 
-    def visit(node: ast.AST, at_load: bool) -> Iterator[Import]:
+    def visit(node: ast.AST, at_load: bool, for_types: bool = False) -> Iterator[Import]:
         for target in targets(node):
-            yield Import(file, getattr(node, "lineno", 0), target, at_load)
+            yield Import(file, getattr(node, "lineno", 0), target, at_load, for_types)
         inner = at_load and not isinstance(
             node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
         )
@@ -181,12 +189,12 @@ def imports_of(file: Path, source: str) -> Iterator[Import]:
         if is_type_checking(node):
             assert isinstance(node, ast.If)
             for child in node.body:
-                yield from visit(child, False)
+                yield from visit(child, False, for_types=True)
             for child in node.orelse:
                 yield from visit(child, inner)
             return
         for child in ast.iter_child_nodes(node):
-            yield from visit(child, inner)
+            yield from visit(child, inner, for_types)
 
     yield from visit(ast.parse(source), True)
 
@@ -220,6 +228,98 @@ def test_imports_point_one_way() -> None:
         if rank > RANK.get(found.layer, 0):
             offenders.append(found.where)
     broken("a higher layer imports a lower one:", offenders)
+
+
+def cycles_in(found: Iterable[Import]) -> list[str]:
+    """Cycles among the files and subpackages of each folder, of which imports point every way.
+
+    A subpackage is one node there: what its files import, it imports. The package's `__init__` is
+    a node beside its files. Imports for types alone do not count: an annotation needs a name and
+    no module, so that nothing is loaded or called through it. A method may thus hand its object to
+    a function of another file, whose parameter is annotated with the class.
+    """
+    graphs: dict[tuple[str, ...], dict[str, set[str]]] = {}
+    for each in found:
+        if each.for_types or not each.is_of("workbench") or not is_module(each.target):
+            continue
+        importing = each.file.relative_to(ROOT).with_suffix("").parts
+        imported = tuple(each.target.split("."))
+        if ROOT.joinpath(*imported).is_dir():
+            imported += ("__init__",)
+        pairs = zip(importing, imported, strict=False)
+        shared = [one for one, _ in takewhile(lambda pair: pair[0] == pair[1], pairs)]
+        if 0 < len(shared) < len(importing):
+            graph = graphs.setdefault(tuple(shared), {})
+            graph.setdefault(importing[len(shared)], set()).add(imported[len(shared)])
+    cycles = []
+    for folder, graph in graphs.items():
+        try:
+            TopologicalSorter(graph).prepare()
+        except CycleError as error:
+            cycles.append(f"{'/'.join(folder)}: {' <- '.join(error.args[1])}")
+    return cycles
+
+
+def test_no_package_has_a_cycle_of_imports() -> None:
+    broken("files and subpackages import one another in a circle:", cycles_in(imports()))
+
+
+@pytest.mark.parametrize(
+    ("sources", "cycles"),
+    [
+        (
+            {"runs/run.py": "from .export import a", "runs/export.py": "import workbench.runs.run"},
+            1,
+        ),
+        (
+            {
+                "runs/run.py": "from .export import a",
+                "runs/export.py": "def f():\n from . import run",
+            },
+            1,
+        ),
+        ({"runs/run.py": "import_module('.export', p)", "runs/export.py": "from .run import a"}, 1),
+        (
+            {
+                "cli/app.py": "from workbench.cli import main",
+                "cli/__init__.py": "from .app import b",
+            },
+            1,
+        ),
+        # Subpackages, whose files are in no circle.
+        (
+            {
+                "widgets/app/workbench.py": "from workbench.widgets.train.trainer import a",
+                "widgets/train/settings_form.py": "from workbench.widgets.app.app_bar import b",
+            },
+            1,
+        ),
+        (
+            {
+                "runs/run.py": "from .export import a",
+                "runs/export.py": "if TYPE_CHECKING:\n from .run import Run",
+            },
+            0,
+        ),
+        (
+            {
+                "cli/app.py": "from workbench.cli import run",
+                "cli/__init__.py": "from .app import b",
+            },
+            1,
+        ),
+        (
+            {
+                "cli/app.py": "from workbench.cli import records",
+                "cli/__init__.py": "from .app import b",
+            },
+            0,
+        ),
+    ],
+)
+def test_cycles_are_seen(sources: dict[str, str], cycles: int) -> None:
+    found = [one for name, source in sources.items() for one in imports_of(PACKAGE / name, source)]
+    assert len(cycles_in(found)) == cycles
 
 
 def test_only_what_lists_the_samples_imports_them() -> None:
@@ -391,7 +491,8 @@ def test_files_stay_short() -> None:
         ("def f():\n import torch.nn", ("torch.nn", False)),
         ("if TYPE_CHECKING:\n import torch", ("torch", False)),
         ("class A:\n import torch", ("torch", True)),
-        ("from ..worker import loop", ("workbench.worker", True)),
+        ("from ..worker import loop", ("workbench.worker.loop", True)),
+        ("from ..worker import nothing", ("workbench.worker", True)),
         ("from workbench import runs", ("workbench.runs", True)),
         ("import_module('torch')", ("torch", True)),
         ("x = lambda: __import__('torch')", ("torch", False)),

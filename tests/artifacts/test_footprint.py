@@ -74,9 +74,9 @@ def test_the_largest_batch_fits_and_the_next_does_not(
 def test_what_is_no_number_of_rows_or_bytes_is_refused(
     cnn_artifacts: Artifacts, number: Any
 ) -> None:
-    with pytest.raises(ConfigError, match=r"batch_size=.* must be a whole number of at least 1"):
+    with pytest.raises(ConfigError, match=r"batch_size=.* must be an integer of at least 1"):
         cnn_artifacts.footprint(number)
-    with pytest.raises(ConfigError, match=r"memory_bytes=.* must be a whole number of at least 1"):
+    with pytest.raises(ConfigError, match=r"memory_bytes=.* must be an integer of at least 1"):
         cnn_artifacts.largest_batch(number)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 
 import nbformat
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
 from tests.browser.notebook import Notebook
 
@@ -147,16 +147,24 @@ def chromium(chromium_path: str) -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="session")
+def context(chromium: Browser) -> BrowserContext:
+    """One profile: JupyterLab's scripts are fetched and compiled once."""
+    return chromium.new_context()
+
+
 @pytest.fixture
-def page(chromium: Browser, lab_url: str) -> Iterator[Page]:
-    """A page with a profile of its own; an error in its scripts fails the test."""
-    context = chromium.new_context(viewport={"width": 1400, "height": 1300})
+def page(context: BrowserContext, lab_url: str) -> Iterator[Page]:
+    """A page that finds nothing stored by others; an error in its scripts fails the test."""
     page = context.new_page()
+    page.set_viewport_size({"width": 1400, "height": 1300})
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     yield page
     end_kernels(page, lab_url)
-    context.close()
+    page.evaluate("localStorage.clear()")
+    page.close()
+    context.clear_cookies()
     unexpected = [text for text in problems if not KERNEL_MESSAGE_TORN.search(text)]
     assert not unexpected, "\n".join(unexpected)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from playwright.sync_api import expect
 
 from tests.browser.accessibility import tab_stops, violations
@@ -12,6 +11,7 @@ from tests.browser.test_workbench_page import open_fake
 
 STEPS = ("Model", "Artifacts", "Train", "Compare", "Runs")
 THEMES = ("JupyterLab Dark", "JupyterLab Light")
+WIDE = {"width": 1400, "height": 1300}
 ALONE = {
     "ModelView": "wb.ModelView('digits-mlp')",
     "ArtifactBuilder": "wb.ArtifactBuilder('digits-mlp')",
@@ -30,7 +30,9 @@ WATCH_REGIONS = """() => {
 }"""
 
 
-def test_nothing_serious_in_any_step_in_both_themes(open_notebook: MakeNotebook) -> None:
+def test_nothing_serious_in_any_step_dark_and_narrow_or_light_and_wide(
+    open_notebook: MakeNotebook,
+) -> None:
     notebook = open_fake(open_notebook)
     page = notebook.page
     notebook.set_number("Epochs", 1)
@@ -41,14 +43,14 @@ def test_nothing_serious_in_any_step_in_both_themes(open_notebook: MakeNotebook)
     expect(notebook.status).to_contain_text("Compared", timeout=SLOW_MS)
     page.get_by_role("button", name="Code", exact=True).click()
     found = []
-    for theme in THEMES:
-        page.set_viewport_size({"width": 1400, "height": 1300})
+    # The menu of the themes is at hand in a wide page only.
+    for theme, width in zip(THEMES, (420, 1400), strict=True):
+        page.set_viewport_size(WIDE)
         notebook.use_theme(theme)
-        for width, height in ((1400, 1300), (420, 900)):
-            page.set_viewport_size({"width": width, "height": height})
-            for step in STEPS:
-                notebook.go_to(step)
-                found += [f"{theme}, {width} pixels, {step}: {each}" for each in violations(page)]
+        page.set_viewport_size({**WIDE, "width": width})
+        for step in STEPS:
+            notebook.go_to(step)
+            found += [f"{theme}, {width} pixels, {step}: {each}" for each in violations(page)]
     assert not found, "\n".join(found)
 
 
@@ -67,28 +69,28 @@ def test_nothing_serious_in_a_widget_alone(open_notebook: MakeNotebook) -> None:
     assert not found, "\n".join(found)
 
 
-@pytest.mark.parametrize("step", STEPS)
-def test_every_stop_of_the_tab_key_is_seen(open_notebook: MakeNotebook, step: str) -> None:
+def test_every_stop_of_the_tab_key_is_seen(open_notebook: MakeNotebook) -> None:
     notebook = open_fake(open_notebook)
     page = notebook.page
-    if step == "Runs":  # without a run there is nothing to stop at
-        notebook.set_number("Epochs", 1)
-        notebook.button("Train").click()
-        expect(notebook.status).to_contain_text("Trained", timeout=SLOW_MS)
-    notebook.go_to(step)
-    if step == "Runs":
-        expect(page.locator(".wb-run-row").first).to_be_visible(timeout=SLOW_MS)
-    tab = page.get_by_role("tab", selected=True).and_(page.locator(".wb-page *"))
-    tab.focus()
-    stops = tab_stops(page)
-    unseen = [stop["what"] for stop in stops if not (stop["outlined"] and stop["seen"])]
-    assert not unseen, unseen
-    # The bar comes first and then the step: nothing leads back up.
-    tops = [stop["top"] for stop in stops]
-    assert tops == sorted(tops, reverse=True), [stop["what"] for stop in stops]
-    names = " ".join(stop["what"] for stop in stops)
-    assert "Train" in names
-    assert len(stops) > tops.count(True), names
+    for step in STEPS:
+        if step == "Runs":  # without a run there is nothing to stop at
+            notebook.set_number("Epochs", 1)
+            notebook.button("Train").click()
+            expect(notebook.status).to_contain_text("Trained", timeout=SLOW_MS)
+        notebook.go_to(step)
+        if step == "Runs":
+            expect(page.locator(".wb-run-row").first).to_be_visible(timeout=SLOW_MS)
+        tab = page.get_by_role("tab", selected=True).and_(page.locator(".wb-page *"))
+        tab.focus()
+        stops = tab_stops(page)
+        unseen = [stop["what"] for stop in stops if not (stop["outlined"] and stop["seen"])]
+        assert not unseen, f"{step}: {unseen}"
+        # The bar comes first and then the step: nothing leads back up.
+        tops = [stop["top"] for stop in stops]
+        assert tops == sorted(tops, reverse=True), f"{step}: {[stop['what'] for stop in stops]}"
+        names = " ".join(stop["what"] for stop in stops)
+        assert "Train" in names, step
+        assert len(stops) > tops.count(True), f"{step}: {names}"
 
 
 def test_a_run_is_read_aloud_by_its_beginning_and_end_alone(open_notebook: MakeNotebook) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from tests.cli.command import Invoke
-from workbench.cli.options import chosen_loss
+from workbench.cli.setting_options import chosen_loss
 from workbench.errors import ConfigError
 
 

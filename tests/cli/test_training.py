@@ -9,12 +9,14 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 import workbench as wb
 from tests.cli.command import COMMAND, Invoke
 from workbench.cli import training
+from workbench.cli.setting_options import OPTIONS
 from workbench.compare import NOT_COMPARED
 from workbench.display.number_format import significant
 from workbench.runs.resuming import CHANGEABLE
@@ -100,6 +102,14 @@ def test_every_setting_is_an_option(command: object) -> None:
         # A comparison is about steps, and its engines are several.
         settings = (settings - {"engine", "epochs"} - NOT_COMPARED) | {"engines"}
     assert settings <= parameters
+
+
+@pytest.mark.parametrize("name", sorted(OPTIONS.keys() & TrainingConfig.model_fields.keys()))
+def test_an_option_has_the_type_of_its_setting(name: str) -> None:
+    kind, _ = OPTIONS[name]
+    annotation = TrainingConfig.model_fields[name].annotation
+    kinds = {annotation, *get_args(annotation)} & {int, float, bool}
+    assert not kinds or kind in kinds
 
 
 def test_every_setting_that_can_change_is_an_option_of_resume() -> None:

@@ -75,7 +75,7 @@ def test_sizes_are_read_with_their_units(text: str, size: int) -> None:
         ("memory_limit_bytes", "1 5 GB", "is not a size"),
         ("memory_limit_bytes", "1,50,0", "is not a size"),
         ("memory_limit_bytes", "2 i", "is not a size"),
-        ("steps", "1,5", "is not a whole number"),
+        ("steps", "1,5", "is not an integer"),
         ("learning_rate", "0,01", "is not a number, .* Write 0.01."),
     ],
 )
@@ -93,8 +93,8 @@ def test_commas_between_thousands_are_read() -> None:
     ("name", "text", "problem"),
     [
         ("epochs", "-1", "Must be 1 or more."),
-        ("epochs", "1.5", "'1.5' is not a whole number, such as 20."),
-        ("epochs", "<b>x", "'<b>x' is not a whole number, such as 20."),
+        ("epochs", "1.5", "'1.5' is not an integer, such as 20."),
+        ("epochs", "<b>x", "'<b>x' is not an integer, such as 20."),
         ("learning_rate", "nan", "Must be a finite number."),
         ("learning_rate", "fast", "'fast' is not a number, such as 0.001 or 1e-3."),
         ("seed", "-3", "Must be 0 or more."),

@@ -1,4 +1,4 @@
-"""Functions of each element."""
+"""Elementwise functions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def also(case: Case, *others: Case) -> Case:
 
 
 def corners(case: Case, function: Operation, low: int, high: int) -> Case:
-    """`case`, of a function of two, at pairs of whole numbers too."""
+    """`case`, of a function of two, at pairs of integers too."""
     return also(case, exactly("", function, whole_numbers(low, high, (12,), (12,))))
 
 

@@ -29,15 +29,15 @@ GROUPS: dict[str, tuple[Case, ...]] = {
     "Pooling": cases_pooling.CASES,
     "Normalization": cases_normalization.CASES,
     "Linear, embedding and recurrent layers": cases_layers.CASES,
-    "Recurrent layers, sequences of any length": cases_lengths.CASES,
+    "Recurrent layers, variable sequence length": cases_lengths.CASES,
     "Attention": cases_attention.CASES,
     "Transformers with masks": cases_masks.CASES,
-    "Functions of each element": cases_mathematics.CASES,
-    "Reductions, extremes, orders": cases_reductions.CASES,
-    "Moving, choosing, joining, multiplying": cases_tensors.CASES,
+    "Elementwise functions": cases_mathematics.CASES,
+    "Reductions, extrema, sorting": cases_reductions.CASES,
+    "Indexing, concatenation, reshaping, products": cases_tensors.CASES,
     "Experts, and losses that sort by values": cases_experts.CASES,
     "Weights": cases_weights.CASES,
-    "Modules of people's own": cases_own.CASES,
+    "User modules": cases_own.CASES,
 }
 CASES: dict[str, Case] = {case.name: case for group in GROUPS.values() for case in group}
 
@@ -54,4 +54,4 @@ def representatives() -> list[str]:
             kind = re.split(r"[,(]| at | by | of ", case.name)[0].strip()
             chosen.setdefault((group, kind), case.name)
     names = dict.fromkeys((*chosen.values(), *WATCHED))
-    return list(representative(names, every=4, always=WATCHED))
+    return list(representative(names, every=8, always=WATCHED))

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save_file
 
+from tests.representative import WHOLE_TABLES
 from workbench.data import Batch
 from workbench.engines import engine_class
 from workbench.engines.base import Engine, EngineSetup
@@ -56,6 +57,25 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "gradient_accumulation": 2,
     },
 }
+
+OPTIONS_OF = {
+    "fake": ("adamw",),
+    "pytorch-compile": ("adamw",),
+    "ortmodule": ("sgd-unclipped",),
+}
+"""What these engines are tried with: they share PyTorch's optimizers with the engine pytorch, which
+has all, as has every engine that is not named here."""
+
+
+def options_of(engine: str) -> tuple[str, ...]:
+    """Names of the options that this engine is tried with."""
+    return tuple(OPTIONS) if WHOLE_TABLES else OPTIONS_OF.get(engine, tuple(OPTIONS))
+
+
+def observed_of(engine: str) -> tuple[str, ...]:
+    """Of these the ones whose steps are observed: the clipped SGD adds nothing to them."""
+    return tuple(name for name in options_of(engine) if name != "sgd")
+
 
 LORA: dict[str, Any] = {
     "lora": {"rank": 4, "alpha": 6, "targets": ("hidden*",), "seed": 3},
@@ -179,7 +199,7 @@ class Probe:
     def observed(self) -> dict[str, Any]:
         """Norms of accumulated gradients and of updates, and whether to look changes a step."""
         found = {}
-        for name in ("adamw", "sgd-unclipped"):
+        for name in observed_of(self.name):
             settings = {**OPTIONS[name], "max_grad_norm": None if name != "adamw" else 1e-3}
             engine, plain = self.build(**settings), self.build(**settings)
             steps = []
@@ -242,7 +262,8 @@ class Probe:
     def options(self) -> dict[str, Any]:
         """A schedule, accumulated and clipped gradients, over a hundred steps."""
         found = {}
-        for name, settings in OPTIONS.items():
+        for name in options_of(self.name):
+            settings = OPTIONS[name]
             engine = self.build(**settings)
             losses = []
             for step in range(OPTION_STEPS):

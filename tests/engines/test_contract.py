@@ -24,7 +24,14 @@ from torch.nn import functional
 from torch.nn.utils import clip_grad_norm_
 from torch.optim import lr_scheduler
 
-from tests.engines.contract_probe import BATCH_SIZE, OPTION_STEPS, OPTIONS, STEPS
+from tests.engines.contract_probe import (
+    BATCH_SIZE,
+    OPTION_STEPS,
+    OPTIONS,
+    STEPS,
+    observed_of,
+    options_of,
+)
 from tests.engines.needed import unavailable
 from tests.engines.plain_lora import train_head, train_with_lora
 from workbench.load import load_dataset, load_model
@@ -35,6 +42,8 @@ PROBE = Path(__file__).with_name("contract_probe.py")
 ROOT = PROBE.parents[2]
 WARNINGS = ("-W", "error", "-W", "ignore::DeprecationWarning")
 """torch.compile imports parts of torch that torch itself calls deprecated."""
+TRIED = [(engine, options) for engine in engine_table() for options in options_of(engine)]
+OBSERVED = [(engine, options) for engine in engine_table() for options in observed_of(engine)]
 
 
 @pytest.fixture(scope="module")
@@ -175,7 +184,7 @@ def test_gradients_are_pytorchs(
         assert worst <= 1e-4, f"the gradient to {parameter} differs from PyTorch's by {worst}"
 
 
-@pytest.mark.parametrize("options", ["adamw", "sgd-unclipped"])
+@pytest.mark.parametrize(("name", "options"), OBSERVED)
 def test_an_observed_step_is_a_step(options: str, answers: Answers) -> None:
     observed = answers["observed"][options]
     assert observed["from_plain"] <= 1e-7, "to look at a step changes it"
@@ -184,7 +193,7 @@ def test_an_observed_step_is_a_step(options: str, answers: Answers) -> None:
         assert abs(seen - plain) <= 1e-7
 
 
-@pytest.mark.parametrize("options", ["adamw", "sgd-unclipped"])
+@pytest.mark.parametrize(("name", "options"), OBSERVED)
 def test_norms_of_gradients_and_updates_are_pytorchs(
     options: str, name: str, answers: Answers, answers_of: Callable[[str], Answers]
 ) -> None:
@@ -200,6 +209,7 @@ def test_norms_of_gradients_and_updates_are_pytorchs(
             )
 
 
+@pytest.mark.parametrize("name", [name for name, options in OBSERVED if options == "sgd-unclipped"])
 def test_the_first_norms_are_those_of_the_first_gradient(name: str, answers: Answers) -> None:
     """Beside a plain loop of PyTorch: two batches, averaged."""
     if name == "fake":
@@ -251,7 +261,7 @@ def test_a_weight_that_does_not_fit_is_refused(answers: Answers) -> None:
     assert "no.such.weight" in wrong_name
 
 
-@pytest.mark.parametrize("options", list(OPTIONS))
+@pytest.mark.parametrize(("name", "options"), TRIED)
 def test_schedule_accumulation_and_clipping_are_pytorchs(
     options: str, name: str, answers: Answers
 ) -> None:

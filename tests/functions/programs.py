@@ -79,9 +79,7 @@ PROGRAMS: dict[str, Program] = {
     "mask and numbers": Program(lambda x: Leaky.apply(x, -0.5, 0.5)),
     "normalization": Program(Normalized.apply),
     "attributes": Program(Attributes.apply),
-    "whole numbers": Program(
-        lambda x: x + Chosen.apply(x, x.argsort(-1)[:, :4]).sum(-1, keepdim=True)
-    ),
+    "integers": Program(lambda x: x + Chosen.apply(x, x.argsort(-1)[:, :4]).sum(-1, keepdim=True)),
     "default argument": Program(Default.apply),
     "twice, one within the other": Program(lambda x: Sine.apply(Sine.apply(x) * 2) + x),
     "twice, side by side": Program(lambda x: Sine.apply(x) + Sine.apply(x * 2)),

@@ -126,7 +126,7 @@ class Broadcast(Function):
 
 
 class Chosen(Function):
-    """Takes whole numbers."""
+    """Takes integers."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor, places: Tensor) -> Tensor:

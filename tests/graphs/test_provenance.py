@@ -18,7 +18,8 @@ from workbench.artifacts.provenance import OWN_GRADIENT, Provenance, read_proven
 from workbench.errors import ArtifactsError, ConfigError, ModelError
 from workbench.graphs import given_graphs
 from workbench.graphs.painted import painted
-from workbench.profiling.result import EngineProfile, Profile
+from workbench.profiling.engine_profile import EngineProfile
+from workbench.profiling.result import Profile
 from workbench.run_folder.operator_timing import OperatorTime
 
 

@@ -112,7 +112,7 @@ def test_the_hash_of_a_function_is_for_records_alone() -> None:
             make_config({"loss": [{"name": name, "function_sha256": sha256}]})
     with pytest.raises(ConfigError, match="loss='mine'"):
         Loss("mine", function_sha256=sha256)
-    assert Loss.from_record({"name": "mine", "function_sha256": sha256}).own
+    assert Loss.from_record({"name": "mine", "function_sha256": sha256}).custom
     with pytest.raises(ConfigError, match="no option 'smoothing'"):
         Loss.from_record({"name": "mse", "smoothing": 1})
 
@@ -136,7 +136,7 @@ def test_a_function_is_found_by_its_path(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
     loss = Loss("my_losses:steep", factor=0.5)
-    assert loss.own
+    assert loss.custom
     assert loss.name == "steep"
     assert loss.function is not None
     with pytest.raises(ConfigError, match="Did you mean 'steep'"):

@@ -37,7 +37,7 @@ def test_it_arrives_as_it_was(
     for name, value in code_of(written).environment().items():
         monkeypatch.setenv(name, value)
     arrived = Loss.from_record(written[1].record())
-    assert arrived.own
+    assert arrived.custom
     assert (arrived.function, arrived.name, arrived.factor) == (None, losses[1].name, 2)
     output, target = torch.rand(3), torch.rand(3)
     expected = function(output, target)  # type: ignore[operator]

@@ -259,7 +259,7 @@ CASES = {
     "logits of 1e-6": logits(1e-6),
 }
 
-CHOSEN = representative(CASES)
+CHOSEN = representative(CASES, every=5, always=("several, one a function",))
 
 
 def train(case: Case) -> dict[str, float]:

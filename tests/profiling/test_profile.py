@@ -15,7 +15,7 @@ from workbench.data import Dataset
 from workbench.errors import ConfigError, EngineError
 from workbench.load import load_model
 from workbench.profiling import EngineProfile, Profile, profile
-from workbench.profiling.result import COLUMNS
+from workbench.profiling.engine_profile import COLUMNS
 from workbench.run_folder.operator_timing import PASSES
 
 STEPS = 4

@@ -62,6 +62,12 @@ def trained(digits: Dataset, tmp_path_factory: pytest.TempPathFactory) -> dict[s
 
 
 @pytest.fixture(scope="module")
+def exports(trained: dict[str, Run], tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("exports")
+    return {engine: run.export(folder / f"{engine}.onnx") for engine, run in trained.items()}
+
+
+@pytest.fixture(scope="module")
 def expected(
     trained: dict[str, Run], tmp_path_factory: pytest.TempPathFactory
 ) -> dict[int, Weights]:
@@ -91,10 +97,10 @@ def test_every_engine_leaves_the_weights_of_its_last_step(
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_export_holds_the_weights_of_the_last_step(
-    engine: str, trained: dict[str, Run], tmp_path: Path
+    engine: str, trained: dict[str, Run], exports: dict[str, Path]
 ) -> None:
     run = trained[engine]
-    graph = onnx.load(run.export(tmp_path / "trained.onnx")).graph
+    graph = onnx.load(exports[engine]).graph
     held = {tensor.name: numpy_helper.to_array(tensor) for tensor in graph.initializer}
     for name, value in run.weights().items():
         if not name.endswith("num_batches_tracked"):  # a counter that only training uses
@@ -103,25 +109,23 @@ def test_every_export_holds_the_weights_of_the_last_step(
 
 @pytest.mark.parametrize("engine", ["pytorch", "ondevice"])
 def test_an_export_computes_in_todays_onnxruntime_what_its_engine_evaluates(
-    engine: str, trained: dict[str, Run], tmp_path: Path
+    engine: str, trained: dict[str, Run], exports: dict[str, Path], tmp_path: Path
 ) -> None:
     """With the running statistics of batch normalization; every sample and engine is a sweep."""
     run, plain = trained[engine], plain_onnxruntime()
     assert_statistics_moved(run)
-    exported = run.export(tmp_path / "trained.onnx")
-    found = difference(run, exported, plain, tmp_path)
+    found = difference(run, exports[engine], plain, tmp_path)
     assert tuple(map(int, plain.version.split(".")[:2])) >= (1, 31)
     assert found < EXPORT_TOLERANCE, f"differs by {found:.1e}"
 
 
 def test_an_export_of_a_run_found_again_is_the_same(
-    trained: dict[str, Run], tmp_path: Path
+    trained: dict[str, Run], exports: dict[str, Path], tmp_path: Path
 ) -> None:
     """From the run folder alone, without the model that it was started with."""
-    run = trained["ondevice"]
-    again = load_run(run.folder.path)
-    one, two = run.export(tmp_path / "one.onnx"), again.export(tmp_path / "folder" / "two.onnx")
-    assert one.read_bytes() == two.read_bytes()
+    again = load_run(trained["ondevice"].folder.path)
+    exported = again.export(tmp_path / "folder" / "trained.onnx")
+    assert exported.read_bytes() == exports["ondevice"].read_bytes()
 
 
 def largest_difference(one: Weights, other: Weights) -> float:

@@ -347,7 +347,7 @@ def test_parsing_a_record_imports_nothing_and_a_call_does(project: Path) -> None
     (project / "good_losses.py").write_text("def steep(output, target): return output.sum()\n")
     path = list(sys.path)
     try:
-        assert TrainingConfig(loss="good_losses:steep").losses[0].own  # type: ignore[arg-type]
+        assert TrainingConfig(loss="good_losses:steep").losses[0].custom  # type: ignore[arg-type]
     finally:
         sys.path[:] = path
         sys.modules.pop("good_losses", None)

@@ -41,7 +41,7 @@ def test_own_numbers_limit_what_they_give() -> None:
         ({"cores": 0}, "device.cores=0: must be 1 or more."),
         ({"memory_bytes": -5}, "device.memory_bytes=-5: must be 1 or more"),
         ({"memory_bytes": 0}, "device.memory_bytes=0: must be 1 or more"),
-        ({"cores": 1.5}, "device.cores=1.5: must be a whole number"),
+        ({"cores": 1.5}, "device.cores=1.5: must be an integer"),
         ({"cors": 1}, "device.cors: no such setting. Did you mean 'cores'?"),
         ({}, "device.cores: give it, or memory_bytes; this device limits nothing."),
         (7, "device=7: must be a dict of its settings"),

@@ -1,4 +1,4 @@
-"""Functions of each element whose gradient is our own, by themselves and in forms that PyTorch's
+"""Elementwise functions whose gradient is our own, by themselves and in forms that PyTorch's
 exporter never writes.
 
 Run as a script, like `gradient_table`: prints {case: outcome} of what `make_trainable` makes of

@@ -143,7 +143,7 @@ MODULES: dict[str, tuple[Callable[[], nn.Module], tuple[int, ...]]] = {
     "attention": (Attention, (4, 6)),
 }  # fmt: skip
 
-CHOSEN = representative(MODULES, every=3)
+CHOSEN = representative(MODULES, every=5)
 
 
 def batches(shape: tuple[int, ...], steps: int) -> list[Arrays]:

@@ -56,7 +56,7 @@ def test_a_node_that_trains_is_left_alone(case: Case) -> None:
 
 
 def _graph(*nodes: onnx.NodeProto, **weights: np.ndarray) -> onnx.ModelProto:
-    """From x of shape (batch, 4) and the whole numbers `size` to y."""
+    """From x of shape (batch, 4) and the integers `size` to y."""
     graph = helper.make_graph(
         nodes,
         "graph",

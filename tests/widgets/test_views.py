@@ -21,15 +21,15 @@ from workbench.errors import EngineError
 from workbench.load import load_model
 from workbench.models import Layer
 from workbench.run_folder.statistics import ByPyTorch, Statistics
-from workbench.widgets.app.controls import NAMES, Controls
 from workbench.widgets.app.offer_list import OfferList
-from workbench.widgets.app.status import Status, time_left
 from workbench.widgets.artifacts.artifact_builder import ArtifactBuilder
 from workbench.widgets.artifacts.parameter_tree import ParameterTree
 from workbench.widgets.compare.comparison_table import SHOWN, ComparisonTable
 from workbench.widgets.model.choice_field import ChoiceField
 from workbench.widgets.model.layer_table import LayerTable
 from workbench.widgets.model.model_card import ModelCard
+from workbench.widgets.page.controls import NAMES, Controls
+from workbench.widgets.page.status import Status, time_left
 from workbench.widgets.run_statistics import RunStatistics
 from workbench.widgets.train.engine_choice import EngineChoice
 from workbench.widgets.train.layer_statistics_view import LayerStatisticsView
@@ -86,7 +86,7 @@ def test_a_wrong_value_is_told_at_its_field_while_it_is_typed() -> None:
     type_into(form, "batch_size", "many")
     assert form.problems == {
         "epochs": "Must be 1 or more.",
-        "batch_size": "'many' is not a whole number, such as 20.",
+        "batch_size": "'many' is not an integer, such as 20.",
     }
     assert setup.settings == {"epochs": -1, "batch_size": "many"}
     type_into(form, "epochs", "3")

@@ -17,8 +17,7 @@ torch and onnx, and if it crashes an error is raised.
 
 from __future__ import annotations
 
-from workbench.artifacts.artifacts import TARGET, Artifacts
-from workbench.artifacts.bundle import open_bundle
+from workbench.artifacts.artifacts import TARGET, Artifacts, open_bundle
 from workbench.artifacts.generate import generate_artifacts, generate_from_saved
 
 __all__ = ["TARGET", "Artifacts", "generate_artifacts", "generate_from_saved", "open_bundle"]

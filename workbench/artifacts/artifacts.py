@@ -1,24 +1,12 @@
-"""Reads training artifacts from their folder."""
+"""Training artifacts, as `generate_artifacts` returns and `Artifacts.load` reads them."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from workbench.artifacts.manifest_record import (
-    FORWARD_MODEL,
-    MANIFEST,
-    NOMINAL_CHECKPOINT,
-    read_manifest,
-)
-from workbench.artifacts.parameter_buffer import from_buffer, to_buffer
-from workbench.errors import ArtifactsError
-from workbench.files.input_file import check_file, is_file
-from workbench.files.sha256 import sha256
+from workbench.artifacts.artifacts_folder import ArtifactsFolder
+from workbench.files.input_file import is_file
 
 if TYPE_CHECKING:
     from workbench.artifacts.footprint import Footprint
@@ -29,14 +17,10 @@ TARGET = "target"
 """Name of the target input of a single loss."""
 
 
-class Artifacts(NamedTuple):
-    """The paths of a folder of training artifacts, and its manifest."""
+class Artifacts(ArtifactsFolder):
+    """Training artifacts, what they need to train, and the bundle for a device."""
 
-    directory: Path
-    manifest: dict[str, Any]
-    """Model, versions, file hashes, inputs and outputs, parameters, loss, optimizer, rewrites."""
-    cache_s: float | None = None
-    """Seconds to take them from the cache of exports; None where they were generated."""
+    __slots__ = ()
 
     def __repr__(self) -> str:
         trainable, frozen = len(self.trainable), len(self.frozen)
@@ -59,23 +43,7 @@ class Artifacts(NamedTuple):
             ArtifactsError: there are none, they are corrupt, or from a newer version.
         """
         directory = Path(directory)
-        if is_file(directory):
-            from workbench.artifacts.bundle import open_bundle
-
-            return open_bundle(directory)
-        manifest = read_manifest(directory)
-        for name, expected in manifest["files"].items():
-            path = directory / name
-            if not path.is_file():
-                raise ArtifactsError(
-                    f"{directory} is incomplete: {name} is missing. Generate the artifacts again."
-                )
-            if sha256(path) != expected:
-                raise ArtifactsError(
-                    f"{path} was changed: its SHA-256 differs from the one in {MANIFEST}. Generate "
-                    "the artifacts again."
-                )
-        return cls(directory, manifest)
+        return open_bundle(directory) if is_file(directory) else cls.read(directory)
 
     def bundle(
         self,
@@ -110,106 +78,6 @@ class Artifacts(NamedTuple):
 
         return write_bundle(self, path, data=data, rows=rows, learning_rate=learning_rate)
 
-    @property
-    def training_model(self) -> Path:
-        return self.directory / "training_model.onnx"
-
-    @property
-    def eval_model(self) -> Path:
-        return self.directory / "eval_model.onnx"
-
-    @property
-    def optimizer_model(self) -> Path:
-        return self.directory / "optimizer_model.onnx"
-
-    @property
-    def inference_model(self) -> Path:
-        return self.directory / "inference_model.onnx"
-
-    @property
-    def forward_model(self) -> Path | None:
-        """The forward graph in training mode with its loss, before the rewrites; None where an
-        older workbench generated the artifacts."""
-        path = self.directory / FORWARD_MODEL
-        return path if FORWARD_MODEL in self.manifest["files"] else None
-
-    @property
-    def checkpoint(self) -> Path:
-        return self.directory / "checkpoint"
-
-    @property
-    def nominal_checkpoint(self) -> Path | None:
-        """The checkpoint without the values of the parameters; None if it was not requested."""
-        path = self.directory / NOMINAL_CHECKPOINT
-        return path if NOMINAL_CHECKPOINT in self.manifest["files"] else None
-
-    @property
-    def trainable(self) -> tuple[str, ...]:
-        """Names of the trained parameters."""
-        return tuple(self.manifest["parameters"]["trainable"])
-
-    @property
-    def frozen(self) -> tuple[str, ...]:
-        """Names of the frozen parameters and running statistics."""
-        return tuple(self.manifest["parameters"]["frozen"])
-
-    @property
-    def trainable_count(self) -> int:
-        """Number of elements of the trained parameters."""
-        return self._count("trainable")
-
-    @property
-    def frozen_count(self) -> int:
-        """Number of elements of the frozen parameters and running statistics."""
-        return self._count("frozen")
-
-    def _count(self, role: str) -> int:
-        described = self.manifest["parameters"][role].values()
-        return sum(math.prod(parameter["shape"]) for parameter in described)
-
-    def parameters_to_buffer(
-        self, weights: Mapping[str, np.ndarray], *, trainable_only: bool = False
-    ) -> np.ndarray:
-        """The parameters in one buffer, as `Module.get_contiguous_parameters` gives them.
-
-        Args:
-            weights: values by name, as `Run.weights` and `Model.weights` give them; others than
-                parameters are ignored.
-            trainable_only: without frozen parameters and running statistics.
-
-        Returns:
-            float32, of one axis: each parameter in C order, in the order of `trainable`, then of
-            `frozen`. `Module.copy_buffer_to_parameters` takes it; from a nominal checkpoint it
-            must hold all parameters.
-
-        Raises:
-            ArtifactsError: a parameter is missing, or has another shape or dtype.
-        """
-        return to_buffer(weights, self._shapes(trainable_only))
-
-    def buffer_to_parameters(
-        self, buffer: np.ndarray, *, trainable_only: bool = False
-    ) -> dict[str, np.ndarray]:
-        """The parameters by name, copied from a buffer of `parameters_to_buffer`.
-
-        Args:
-            buffer: float32, of one axis.
-            trainable_only: whether it was made so.
-
-        Raises:
-            ArtifactsError: it has another size, dtype or number of axes.
-        """
-        return from_buffer(buffer, self._shapes(trainable_only))
-
-    def _shapes(self, trainable_only: bool) -> dict[str, tuple[int, ...]]:
-        parameters = self.manifest["parameters"]
-        chosen = ("trainable",) if trainable_only else ("trainable", "frozen")
-        return {
-            name: tuple(spec["shape"])
-            for group in chosen
-            for name, spec in parameters[group].items()
-        }
-
     def footprint(self, batch_size: int) -> Footprint:
         """Predict the memory that training takes, in a child process; nothing is trained.
 
@@ -217,7 +85,7 @@ class Artifacts(NamedTuple):
             batch_size: rows of a batch; every axis with a name in the inputs has this size.
 
         Raises:
-            ConfigError: it is not a whole number of at least 1.
+            ConfigError: it is not an integer of at least 1.
             ArtifactsError: ONNX Runtime cannot load the models.
         """
         from workbench.artifacts.footprint import footprint
@@ -236,7 +104,7 @@ class Artifacts(NamedTuple):
             0 if not even the smallest batch fits.
 
         Raises:
-            ConfigError: `memory_bytes` is not a whole number of at least 1.
+            ConfigError: `memory_bytes` is not an integer of at least 1.
             ArtifactsError: ONNX Runtime cannot load the models.
         """
         from workbench.artifacts.footprint import largest_batch
@@ -255,13 +123,21 @@ class Artifacts(NamedTuple):
 
         return required_operators(self)
 
-    def constants(self) -> dict[str, np.ndarray]:
-        """Values of the model that are not in the checkpoint, by name.
 
-        Raises:
-            ArtifactsError: the file is missing, or is not a regular file.
-        """
-        from safetensors.numpy import load_file
+def open_bundle(path: Path | str, directory: Path | str | None = None) -> Artifacts:
+    """Unpack a bundle and load its artifacts, after a check of every name, size and hash.
 
-        path = self.directory / "constants.safetensors"
-        return dict(load_file(check_file(path, ArtifactsError)))
+    Args:
+        path: the zip that `Artifacts.bundle` wrote.
+        directory: an empty or missing folder for the content. None: a folder in the workbench's
+            home, named after the zip and its SHA-256, which is used again the next time, and
+            removed when it was not used for 30 days.
+
+    Raises:
+        ArtifactsError: it is no bundle, truncated, changed, from a newer version, or has entries
+            that would be written outside of the folder, twice, or unpack to far more than the zip.
+            Nothing is left in `directory` then.
+    """
+    from workbench.artifacts.bundle import unpack_bundle
+
+    return Artifacts(*unpack_bundle(Path(path), None if directory is None else Path(directory)))

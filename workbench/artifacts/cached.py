@@ -28,7 +28,7 @@ def fill(request: Request, report: Report, environment: Mapping[str, str]) -> fl
 
     Args:
         request: its directory lies in a folder of its own.
-        report: is told what is being done.
+        report: called with what is being done.
         environment: of the child.
 
     Returns:
@@ -60,7 +60,7 @@ def fill(request: Request, report: Report, environment: Mapping[str, str]) -> fl
         report("a factory may read anything, so its model's export is not cached")
         _generate(request, report, environment)
         return None
-    uses_code = kind == MemorySource.kind or any(loss.own for loss in request.losses)
+    uses_code = kind == MemorySource.kind or any(loss.custom for loss in request.losses)
     with cache.locked(key):
         if cache.take(key, request.directory, _is_complete):
             seconds = time.perf_counter() - started

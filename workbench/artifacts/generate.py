@@ -139,7 +139,7 @@ def _targets(
         f"loss {loss.name} is a function, so the spec of its target is unknown. Pass a dataset as "
         "data=."
         for loss in losses
-        if loss.own
+        if loss.custom
     ]
     if target_shape is not None and len(losses) > 1:
         problems.append(

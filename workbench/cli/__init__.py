@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import sys
 
-INTERRUPTED = 130
-"""Exit status of a command interrupted by Ctrl-C: 128 + SIGINT, as in shells."""
+from workbench.cli.exit_status import INTERRUPTED
 
 
 def main() -> None:

@@ -8,9 +8,9 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from workbench.cli import lora_options as lora
 from workbench.cli import options as opt
 from workbench.cli.output import as_text, print_json, print_table, say, status_updater, stderr
+from workbench.cli.setting_options import LORA, LOSS, takes_settings
 
 if TYPE_CHECKING:
     from workbench.check import Check
@@ -30,22 +30,15 @@ EnginesOption = Annotated[
 ]
 
 
+@takes_settings(*LOSS, "requires_grad", *LORA, "batch_size", "threads")
 def check(
     model: opt.ModelArgument,
     verify: VerifyOption = False,
     data: opt.DataOption = None,
     target: opt.TargetOption = None,
     engines: EnginesOption = None,
-    loss: opt.LossOption = None,
-    loss_option: opt.LossOptionOption = None,
-    requires_grad: opt.RequiresGradOption = None,
-    lora_rank: lora.RankOption = None,
-    lora_alpha: lora.AlphaOption = None,
-    lora_targets: lora.TargetsOption = None,
-    lora_seed: lora.SeedOption = None,
-    batch_size: opt.BatchSizeOption = None,
-    threads: opt.ThreadsOption = None,
     json: opt.JsonOption = False,
+    **settings: Any,
 ) -> None:
     """List the operators of a model: which can be trained, which are rewritten, which cannot, why.
 
@@ -53,29 +46,22 @@ def check(
     """
     import workbench as wb
 
-    adapters = lora.chosen_lora(lora_rank, lora_alpha, lora_targets, lora_seed)
-    settings = opt.given(
+    trained = {name: settings.pop(name, None) for name in ("requires_grad", "lora")}
+    settings |= opt.given(
         data=data,
         target=target,
         engines=engines and [name.strip() for name in engines.split(",") if name.strip()],
-        loss=opt.chosen_loss(loss, loss_option),
-        batch_size=batch_size,
-        threads=threads,
     )
     if settings and not verify:
         _reject_without_verify(settings)
     with stderr.status("Exporting and checking the model"):
         loaded = wb.load_model(model)
-        checked = wb.check(
-            loaded,
-            requires_grad=requires_grad,
-            lora=adapters,
-        )
+        checked = wb.check(loaded, **trained)
     if not json:
         print_check(checked)
     verified = None
     if verify and checked.ok:
-        verified = _verify(loaded, settings, requires_grad)
+        verified = _verify(loaded, settings, trained["requires_grad"])
     if verified is not None and not json:
         say()
         print_verification(verified)

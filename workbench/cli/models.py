@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from workbench.cli import lora_options as lora
 from workbench.cli import options as opt
 from workbench.cli.output import print_facts, print_json, print_rows, say, status_updater, stderr
+from workbench.cli.setting_options import LORA, LOSS, takes_settings
 from workbench.cli.training import dataset
 from workbench.errors import ArtifactsError
 from workbench.files.output_file import check_place
@@ -61,21 +61,19 @@ def show_model(source: str, json: bool) -> None:
     print_rows(layers, "No layers.")
 
 
+@takes_settings(
+    *LOSS,
+    "optimizer",
+    "weight_decay",
+    "max_grad_norm",
+    "gradient_accumulation",
+    "requires_grad",
+    *LORA,
+)
 def artifacts(
     model: opt.ModelArgument,
     data: opt.DataOption = None,
     target: opt.TargetOption = None,
-    loss: opt.LossOption = None,
-    loss_option: opt.LossOptionOption = None,
-    optimizer: opt.OptimizerOption = None,
-    weight_decay: opt.WeightDecayOption = None,
-    max_grad_norm: opt.MaxGradNormOption = None,
-    gradient_accumulation: opt.AccumulationOption = None,
-    requires_grad: opt.RequiresGradOption = None,
-    lora_rank: lora.RankOption = None,
-    lora_alpha: lora.AlphaOption = None,
-    lora_targets: lora.TargetsOption = None,
-    lora_seed: lora.SeedOption = None,
     directory: Annotated[
         Path | None, typer.Option(help="Output directory; created if it does not exist.")
     ] = None,
@@ -93,19 +91,13 @@ def artifacts(
         ),
     ] = False,
     json: opt.JsonOption = False,
+    **settings: Any,
 ) -> None:
     """Generate training, eval and optimizer models and a checkpoint for on-device training."""
     import workbench as wb
 
-    options = opt.given(
-        loss=opt.chosen_loss(loss, loss_option),
+    settings |= opt.given(
         data=dataset(data, target),
-        optimizer=optimizer,
-        weight_decay=weight_decay,
-        max_grad_norm=max_grad_norm,
-        gradient_accumulation=gradient_accumulation,
-        requires_grad=requires_grad,
-        lora=lora.chosen_lora(lora_rank, lora_alpha, lora_targets, lora_seed),
         directory=directory,
         nominal_checkpoint=nominal_checkpoint,
     )
@@ -113,9 +105,9 @@ def artifacts(
         check_place(bundle, ArtifactsError)
     with stderr.status("Loading the model") as status:
         loaded = wb.load_model(model)
-        made = wb.generate_artifacts(loaded, **options, report=status_updater(status))
+        made = wb.generate_artifacts(loaded, **settings, report=status_updater(status))
         if bundle is not None:
-            rows = options.get("data")
+            rows = settings.get("data")
             if rows is None and loaded.dataset is not None:
                 rows = wb.load_dataset(loaded.dataset)
             status.update("Writing the bundle")

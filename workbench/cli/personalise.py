@@ -10,6 +10,7 @@ import typer
 
 from workbench.cli import options as opt
 from workbench.cli.output import print_facts, print_json, say
+from workbench.cli.setting_options import takes_settings
 from workbench.errors import ModelError
 from workbench.files.output_file import check_place
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from workbench.personalisation import Outcome, Personalisation
 
 
+@takes_settings("steps", "learning_rate", "seed", "threads")
 def personalise(
     examples: Annotated[
         Path, typer.Argument(metavar="EXAMPLES.npz", help="What Examples.save wrote.")
@@ -28,21 +30,16 @@ def personalise(
     train: Annotated[str, typer.Option(help="head or all: what is trained.")] = "head",
     held_out: Annotated[float, typer.Option(help="Share that is not trained with.")] = 0.4,
     prompt: Annotated[str | None, typer.Option(help="Of texts: what is continued.")] = None,
-    steps: opt.StepsOption = None,
-    learning_rate: opt.LearningRateOption = None,
-    seed: opt.SeedOption = None,
-    threads: opt.ThreadsOption = None,
     export: Annotated[
         Path | None, typer.Option(help="Write the trained model to this .onnx file.")
     ] = None,
     json: opt.JsonOption = False,
+    **settings: Any,
 ) -> None:
     """Train a base model on with your own examples, and compare both on those held out."""
     import workbench as wb
 
-    settings = opt.given(
-        steps=steps, learning_rate=learning_rate, seed=seed, threads=threads, prompt=prompt
-    )
+    settings |= opt.given(prompt=prompt)
     if export is not None:
         check_place(export, ModelError)
     # The command line gives text; `personalise` checks it.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.table import Table
@@ -10,6 +10,7 @@ from rich.table import Table
 from workbench.cli import options as opt
 from workbench.cli.output import as_text, print_json, print_table, say, status_updater, stderr
 from workbench.cli.plot import check_plot, save_figure
+from workbench.cli.setting_options import LOSS, chosen_ortmodule, takes_settings
 
 if TYPE_CHECKING:
     from workbench.profiling import EngineProfile, Profile
@@ -23,6 +24,16 @@ ProfileStepsOption = Annotated[
 ]
 
 
+@takes_settings(
+    "batch_size",
+    "optimizer",
+    *LOSS,
+    "requires_grad",
+    "seed",
+    "threads",
+    "ortmodule",
+    "warmup_steps",
+)
 def profile(
     model: opt.ModelArgument,
     data: opt.DataOption = None,
@@ -35,33 +46,18 @@ def profile(
         ),
     ] = None,
     steps: ProfileStepsOption = None,
-    batch_size: opt.BatchSizeOption = None,
-    optimizer: opt.OptimizerOption = None,
-    loss: opt.LossOption = None,
-    loss_option: opt.LossOptionOption = None,
-    requires_grad: opt.RequiresGradOption = None,
-    seed: opt.SeedOption = None,
-    threads: opt.ThreadsOption = None,
-    ortmodule: opt.ORTModuleOption = None,
-    warmup_steps: opt.WarmupStepsOption = None,
     plot: opt.PlotOption = None,
     json: opt.JsonOption = False,
+    **settings: Any,
 ) -> None:
     """Measure the time of each operator in a training step, with ORTModule and with PyTorch."""
     import workbench as wb
     from workbench.cli.training import dataset
 
-    settings = opt.given(
+    settings |= opt.given(
         engine=engine,
         steps=steps,
-        batch_size=batch_size,
-        optimizer=optimizer,
-        loss=opt.chosen_loss(loss, loss_option),
-        requires_grad=requires_grad,
-        seed=seed,
-        threads=threads,
-        ortmodule=opt.chosen_ortmodule(ortmodule, [engine or "ortmodule"]),
-        warmup_steps=warmup_steps,
+        ortmodule=chosen_ortmodule(settings.pop("ortmodule", None), [engine or "ortmodule"]),
     )
     check_plot(plot)
     with stderr.status("Loading the model") as status:
@@ -76,7 +72,7 @@ def profile(
 
 def print_profile(profile: Profile) -> None:
     """Print for each engine the step time and the slowest operators."""
-    from workbench.profiling.result import wall_sentence
+    from workbench.profiling.engine_profile import wall_sentence
 
     for each in profile.engines:
         say(wall_sentence(each))
@@ -86,7 +82,7 @@ def print_profile(profile: Profile) -> None:
 
 
 def _table(profile: EngineProfile) -> Table:
-    from workbench.profiling.result import by_operator
+    from workbench.profiling.engine_profile import by_operator
 
     rows = by_operator(profile)
     table = Table(box=None, pad_edge=False, header_style="bold")

@@ -16,7 +16,7 @@ from rich.progress import (
     TimeElapsedColumn,
 )
 
-from workbench.cli import INTERRUPTED
+from workbench.cli.exit_status import INTERRUPTED
 from workbench.cli.output import printable, stderr
 from workbench.compare import Comparison
 from workbench.runs import Run

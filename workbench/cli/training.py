@@ -6,112 +6,64 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from workbench.cli import lora_options as lora
 from workbench.cli import options as opt
 from workbench.cli.comparison import print_comparison
 from workbench.cli.output import print_json, say
 from workbench.cli.plot import check_plot, save_figure
 from workbench.cli.run_facts import show_run
+from workbench.cli.setting_options import LORA, LOSS, chosen_ortmodule, takes_settings
 from workbench.errors import ConfigError
 
 if TYPE_CHECKING:
     from workbench.runs import Run
 
 
+COMMON = (
+    *("base", "base_except", "steps", "batch_size", "learning_rate"),
+    *("lr_schedule", "lr_warmup_steps", "lr_power", "gradient_accumulation", "max_grad_norm"),
+    *("optimizer", "weight_decay", *LOSS, "requires_grad", *LORA, "seed", "threads"),
+    *("warmup_steps", "evaluate", "evaluate_every", "memory_limit_bytes", "device", "ortmodule"),
+)
+"""Settings of `train` and `compare`."""
+
+OF_A_RUN = (
+    *("epochs", "early_stopping", "layer_statistics_every"),
+    *("checkpoint_every", "checkpoint_every_s"),
+)
+"""Settings of a single run: `compare` ends at a step and writes no checkpoints between."""
+
+OF_RESUMING = (
+    *("steps", "learning_rate", "threads", "warmup_steps", "evaluate", "evaluate_every"),
+    *("memory_limit_bytes", *OF_A_RUN),
+)
+
+
+@takes_settings(*COMMON, *OF_A_RUN)
 def train(
     model: opt.ModelArgument,
     data: opt.DataOption = None,
     target: opt.TargetOption = None,
     engine: Annotated[str | None, typer.Option(help="Default: ondevice.")] = None,
-    base: lora.BaseOption = None,
-    base_except: lora.BaseExceptOption = None,
-    epochs: opt.EpochsOption = None,
-    steps: opt.StepsOption = None,
-    batch_size: opt.BatchSizeOption = None,
-    learning_rate: opt.LearningRateOption = None,
-    lr_schedule: opt.ScheduleOption = None,
-    lr_warmup_steps: opt.ScheduleWarmupOption = None,
-    lr_power: opt.SchedulePowerOption = None,
-    gradient_accumulation: opt.AccumulationOption = None,
-    max_grad_norm: opt.MaxGradNormOption = None,
-    optimizer: opt.OptimizerOption = None,
-    weight_decay: opt.WeightDecayOption = None,
-    loss: opt.LossOption = None,
-    loss_option: opt.LossOptionOption = None,
-    requires_grad: opt.RequiresGradOption = None,
-    lora_rank: lora.RankOption = None,
-    lora_alpha: lora.AlphaOption = None,
-    lora_targets: lora.TargetsOption = None,
-    lora_seed: lora.SeedOption = None,
-    seed: opt.SeedOption = None,
-    threads: opt.ThreadsOption = None,
-    warmup_steps: opt.WarmupStepsOption = None,
-    evaluate: opt.EvaluateOption = None,
-    evaluate_every: opt.EvaluateEveryOption = None,
-    early_stopping: opt.EarlyStoppingOption = None,
-    layer_statistics_every: opt.LayerStatisticsOption = None,
-    checkpoint_every: opt.CheckpointEveryOption = None,
-    checkpoint_every_s: opt.CheckpointSecondsOption = None,
-    memory_limit_bytes: opt.MemoryLimitOption = None,
-    device: opt.DeviceOption = None,
-    ortmodule: opt.ORTModuleOption = None,
     detached: opt.DetachedOption = False,
     plot: opt.PlotOption = None,
     json: opt.JsonOption = False,
+    **settings: Any,
 ) -> None:
     """Train a model with one engine. Ctrl-C stops the run and writes a checkpoint."""
     import workbench as wb
 
-    settings = opt.given(
+    settings |= opt.given(
         engine=engine,
-        base=base,
-        base_except=base_except,
-        epochs=epochs,
-        steps=steps,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        lr_schedule=lr_schedule,
-        lr_warmup_steps=lr_warmup_steps,
-        lr_power=lr_power,
-        gradient_accumulation=gradient_accumulation,
-        max_grad_norm=max_grad_norm,
-        optimizer=optimizer,
-        weight_decay=weight_decay,
-        loss=opt.chosen_loss(loss, loss_option),
-        requires_grad=requires_grad,
-        lora=lora.chosen_lora(lora_rank, lora_alpha, lora_targets, lora_seed),
-        seed=seed,
-        threads=threads,
-        warmup_steps=warmup_steps,
-        evaluate=evaluate,
-        evaluate_every=evaluate_every,
-        early_stopping=early_stopping,
-        layer_statistics_every=layer_statistics_every,
-        checkpoint_every=checkpoint_every,
-        checkpoint_every_s=checkpoint_every_s,
-        memory_limit_bytes=memory_limit_bytes,
-        device=opt.chosen_device(device),
-        ortmodule=opt.chosen_ortmodule(ortmodule, [engine or "ondevice"]),
+        ortmodule=chosen_ortmodule(settings.pop("ortmodule", None), [engine or "ondevice"]),
     )
     _check_output(detached, plot)
     run = wb.train(model, dataset(data, target), detached=detached, **settings)
     _watch(run, detached, plot, json)
 
 
+@takes_settings(*OF_RESUMING)
 def resume(
     run: Annotated[str, typer.Argument(metavar="RUN", help="The run by its id or folder.")],
-    steps: opt.StepsOption = None,
-    epochs: opt.EpochsOption = None,
-    learning_rate: opt.LearningRateOption = None,
-    threads: opt.ThreadsOption = None,
-    warmup_steps: opt.WarmupStepsOption = None,
-    evaluate: opt.EvaluateOption = None,
-    evaluate_every: opt.EvaluateEveryOption = None,
-    early_stopping: opt.EarlyStoppingOption = None,
-    layer_statistics_every: opt.LayerStatisticsOption = None,
-    checkpoint_every: opt.CheckpointEveryOption = None,
-    checkpoint_every_s: opt.CheckpointSecondsOption = None,
-    memory_limit_bytes: opt.MemoryLimitOption = None,
     model: Annotated[
         str | None,
         typer.Option(help="The trained model, if a factory of your own builds it."),
@@ -119,24 +71,11 @@ def resume(
     detached: opt.DetachedOption = False,
     plot: opt.PlotOption = None,
     json: opt.JsonOption = False,
+    **settings: Any,
 ) -> None:
     """Continue a run that has ended from its latest checkpoint."""
     import workbench as wb
 
-    settings = opt.given(
-        steps=steps,
-        epochs=epochs,
-        learning_rate=learning_rate,
-        threads=threads,
-        warmup_steps=warmup_steps,
-        evaluate=evaluate,
-        evaluate_every=evaluate_every,
-        early_stopping=early_stopping,
-        layer_statistics_every=layer_statistics_every,
-        checkpoint_every=checkpoint_every,
-        checkpoint_every_s=checkpoint_every_s,
-        memory_limit_bytes=memory_limit_bytes,
-    )
     _check_output(detached, plot)
     resumed = wb.resume(run, model=model, detached=detached, **settings)
     _watch(resumed, detached, plot, json)
@@ -166,43 +105,17 @@ def _watch(run: Run, detached: bool, plot: str | None, json: bool) -> None:
     exit_if(interrupted)
 
 
+@takes_settings(*COMMON, "quiet_s")
 def compare(
     model: opt.ModelArgument,
     data: opt.DataOption = None,
     target: opt.TargetOption = None,
-    base: lora.BaseOption = None,
-    base_except: lora.BaseExceptOption = None,
     engines: Annotated[
         str | None, typer.Option(help="Comma-separated. Default: pytorch,ondevice,ortmodule.")
     ] = None,
-    steps: opt.StepsOption = None,
-    batch_size: opt.BatchSizeOption = None,
-    learning_rate: opt.LearningRateOption = None,
-    lr_schedule: opt.ScheduleOption = None,
-    lr_warmup_steps: opt.ScheduleWarmupOption = None,
-    lr_power: opt.SchedulePowerOption = None,
-    gradient_accumulation: opt.AccumulationOption = None,
-    max_grad_norm: opt.MaxGradNormOption = None,
-    optimizer: opt.OptimizerOption = None,
-    weight_decay: opt.WeightDecayOption = None,
-    loss: opt.LossOption = None,
-    loss_option: opt.LossOptionOption = None,
-    requires_grad: opt.RequiresGradOption = None,
-    lora_rank: lora.RankOption = None,
-    lora_alpha: lora.AlphaOption = None,
-    lora_targets: lora.TargetsOption = None,
-    lora_seed: lora.SeedOption = None,
-    seed: opt.SeedOption = None,
-    threads: opt.ThreadsOption = None,
-    warmup_steps: opt.WarmupStepsOption = None,
-    evaluate: opt.EvaluateOption = None,
-    evaluate_every: opt.EvaluateEveryOption = None,
-    memory_limit_bytes: opt.MemoryLimitOption = None,
-    device: opt.DeviceOption = None,
-    ortmodule: opt.ORTModuleOption = None,
-    quiet_s: opt.QuietOption = None,
     plot: opt.PlotOption = None,
     json: opt.JsonOption = False,
+    **settings: Any,
 ) -> None:
     """Train a model with several engines in lock step and compare them."""
     import workbench as wb
@@ -210,32 +123,9 @@ def compare(
     from workbench.compare import DEFAULT_ENGINES
 
     chosen = [name.strip() for name in (engines or "").split(",") if name.strip()]
-    settings = opt.given(
-        base=base,
-        base_except=base_except,
+    settings |= opt.given(
         engines=None if engines is None else chosen,
-        steps=steps,
-        batch_size=batch_size,
-        learning_rate=learning_rate,
-        lr_schedule=lr_schedule,
-        lr_warmup_steps=lr_warmup_steps,
-        lr_power=lr_power,
-        gradient_accumulation=gradient_accumulation,
-        max_grad_norm=max_grad_norm,
-        optimizer=optimizer,
-        weight_decay=weight_decay,
-        loss=opt.chosen_loss(loss, loss_option),
-        requires_grad=requires_grad,
-        lora=lora.chosen_lora(lora_rank, lora_alpha, lora_targets, lora_seed),
-        seed=seed,
-        threads=threads,
-        warmup_steps=warmup_steps,
-        evaluate=evaluate,
-        evaluate_every=evaluate_every,
-        memory_limit_bytes=memory_limit_bytes,
-        device=opt.chosen_device(device),
-        ortmodule=opt.chosen_ortmodule(ortmodule, chosen or DEFAULT_ENGINES),
-        quiet_s=quiet_s,
+        ortmodule=chosen_ortmodule(settings.pop("ortmodule", None), chosen or DEFAULT_ENGINES),
     )
     check_plot(plot)
     comparison = wb.compare(model, dataset(data, target), **settings)

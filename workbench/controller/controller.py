@@ -53,7 +53,7 @@ class Controller:
         """Start with no model and no job.
 
         Args:
-            view: is told of everything that changes.
+            view: is notified of every change.
             setup: what jobs are started with; the view changes it in place.
             names: gives the objects of the notebook by name.
         """
@@ -87,11 +87,11 @@ class Controller:
         self._models.choose_dataset(dataset)
 
     def list_engines(self) -> None:
-        """Find out which engines can run here; the view is told."""
+        """Find out which engines can run here; the view is notified."""
         self._engines.ask(lambda: self._view.show_engines(engine_rows()))
 
     def list_offers(self) -> None:
-        """Find out which runs still train or were interrupted; the view is told."""
+        """Find out which runs still train or were interrupted; the view is notified."""
         self._engines.ask(self._show_offers)
 
     def predict(self) -> None:
@@ -221,7 +221,7 @@ class Controller:
         model, dataset = load()
         engines, settings = setup.chosen_engines(), setup.training_settings()
         config = setup.config_settings()
-        for engine in engines:  # wrong settings of a later one are told before the first trains
+        for engine in engines:  # wrong settings of a later one are reported before the first trains
             prepare(model, dataset, {**config, "engine": engine})
         return Training(
             lambda engine: train(model, dataset, engine=engine, **settings),

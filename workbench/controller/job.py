@@ -113,7 +113,7 @@ class Training:
     def advance(self) -> None:
         """Start the next engine when the one before has ended, even if it failed.
 
-        One that cannot be started is told by `outcome`; those before it keep their results.
+        One that cannot be started is reported by `outcome`; those before it keep their results.
         """
         if self._single_step is not None and self._single_step.done:
             self._end_single_step()

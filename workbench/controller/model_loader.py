@@ -155,7 +155,7 @@ class ModelLoader:
             self._show_check(model)
 
     def _show_check(self, model: Model) -> None:
-        """What ONNX Runtime can train. That it cannot be told keeps nothing from being trained."""
+        """What ONNX Runtime can train. Where that is unknown, everything can still be trained."""
         try:
             found = check(model)
         except Exception as error:

@@ -39,7 +39,7 @@ def own_names() -> Mapping[str, Any]:
 def look(names: Mapping[str, Any]) -> tuple[list[Named], list[Unreadable]]:
     """What can be used, and what raised when it was looked at.
 
-    Only the class and the shape of an object are asked for; names that begin with "_" are left out,
+    Only the class and the shape of an object are read; names that begin with "_" are left out,
     as IPython's own history is.
     """
     found: list[Named] = []

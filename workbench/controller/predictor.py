@@ -34,7 +34,7 @@ class Predictor:
         """Start with nothing to do.
 
         Args:
-            view: is told what is done and what came out.
+            view: is notified of progress and results.
             load: gives the model and the dataset of a setup.
             load_model: gives the model of a setup; None while none is chosen.
         """

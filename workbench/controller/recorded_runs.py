@@ -50,7 +50,7 @@ class RecordedRuns:
         """Begin to list the runs of this directory.
 
         Args:
-            view: is told of everything that changes.
+            view: is notified of every change.
         """
         self.on_open: Callable[[Run], None] | None = None
         """Is given a run that is opened, in place of showing its detail."""
@@ -156,7 +156,7 @@ class RecordedRuns:
         self._act(lambda: self._undelete(list(run_ids)))
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until what was asked for so far is done; False if `timeout` seconds were too few."""
+        """Wait until all requests so far are done; False if `timeout` seconds were too few."""
         end = None if timeout is None else time.monotonic() + timeout
         return all(
             thread.wait(None if end is None else max(0.0, end - time.monotonic()))

@@ -1,4 +1,4 @@
-"""A thread that does what it is asked for, one thing after another."""
+"""A thread that handles requests one after another."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class RequestThread:
         self._requests.put(request)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until what was asked for so far is done, or never will be as the thread has ended.
+        """Wait until all requests so far are done, or never will be as the thread has ended.
 
         Args:
             timeout: in seconds; None: no limit.

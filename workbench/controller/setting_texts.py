@@ -161,7 +161,7 @@ def _read(name: str, text: str) -> Any:
 
 def _whole(text: str) -> int:
     if not WHOLE.fullmatch(text):
-        raise ValueError(f"{value_text(text)} is not a whole number, such as 20.")
+        raise ValueError(f"{value_text(text)} is not an integer, such as 20.")
     return int(_plain(text))
 
 
@@ -170,7 +170,7 @@ def _number(text: str) -> float:
         return float(_plain(text) if WHOLE.fullmatch(text) else text)
     except ValueError:
         raise ValueError(
-            f"{value_text(text)} is not a number, such as 0.001 or 1e-3.{_with_a_point(text)}"
+            f"{value_text(text)} is not a number, such as 0.001 or 1e-3.{_decimal_point_hint(text)}"
         ) from None
 
 
@@ -185,14 +185,14 @@ def _bytes(text: str) -> int:
 
 
 def _no_size(text: str) -> str:
-    return f"{value_text(text)} is not a size, such as 500 MB or 2 GiB.{_with_a_point(text)}"
+    return f"{value_text(text)} is not a size, such as 500 MB or 2 GiB.{_decimal_point_hint(text)}"
 
 
 def _plain(digits: str) -> str:
     return digits.replace(",", "").replace("_", "")
 
 
-def _with_a_point(text: str) -> str:
+def _decimal_point_hint(text: str) -> str:
     """What to write in place of a comma before a fraction."""
     found = COMMA.fullmatch(text)
     return f" Write {found[1]}.{found[2]}{found[3]}." if found else ""

@@ -7,7 +7,7 @@ from workbench.runs import Run
 
 
 class SingleStep:
-    """The step that was asked for, until it is done."""
+    """The requested step, until it is done."""
 
     def __init__(self, run: Run) -> None:
         """Let the paused `run` take one step and no further."""

@@ -54,7 +54,7 @@ class View:
         """Runs that still train, or that were interrupted."""
 
     def job_started(self, job: Job) -> None:
-        """A job is followed from now on; no point of it has been told yet."""
+        """A job is followed from now on; no point of it has been shown yet."""
 
     def show_total_steps(self, steps: int) -> None:
         """The steps that each run takes, or took at most."""
@@ -73,7 +73,7 @@ EVENTS = tuple(name for name in vars(View) if not name.startswith("_"))
 
 
 class Views(View):
-    """Several views of one controller, in the order in which they are told."""
+    """Several views of one controller, in the order in which they are notified."""
 
     def __init__(self, *views: View) -> None:
         self._views = list(views)

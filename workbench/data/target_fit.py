@@ -31,7 +31,7 @@ def check_targets(
         DataError: the number, a shape, a dtype or a value of the targets does not fit.
     """
     read = outputs_read(losses, [spec.name for spec in model.outputs])
-    alone = len(losses) == 1 and losses[0].own
+    alone = len(losses) == 1 and losses[0].custom
     if len(targets) != len(losses) and not alone:
         raise DataError(
             f"The number of targets of dataset {where} is {len(targets)}, but the number of losses "
@@ -43,7 +43,7 @@ def check_targets(
         return
     for loss, (index, *_), target in zip(losses, read, targets, strict=True):
         output = model.outputs[index]
-        if loss.own:
+        if loss.custom:
             continue
         if loss.name in CLASS_LOSSES:
             _check_classes(model, loss, output, target, where)

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 WORDS: Mapping[str, str] = {
-    "int_parsing": "must be a whole number",
-    "int_type": "must be a whole number",
-    "int_from_float": "must be a whole number",
+    "int_parsing": "must be an integer",
+    "int_type": "must be an integer",
+    "int_from_float": "must be an integer",
     "int_parsing_size": "is too large a number",
     "float_parsing": "must be a number",
     "float_type": "must be a number",

@@ -1,4 +1,4 @@
-"""Engine classes by name, imported when they are asked for, and whether each can run here."""
+"""Engine classes by name, imported on use, and whether each can run here."""
 
 from __future__ import annotations
 

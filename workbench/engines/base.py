@@ -167,7 +167,7 @@ class Engine(ABC):
         """Replace parameters and buffers by those given; the others keep their values."""
 
     def statistics(self) -> Statistics | None:
-        """What the engine did to train, told at the end of a run; None where there is nothing."""
+        """What the engine did to train, reported at the end of a run; None: nothing to report."""
         return None
 
     @abstractmethod

@@ -35,7 +35,7 @@ class Behaviour(BaseModel):
     signal_at: tuple[int, str] | None = None
     """Step and name of the signal that the process sends itself, such as "SIGSEGV"."""
     signal_in_gradients: str | None = None
-    """Name of the signal that the process sends itself when it is asked for gradients."""
+    """Name of the signal that the process sends itself when it computes gradients."""
     nan_at: int | None = None
     """First step whose loss is not a number."""
     allocate_bytes: int = 0

@@ -20,7 +20,7 @@ def the_loss(losses: Sequence[Loss], output: str) -> Loss:
     Raises:
         EngineError: the fake cannot train on it.
     """
-    if len(losses) == 1 and not losses[0].own and losses[0].output in (None, output):
+    if len(losses) == 1 and not losses[0].custom and losses[0].output in (None, output):
         return losses[0]
     shown = ", ".join(str(loss) for loss in losses)
     raise EngineError(

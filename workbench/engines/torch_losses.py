@@ -53,10 +53,10 @@ class TotalLoss:
             ConfigError: there is no such output.
         """
         self._terms = [
-            (indices, _own_loss(loss, model_folder) if loss.own else loss_function(loss))
+            (indices, _own_loss(loss, model_folder) if loss.custom else loss_function(loss))
             for loss, indices in zip(losses, outputs_read(losses, outputs), strict=True)
         ]
-        self._own_alone = len(losses) == 1 and losses[0].own
+        self._own_alone = len(losses) == 1 and losses[0].custom
 
     def __call__(self, outputs: Any, targets: Sequence[Tensor]) -> Tensor:
         """The loss of what a module returned, a scalar.

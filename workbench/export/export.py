@@ -21,7 +21,7 @@ from workbench.export.exported_graph import EXPORTER, LAYER, MAX_IR_VERSION, fin
 from workbench.export.exported_module import Signature, exported_module
 from workbench.machine.garbage_collection import infrequent_garbage_collection
 from workbench.modules.dynamic_axes import BATCH, DynamicAxes
-from workbench.modules.modes import export_modes, refuse_what_onnx_cannot_say
+from workbench.modules.modes import export_modes, refuse_unsupported_training_settings
 
 if TYPE_CHECKING:
     import onnx
@@ -106,7 +106,7 @@ def export_onnx(
         _check_batch(inputs, input_names)
         axes = [{0: BATCH, **(dynamic_axes or {}).get(name, {})} for name in input_names]
     if training:
-        refuse_what_onnx_cannot_say(module)
+        refuse_unsupported_training_settings(module)
     named = tuple(dict(each) for each in axes)
     signature = Signature(inputs, tuple(input_names), tuple(output_names), named)
     with (

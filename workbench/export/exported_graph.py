@@ -1,7 +1,7 @@
 """The graph that an exporter wrote, made one that can be trained: own names, constants folded.
 
 The exporters fold parameters into each other, transpose them and fuse batch normalization into
-convolutions. All of that is right for inference and wrong for training, so they are told not to,
+convolutions. All of that is right for inference and wrong for training, so it is switched off,
 and constants are folded here while every parameter and buffer is, for that time, a graph input of
 which nothing is known but its shape.
 """

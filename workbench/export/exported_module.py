@@ -46,7 +46,7 @@ def exported_module(module: torch.nn.Module) -> torch.nn.Module:
 
 
 class Signature(NamedTuple):
-    """What an exporter is told of a module's inputs and outputs."""
+    """What an exporter needs to know of a module's inputs and outputs."""
 
     inputs: tuple[torch.Tensor, ...]
     """One example for each input."""

@@ -47,13 +47,13 @@ def _line_of(traceback: TracebackType | None) -> str | None:
     found = None
     while traceback is not None:
         code, number = traceback.tb_frame.f_code, traceback.tb_lineno
-        if _is_the_users(code.co_filename):
-            found = _told(code.co_filename, number, code.co_name)
+        if _is_user_code(code.co_filename):
+            found = _described(code.co_filename, number, code.co_name)
         # The operator that torch's exporter is translating.
         node = traceback.tb_frame.f_locals.get("node")
         trace = getattr(node, "meta", {}).get("stack_trace") if node is not None else None
         if trace:
-            found = next((_told(*frame) for frame in reversed(list(_frames(trace)))), found)
+            found = next((_described(*frame) for frame in reversed(list(_frames(trace)))), found)
         traceback = traceback.tb_next
     return found
 
@@ -61,11 +61,11 @@ def _line_of(traceback: TracebackType | None) -> str | None:
 def _frames(trace: str) -> Iterator[tuple[str, int, str]]:
     """File, line and function of the user's frames, from the outermost."""
     for file, number, function in _FRAME.findall(trace):
-        if _is_the_users(file):
+        if _is_user_code(file):
             yield file, int(number), function
 
 
-def _told(file: str, number: int, function: str) -> str:
+def _described(file: str, number: int, function: str) -> str:
     path = Path(file)
     shown = path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path
     code = linecache.getline(file, number).strip()
@@ -74,7 +74,7 @@ def _told(file: str, number: int, function: str) -> str:
     )
 
 
-def _is_the_users(file: str) -> bool:
+def _is_user_code(file: str) -> bool:
     path = Path(file)
     if file.startswith("<") or any(path.is_relative_to(folder) for folder in _folders()):
         return False

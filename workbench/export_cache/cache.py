@@ -75,7 +75,7 @@ class ExportCache(NamedTuple):
 
     @classmethod
     def of_user(cls, tell: Tell) -> ExportCache | None:
-        """The cache; None where it is turned off or cannot be used, which `tell` is told."""
+        """The cache; None where it is turned off or cannot be used, which `tell` reports."""
         try:
             folder = cache_folder()
         except UnusableCacheError as error:
@@ -115,14 +115,14 @@ class ExportCache(NamedTuple):
 
     def _wait_for(self, descriptor: int) -> None:
         until = time.monotonic() + LONGEST_WAIT_S
-        told = False
+        reported = False
         while time.monotonic() < until:
             try:
                 fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                if not told:
+                if not reported:
                     self.tell("waiting for another process that exports")
-                    told = True
+                    reported = True
                 time.sleep(_POLL_S)
             except OSError:  # the file system has no locks
                 return

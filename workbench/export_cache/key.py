@@ -37,7 +37,7 @@ def export_key(folder: Path, settings: Mapping[str, Any], environment: Mapping[s
 
     Args:
         folder: everything in it goes into the export: names and contents.
-        settings: what else is asked for, as JSON.
+        settings: further settings of the export, as JSON.
         environment: of the process that would export.
     """
     machine = describe_machine()

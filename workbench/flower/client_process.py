@@ -49,7 +49,9 @@ def main() -> None:
             answer = clients.answer(frame)
         except WorkbenchError as error:
             answer = Answer({"error": str(error)}, {})
-        except Exception as error:  # told to the server, which leaves the client out of the round
+        except (
+            Exception
+        ) as error:  # reported to the server, which leaves the client out of the round
             answer = Answer({"error": f"{type(error).__name__}: {error}"}, {})
         write_frame(answers, answer.facts, answer.arrays)
 

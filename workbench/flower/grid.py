@@ -193,7 +193,7 @@ def unfit(task: Task, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]
     if missing := sorted(expected.keys() - arrays.keys()):
         return f"it sent no value of {missing[0]!r}."
     if unknown := sorted(arrays.keys() - expected.keys()):
-        return f"it sent {unknown[0]!r}, which was not asked for."
+        return f"it sent {unknown[0]!r}, which was not requested."
     problems = (_unfit_array(name, array, expected[name]) for name, array in arrays.items())
     return next(filter(None, problems), "")
 

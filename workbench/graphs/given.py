@@ -33,7 +33,7 @@ _OLD = (
 
 
 class GivenGraphs(NamedTuple):
-    """The graphs that something has; each is read when it is asked for."""
+    """The graphs that something has; each is read on request."""
 
     name: str
     """For people."""

@@ -25,7 +25,7 @@ Load = Callable[[], "onnx.ModelProto"]
 
 
 class GraphFile:
-    """A graph that is described at once; the values of its tensors are read when asked for."""
+    """A graph that is described at once; the values of its tensors are read on request."""
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class GraphFile:
         Args:
             key: short name, such as "training".
             title: name for people.
-            load: gives the graph; called again when values are asked for.
+            load: gives the graph; called again when values are requested.
             path: the file that it comes from, beside which external data lies; None if there is
                 none.
             parameters: names of values that are parameters.

@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from workbench.errors import ConfigError
 from workbench.graphs.description import GraphDescription
-from workbench.profiling.result import EngineProfile, Profile
+from workbench.profiling.engine_profile import EngineProfile
+from workbench.profiling.result import Profile
 
 _BYTES = {
     **{"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2, "bfloat16": 2},

@@ -135,7 +135,7 @@ class Loss(BaseModel):
     def __repr__(self) -> str:
         options = {name: value for name, value in self.record().items() if name != _RECORDED}
         name = options.pop("name")
-        shown = [name if self.own else repr(name)]
+        shown = [name if self.custom else repr(name)]
         return f"Loss({', '.join([*shown, *(f'{k}={v!r}' for k, v in options.items())])})"
 
     @override
@@ -143,7 +143,7 @@ class Loss(BaseModel):
         return self.name if self.plain else repr(self)
 
     @property
-    def own(self) -> bool:
+    def custom(self) -> bool:
         """Whether it is a custom function."""
         return self._function is not None or self.function_sha256 is not None
 
@@ -160,7 +160,7 @@ class Loss(BaseModel):
     @property
     def plain(self) -> bool:
         """Whether it is a built-in loss with default options."""
-        return not self.own and len(self.record()) == 1
+        return not self.custom and len(self.record()) == 1
 
     def record(self) -> dict[str, Any]:
         """The name and all non-default options, for JSON."""

@@ -17,7 +17,7 @@ def outputs_read(losses: Sequence[Loss], outputs: Sequence[str]) -> list[tuple[i
         ConfigError: an output does not exist, or there are more losses than outputs.
     """
     alone = losses[0] if len(losses) == 1 else None
-    if alone is not None and alone.own and alone.output is None:
+    if alone is not None and alone.custom and alone.output is None:
         return [tuple(range(len(outputs)))]
     read: list[tuple[int, ...]] = []
     problems = []

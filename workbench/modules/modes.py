@@ -56,7 +56,7 @@ def export_modes(module: torch.nn.Module, *, training: bool) -> Iterator[frozens
         yield frozenset(updated) if training else None
 
 
-def refuse_what_onnx_cannot_say(module: torch.nn.Module) -> None:
+def refuse_unsupported_training_settings(module: torch.nn.Module) -> None:
     """Raise an UntrainableError for layer settings that ONNX cannot represent in training."""
     import torch
     from torch.nn.modules.batchnorm import _BatchNorm

@@ -16,6 +16,8 @@ from workbench.errors import DataError, nearest, value_text
 Kind = Literal["image", "audio", "text"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
+MOST = 10_000
+"""Examples of a collection."""
 LONGEST_LABEL = 60
 """Characters of a label."""
 LONGEST_TEXT = 1_000_000

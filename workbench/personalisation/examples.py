@@ -13,15 +13,15 @@ from workbench.data.strokes import rasterise
 from workbench.errors import DataError, nearest, value_text
 from workbench.files.output_file import output_path
 from workbench.personalisation.example import (
+    MOST,
     Example,
     Kind,
     check_kind,
     check_label,
     stored_value,
 )
+from workbench.personalisation.examples_file import read_examples, write_examples
 
-MOST = 10_000
-"""Examples of a collection."""
 MOST_UNDONE = 100
 """Changes that can be undone."""
 
@@ -214,9 +214,7 @@ class Examples:
         Raises:
             DataError: it cannot be written, or the suffix is not .npz.
         """
-        from workbench.personalisation.examples_file import write_examples
-
-        return write_examples(self, output_path(path, DataError))
+        return write_examples(self.kind, self.classes, self.items, output_path(path, DataError))
 
     @classmethod
     def load(cls, path: str | Path) -> Examples:
@@ -225,11 +223,9 @@ class Examples:
         Raises:
             DataError: it is missing, corrupt, or no file of examples.
         """
-        from workbench.personalisation.examples_file import read_examples
-
         if not isinstance(path, str | Path):
             raise DataError(f"{value_text(path)} is not the path of a file: give a string.")
-        return read_examples(Path(path))
+        return cls.of(*read_examples(Path(path)))
 
     @classmethod
     def of(cls, kind: Kind, classes: Sequence[str], items: Sequence[Example]) -> Examples:

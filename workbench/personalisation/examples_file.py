@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -13,12 +14,13 @@ from workbench.files.output_file import replacing_file
 from workbench.personalisation.example import (
     LONGEST_LABEL,
     LONGEST_TEXT,
+    MOST,
     Example,
+    Kind,
     check_kind,
     check_label,
     is_stored,
 )
-from workbench.personalisation.examples import MOST, Examples
 
 MOST_BYTES = 200_000_000
 """Of a file, uncompressed: as many recordings as a collection holds, with their labels."""
@@ -26,8 +28,10 @@ FORMAT = 1
 """Version of the layout. Newer versions are refused."""
 
 
-def write_examples(examples: Examples, path: Path) -> Path:
-    """Write `examples` to a .npz file.
+def write_examples(
+    kind: Kind, classes: Sequence[str], items: Sequence[Example], path: Path
+) -> Path:
+    """Write the examples `items` to a .npz file.
 
     Its members: `format`; `kind`, `classes` and `labels`, str; `ids`, (examples,), int64; `values`,
     (examples, 28, 28) uint8, (examples, 8000) int16, or all texts in UTF-8, (bytes,) uint8; and
@@ -38,10 +42,9 @@ def write_examples(examples: Examples, path: Path) -> Path:
     """
     if path.suffix != ".npz":
         raise DataError(f"{display_path(path)}: give a file with the suffix .npz.")
-    items = examples.items
     values = [item.value for item in items]
     # As UTF-8: each str of an array would take the space of the longest.
-    texts = examples.kind == "text"
+    texts = kind == "text"
     stored = _bytes_of(values) if texts else _stacked(values)
     if stored.nbytes > MOST_BYTES * 9 // 10:
         raise DataError(
@@ -52,8 +55,8 @@ def write_examples(examples: Examples, path: Path) -> Path:
         np.savez_compressed(
             temporary,
             format=np.array(FORMAT),
-            kind=np.array(examples.kind),
-            classes=np.array(examples.classes, f"U{LONGEST_LABEL}"),
+            kind=np.array(kind),
+            classes=np.array(classes, f"U{LONGEST_LABEL}"),
             ids=np.array([item.id for item in items], np.int64),
             labels=np.array([item.label for item in items], f"U{LONGEST_LABEL}"),
             values=stored,
@@ -71,8 +74,8 @@ def _bytes_of(texts: list[np.ndarray | str]) -> np.ndarray:
     return np.frombuffer("".join(map(str, texts)).encode(), np.uint8)
 
 
-def read_examples(path: Path) -> Examples:
-    """Read what `write_examples` wrote.
+def read_examples(path: Path) -> tuple[Kind, list[str], list[Example]]:
+    """Read what `write_examples` wrote: kind, classes and examples.
 
     Raises:
         DataError: the file is missing, corrupt, of a newer version, or holds something else.
@@ -90,7 +93,7 @@ def read_examples(path: Path) -> Examples:
         ) from None
 
 
-def _examples(members: dict[str, np.ndarray]) -> Examples:
+def _examples(members: dict[str, np.ndarray]) -> tuple[Kind, list[str], list[Example]]:
     version = int(members["format"])
     if version > FORMAT:
         raise DataError(f"a newer workbench wrote them (format {version}); upgrade this one.")
@@ -114,7 +117,7 @@ def _examples(members: dict[str, np.ndarray]) -> Examples:
         for number, label, value in zip(ids, labels, kept, strict=True)
     ]
     classes = list(map(str, members["classes"]))
-    return Examples.of(kind, list(dict.fromkeys([*classes, *(i.label for i in items)])), items)
+    return kind, list(dict.fromkeys([*classes, *(item.label for item in items)])), items
 
 
 def _texts(content: np.ndarray, lengths: np.ndarray) -> list[np.ndarray | str]:

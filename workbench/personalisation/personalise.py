@@ -101,7 +101,7 @@ def _check_options(seed: Any, prompt: Any, augment: Any) -> None:
     """Raise a ConfigError that names every option of a wrong type."""
     problems = []
     if not isinstance(seed, int) or isinstance(seed, bool) or not 0 <= seed < 2**32:
-        problems.append(f"seed={value_text(seed)}: give a whole number from 0 to 2**32 - 1.")
+        problems.append(f"seed={value_text(seed)}: give an integer from 0 to 2**32 - 1.")
     if not isinstance(prompt, str | None):
         problems.append(f"prompt={value_text(prompt)}: give a text, or None.")
     if not isinstance(augment, bool):

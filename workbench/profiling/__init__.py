@@ -7,7 +7,8 @@ imports neither torch nor onnxruntime.
 
 from __future__ import annotations
 
+from workbench.profiling.engine_profile import EngineProfile
 from workbench.profiling.profile import profile
-from workbench.profiling.result import EngineProfile, Profile
+from workbench.profiling.result import Profile
 
 __all__ = ["EngineProfile", "Profile", "profile"]

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.figures.static_figure import StaticFigure, caption
-from workbench.profiling.result import by_operator
+from workbench.profiling.engine_profile import EngineProfile, by_operator
 from workbench.run_folder.operator_timing import PASSES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from workbench.profiling.result import EngineProfile, Profile
+    from workbench.profiling.result import Profile
 
 PASS_STYLES = {
     "forward": ("#0369a1", ""),

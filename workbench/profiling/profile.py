@@ -14,8 +14,9 @@ from workbench.files.temporary_folder import temporary_folder
 from workbench.losses.loss_functions import code_of, write_functions
 from workbench.machine.machine import describe_machine, machine_sentence
 from workbench.models import Model
+from workbench.profiling.engine_profile import EngineProfile
 from workbench.profiling.request import Answer, Request
-from workbench.profiling.result import EngineProfile, Profile
+from workbench.profiling.result import Profile
 from workbench.progress import ProgressBar
 from workbench.runs import prepare
 from workbench.runs.launch import worker_environment

@@ -53,7 +53,7 @@ class ExportedModel:
         self._target_names = [spec.name for spec in targets]
         self._terms = len(losses) if len(losses) > 1 else 0
         self._loss: InferenceSession | None = None
-        if not any(loss.own for loss in losses):
+        if not any(loss.custom for loss in losses):
             model = append_losses(
                 _outputs_as_inputs(onnx.load(path, load_external_data=False)),
                 with_outputs_named(losses, names),

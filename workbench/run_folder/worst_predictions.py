@@ -31,7 +31,7 @@ class WorstRow(BaseModel):
     loss: float | None = Field(allow_inf_nan=False)
     """Of the row as a batch of its own; None: not finite."""
     prediction: list[float | None] = Field(max_length=MOST_VALUES)
-    """Flattened; classes are whole numbers."""
+    """Flattened; classes are integers."""
     probability: float | None = Field(default=None, ge=0, le=1)
     """Of the predicted class, where the output tells it."""
 

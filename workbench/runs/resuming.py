@@ -50,7 +50,7 @@ def resume_run(
     config = _changed(run, settings)
     if config.early_stopping is not None and load_saved_dataset(folder.data_path).test is None:
         raise ConfigError(["early_stopping needs a test split, and the run has none."])
-    if any(loss.own and loss.function is None for loss in config.losses) and "loss" in settings:
+    if any(loss.custom and loss.function is None for loss in config.losses) and "loss" in settings:
         raise ConfigError(
             ["loss=: give the function itself. One from a record is not executed, nor unpickled."]
         )
@@ -256,7 +256,7 @@ def _check_code(
             f"The model of run {run.id} is built by code of your own, which is not run because a "
             "record names it. Give the model too: resume(run, model=wb.load_model(...))."
         )
-    if "loss" not in settings and any(loss.own for loss in config.losses):
+    if "loss" not in settings and any(loss.custom for loss in config.losses):
         raise ConfigError(
             [
                 f"The loss of run {run.id} is a function of your own, which is not run because a "

@@ -165,7 +165,7 @@ class Recording:
         start = max(0, first // stride - 1)
         found = self.blocks(stride, start, -(-last // stride) + 1)
         total = -(-len(self) // stride)
-        # Fewer than asked for come where the front is forgotten.
+        # Fewer than requested come where the front is forgotten.
         start = max(start, min(total, -(-last // stride) + 1) - found.shape[1])
         return stride, start, found
 

@@ -26,7 +26,7 @@ from workbench.settings.ortmodule_options import ORTModuleOptions
 from workbench.settings.setting_problems import problems_of
 
 LARGEST_COUNT = 2**53
-"""Up to here every whole number is exact in a record and in a browser."""
+"""Up to here every integer is exact in a record and in a browser."""
 OptimizerName = Literal["adamw", "sgd"]
 ScheduleName = Literal["constant", "linear", "cosine", "polynomial"]
 

@@ -30,7 +30,7 @@ class NodeGradient(NamedTuple):
     results: Mapping[int, str]
     """For each input that needs a gradient, by index: the value that holds it. Without any the
     gradient stops at the node."""
-    joined: tuple[str, ...] = ()
+    preceding: tuple[str, ...] = ()
     """Names of nodes before it, of one input and one output each, whose gradient this is too. Their
     outputs, then its own, are those that `reads` counts."""
     inputs: tuple[str, ...] = ()

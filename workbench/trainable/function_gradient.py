@@ -82,9 +82,9 @@ def _gradient(
         # Two arguments that are one tensor may become one value.
         source = first.setdefault(_input(arguments[place]), len(results) + index)
         found[source] = made.node("Add", found[source], gradient) if source in found else gradient
-    *joined, last = [str(node.name) for node in results]
+    *preceding, last = [str(node.name) for node in results]
     return made.finish(last, found)._replace(
-        joined=tuple(joined), inputs=tuple(str(value.name) for value in inputs)
+        preceding=tuple(preceding), inputs=tuple(str(value.name) for value in inputs)
     )
 
 
@@ -100,7 +100,7 @@ class _Backward:
 
     Attributes:
         nodes: in the order of the graph.
-        read: what they, or the values asked for, take from the forward pass.
+        read: what they, or the requested values, take from the forward pass.
     """
 
     def __init__(self, graph: ir.Graph, values: Iterable[ir.Value]) -> None:

@@ -61,10 +61,10 @@ def _target(
     random: np.random.Generator,
 ) -> np.ndarray:
     unknown = [axis for axis in output.shape if isinstance(axis, str) and axis not in sizes]
-    if loss.own or unknown or not output.shape:
+    if loss.custom or unknown or not output.shape:
         reason = (
             f"the target of the custom loss {loss.name} is unknown"
-            if loss.own
+            if loss.custom
             else f"output {output.name!r} has the unknown shape {list(output.shape)}"
         )
         raise DataError(

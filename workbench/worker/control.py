@@ -99,7 +99,7 @@ class Control:
         return self._reader.granted(self._done_steps)
 
     def requested_saves(self) -> int:
-        """How many checkpoints the watchers have asked for so far."""
+        """How many checkpoints the watchers have requested so far."""
         return self._reader.requested_saves()
 
     def wait(self) -> None:

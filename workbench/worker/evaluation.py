@@ -69,7 +69,7 @@ class _Mean:
         otherwise the number of rows.
         """
         numbers = self._loss.name in CLASS_LOSSES and target.dtype.kind != "f"
-        if self._loss.own or not numbers:
+        if self._loss.custom or not numbers:
             return float(len(target))
         labels = target[target != self._loss.ignore_index]
         if self._loss.weight is None:
@@ -90,7 +90,7 @@ def evaluate(
     losses = config.losses
     means = [_Mean(loss) for loss in losses]
     metrics = metrics_of(losses[0])
-    worst = None if losses[0].own else WorstRows(losses[0])
+    worst = None if losses[0].custom else WorstRows(losses[0])
     for batch in split.in_order(config.batch_size):
         if stop_requested():
             return None

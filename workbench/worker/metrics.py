@@ -112,7 +112,7 @@ class ValueMetrics:
 
 def metrics_of(loss: Loss) -> ClassMetrics | ValueMetrics | None:
     """The metrics of what `loss` compares; None for a function of the user's own."""
-    if loss.own:
+    if loss.custom:
         return None
     if loss.name in CLASS_LOSSES or loss.name == "bce_with_logits":
         return ClassMetrics(loss)

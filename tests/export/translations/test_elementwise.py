@@ -1,4 +1,4 @@
-"""Functions of each element where torch's own exporter overflows, loses digits or merges nodes."""
+"""Elementwise functions where torch's own exporter overflows, loses digits or merges nodes."""
 
 from __future__ import annotations
 

@@ -68,7 +68,7 @@ class Chosen(Function):
 
 
 class Halves(Function):
-    """Several results, one of them None, one without a gradient, one of whole numbers."""
+    """Several results, one of them None, one without a gradient, one of integers."""
 
     @staticmethod
     def forward(ctx: Any, x: Tensor) -> tuple[Tensor, Tensor, None, Tensor, Tensor]:

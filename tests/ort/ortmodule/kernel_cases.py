@@ -21,7 +21,7 @@ class Case(NamedTuple):
     kept: Mapping[str, int] = MappingProxyType({})
     """Operator -> how many stay with ONNX Runtime."""
     classes: int = 0
-    """Above zero: the input is of whole numbers below this."""
+    """Above zero: the input is of integers below this."""
 
     def input(self, batch: int) -> Tensor:
         torch.manual_seed(batch)

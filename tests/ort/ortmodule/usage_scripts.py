@@ -238,7 +238,7 @@ def replaced_forward(module: Any) -> Any:
 
 
 class Narrow(nn.Module):
-    """Operators on half precision and on small whole numbers."""
+    """Operators on half precision and on small integers."""
 
     def __init__(self) -> None:
         super().__init__()

@@ -9,7 +9,7 @@ python/, ...   one program a language, from `templates/`
 
 from __future__ import annotations
 
-from workbench.artifacts.bundle.read import open_bundle
+from workbench.artifacts.bundle.read import unpack_bundle
 from workbench.artifacts.bundle.write import write_bundle
 
-__all__ = ["open_bundle", "write_bundle"]
+__all__ = ["unpack_bundle", "write_bundle"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from workbench.artifacts.artifacts import Artifacts
+from workbench.artifacts.artifacts_folder import ArtifactsFolder
 from workbench.errors import ArtifactsError
 
 STEPS = 20
@@ -71,7 +71,7 @@ class Description(NamedTuple):
         return record
 
 
-def fed_values(artifacts: Artifacts) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+def fed_values(artifacts: ArtifactsFolder) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Inputs and targets of the eval model, as the manifest describes them.
 
     Raises:
@@ -92,7 +92,7 @@ def fed_values(artifacts: Artifacts) -> tuple[list[dict[str, Any]], list[dict[st
     )
 
 
-def exported_outputs(artifacts: Artifacts) -> tuple[str, ...]:
+def exported_outputs(artifacts: ArtifactsFolder) -> tuple[str, ...]:
     """Outputs of the model that its losses use: those that a device can export."""
     graphs = artifacts.manifest["graphs"]
     known = {value["name"] for value in graphs["inference"]["outputs"]}

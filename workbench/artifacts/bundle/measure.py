@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.artifacts.artifacts import Artifacts
+from workbench.artifacts.artifacts_folder import ArtifactsFolder
 from workbench.artifacts.bundle.description import STEPS
 from workbench.child_process.child import run_child
 from workbench.errors import ArtifactsError
@@ -37,7 +37,7 @@ class Measured(NamedTuple):
 
 
 def measure_apart(
-    artifacts: Artifacts, arrays: Sequence[np.ndarray], learning_rate: float | None
+    artifacts: ArtifactsFolder, arrays: Sequence[np.ndarray], learning_rate: float | None
 ) -> Measured:
     """Train on the sample in a child process: native code may crash.
 
@@ -88,7 +88,7 @@ def measure(request_path: Path) -> None:
     request = json.loads(request_path.read_text(encoding="utf-8"))
     with np.load(request_path.with_name("sample.npz"), allow_pickle=False) as loaded:
         arrays = [loaded[name] for name in loaded.files]
-    artifacts = Artifacts.load(request["artifacts"])
+    artifacts = ArtifactsFolder.read(Path(request["artifacts"]))
     best: dict[str, Any] | None = None
     tried: list[str] = []
     for learning_rate in request["learning_rates"]:
@@ -110,7 +110,7 @@ def measure(request_path: Path) -> None:
 
 
 def _train(
-    artifacts: Artifacts, arrays: list[np.ndarray], learning_rate: float, accumulation: int
+    artifacts: ArtifactsFolder, arrays: list[np.ndarray], learning_rate: float, accumulation: int
 ) -> dict[str, Any]:
     session = TrainingSession(
         checkpoint=artifacts.checkpoint,

@@ -16,7 +16,7 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
-from workbench.artifacts.artifacts import Artifacts
+from workbench.artifacts.artifacts_folder import ArtifactsFolder
 from workbench.artifacts.bundle.unpacked import folder_of, note_use, remove_unused
 from workbench.artifacts.bundle.write import (
     ARTIFACTS_FOLDER,
@@ -54,27 +54,15 @@ class _Manifest(BaseModel):
     files: dict[str, _File]
 
 
-def open_bundle(path: Path | str, directory: Path | str | None = None) -> Artifacts:
-    """Unpack a bundle and load its artifacts, after a check of every name, size and hash.
-
-    Args:
-        path: the zip that `Artifacts.bundle` wrote.
-        directory: an empty or missing folder for the content. None: a folder in the workbench's
-            home, named after the zip and its SHA-256, which is used again the next time, and
-            removed when it was not used for 30 days.
-
-    Raises:
-        ArtifactsError: it is no bundle, truncated, changed, from a newer version, or has entries
-            that would be written outside of the folder, twice, or unpack to far more than the zip.
-            Nothing is left in `directory` then.
-    """
-    path = check_file(Path(path), ArtifactsError)
+def unpack_bundle(path: Path, directory: Path | None) -> ArtifactsFolder:
+    """Unpack a bundle and read its artifacts; see `open_bundle`."""
+    path = check_file(path, ArtifactsError)
     if directory is None:
         target = folder_of(path)
         remove_unused()
         if target.is_dir():
             try:
-                artifacts = Artifacts.load(target / ARTIFACTS_FOLDER)
+                artifacts = ArtifactsFolder.read(target / ARTIFACTS_FOLDER)
             except ArtifactsError:
                 # Its files were changed since; the zip has them unchanged.
                 shutil.rmtree(target)
@@ -82,7 +70,7 @@ def open_bundle(path: Path | str, directory: Path | str | None = None) -> Artifa
                 note_use(target)
                 return artifacts
     else:
-        target = Path(directory).absolute()
+        target = directory.absolute()
         check_folder_place(target, ArtifactsError)
         if target.exists() and any(target.iterdir()):
             raise ArtifactsError(
@@ -100,11 +88,11 @@ def open_bundle(path: Path | str, directory: Path | str | None = None) -> Artifa
                 for name, expected in manifest.files.items():
                     _unpack(archive, entries[name], expected, content / name, path)
                 (content / BUNDLE_MANIFEST).write_bytes(archive.read(entries[BUNDLE_MANIFEST]))
-                Artifacts.load(content / ARTIFACTS_FOLDER)
+                ArtifactsFolder.read(content / ARTIFACTS_FOLDER)
                 if target.exists():
                     target.rmdir()
                 os.replace(content, target)
-    return Artifacts.load(target / ARTIFACTS_FOLDER)
+    return ArtifactsFolder.read(target / ARTIFACTS_FOLDER)
 
 
 @contextmanager

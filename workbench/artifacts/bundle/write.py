@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.artifacts.artifacts import Artifacts
+from workbench.artifacts.artifacts_folder import ArtifactsFolder
 from workbench.artifacts.bundle.description import (
     Description,
     Tensor,
@@ -43,7 +43,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 
 
 def write_bundle(
-    artifacts: Artifacts,
+    artifacts: ArtifactsFolder,
     path: Path | str,
     *,
     data: Dataset | None = None,
@@ -60,7 +60,7 @@ def write_bundle(
             f"{artifacts.manifest.get('minimum_batch', 1)}."
         )
     # A manifest that describes other files gives a bundle that nobody can open.
-    artifacts = Artifacts.load(artifacts.directory)
+    artifacts = ArtifactsFolder.read(artifacts.directory)
     say = report or (lambda _: None)
     say("training on the sample")
     inputs, targets = fed_values(artifacts)
@@ -122,7 +122,7 @@ def _check_arguments(data: Any, rows: Any, learning_rate: Any) -> None:
     if not isinstance(data, Dataset | None):
         problems.append(f"data={value_text(data)}: give a Dataset, as load_dataset returns it.")
     if not isinstance(rows, int) or isinstance(rows, bool):
-        problems.append(f"rows={value_text(rows)} must be a whole number.")
+        problems.append(f"rows={value_text(rows)} must be an integer.")
     number = isinstance(learning_rate, int | float) and not isinstance(learning_rate, bool)
     if learning_rate is not None and not (number and 0 < learning_rate < math.inf):
         problems.append(f"learning_rate={value_text(learning_rate)} must be a number above 0.")
@@ -137,7 +137,7 @@ def _entry(name: str) -> zipfile.ZipInfo:
 
 
 def _description(
-    artifacts: Artifacts,
+    artifacts: ArtifactsFolder,
     inputs: Sequence[np.ndarray],
     targets: Sequence[np.ndarray],
     measured: Measured,

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from workbench.artifacts.artifacts import Artifacts
+from workbench.artifacts.artifacts_folder import ArtifactsFolder
 from workbench.artifacts.footprint.footprint import (
     FLOAT32_BYTES,
     MOMENTS,
@@ -27,7 +27,7 @@ from workbench.run_folder.run_folder import write_json
 class Predictor:
     """Predicts the footprint of some artifacts at any batch size."""
 
-    def __init__(self, artifacts: Artifacts) -> None:
+    def __init__(self, artifacts: ArtifactsFolder) -> None:
         with temporary_folder() as folder:
             self._training = optimized_model(artifacts.training_model, folder)
             self._eval = optimized_model(artifacts.eval_model, folder)
@@ -84,7 +84,7 @@ def answer(_: Callable[[str], None]) -> None:
         ArtifactsError: the artifacts cannot be read.
     """
     request = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
-    artifacts = Artifacts.load(request["directory"])
+    artifacts = ArtifactsFolder.read(Path(request["directory"]))
     predictor = Predictor(artifacts)
     minimum = artifacts.manifest["minimum_batch"]
     batch_size = request.get("batch_size", minimum)

@@ -4,42 +4,40 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from workbench.artifacts.artifacts_folder import ArtifactsFolder
 from workbench.artifacts.footprint.footprint import Footprint
 from workbench.child_process.child import run_child
 from workbench.errors import ArtifactsError, ConfigError, value_text
 from workbench.files.temporary_folder import temporary_folder
 from workbench.run_folder.run_folder import write_json
 
-if TYPE_CHECKING:
-    from workbench.artifacts.artifacts import Artifacts
-
 MARGIN_BYTES = 2_000_000
 """What a batch size that is advised leaves free: a process is never twice of the same size."""
 
 MOST_ROWS = 2**31
-"""Of a batch whose footprint is asked for: sizes in bytes stay whole numbers of 64 bits."""
+"""Of a batch whose footprint is predicted: sizes in bytes stay integers of 64 bits."""
 
 LARGEST_BATCH = 2**16
 """No larger batch is considered."""
 
 
-def footprint(artifacts: Artifacts, batch_size: int) -> Footprint:
+def footprint(artifacts: ArtifactsFolder, batch_size: int) -> Footprint:
     """As `Artifacts.footprint`."""
     if _positive("batch_size", batch_size) > MOST_ROWS:
         raise ConfigError([f"batch_size={value_text(batch_size)}: give at most {MOST_ROWS:,}."])
     return _predict(artifacts, batch_size=batch_size)[0]
 
 
-def largest_batch(artifacts: Artifacts, memory_bytes: int, *, evaluate: bool = True) -> int:
+def largest_batch(artifacts: ArtifactsFolder, memory_bytes: int, *, evaluate: bool = True) -> int:
     """As `Artifacts.largest_batch`."""
     _positive("memory_bytes", memory_bytes)
     return _predict(artifacts, memory_bytes=memory_bytes, evaluate=evaluate)[1]
 
 
 def footprint_within(
-    artifacts: Artifacts, batch_size: int, memory_bytes: int, *, evaluate: bool
+    artifacts: ArtifactsFolder, batch_size: int, memory_bytes: int, *, evaluate: bool
 ) -> tuple[Footprint, int]:
     """The footprint at `batch_size`, and where it is above `memory_bytes` the largest batch.
 
@@ -52,11 +50,11 @@ def footprint_within(
 
 def _positive(name: str, value: Any) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise ConfigError([f"{name}={value_text(value)} must be a whole number of at least 1."])
+        raise ConfigError([f"{name}={value_text(value)} must be an integer of at least 1."])
     return value
 
 
-def _predict(artifacts: Artifacts, **question: Any) -> tuple[Footprint, int]:
+def _predict(artifacts: ArtifactsFolder, **question: Any) -> tuple[Footprint, int]:
     with temporary_folder() as folder:
         request, answer = folder / "request.json", folder / "answer.json"
         write_json(

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 import os
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from workbench.artifacts.artifacts_folder import ArtifactsFolder
 from workbench.child_process.child import run_child
 from workbench.errors import ArtifactsError
 from workbench.files.temporary_folder import temporary_folder
 from workbench.run_folder.run_folder import write_json
-
-if TYPE_CHECKING:
-    from workbench.artifacts.artifacts import Artifacts
 
 
 class OperatorSet(NamedTuple):
@@ -42,7 +40,7 @@ class RequiredOperators(NamedTuple):
         return "\n".join([f"# Generated from {', '.join(self.ort_format_bytes)}", *lines, ""])
 
 
-def required_operators(artifacts: Artifacts) -> RequiredOperators:
+def required_operators(artifacts: ArtifactsFolder) -> RequiredOperators:
     """As `Artifacts.required_operators`."""
     models = (artifacts.training_model, artifacts.eval_model, artifacts.optimizer_model)
     with temporary_folder() as folder:

@@ -29,9 +29,9 @@ from workbench.errors import ModelError, UntrainableError
 from workbench.export.autograd.computed_call import computed_call
 from workbench.export.autograd.function_call import (
     FunctionCall,
+    flatten,
     function_applied,
     function_name,
-    taken_apart,
 )
 from workbench.export.autograd.function_context import ShapeContext
 from workbench.export.autograd.traced_backward import FUNCTION_OP, ignore_unbacked_symbols
@@ -180,12 +180,12 @@ class AutogradFunctions:
         """The results of a call as those of one node, of the shapes that `forward` gives them."""
         tensors: list[Tensor] = []
         sizes: list[Any] = []
-        arguments = taken_apart(args, tensors, sizes)
+        arguments = flatten(args, tensors, sizes)
         with disable_proxy_modes_tracing(), ignore_unbacked_symbols(tensors):
             context = () if separate else (ShapeContext(args),)
             results = original(*context, *args)
         found: list[Tensor] = []
-        outputs = taken_apart(results, found, [])
+        outputs = flatten(results, found, [])
         if not found:
             raise UntrainableError("it returns no tensor.")
         number = len(self.calls)
@@ -206,7 +206,7 @@ class AutogradFunctions:
         """Look later whether the results of a call have a gradient, which `apply` gives them."""
         if any(isinstance(value, Tensor) and value.requires_grad for value in args):
             tensors: list[Tensor] = []
-            taken_apart(results, tensors, [])
+            flatten(results, tensors, [])
             self._pending.append((number, tensors))
 
 

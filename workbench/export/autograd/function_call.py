@@ -19,7 +19,7 @@ class TensorPlace(NamedTuple):
 
 
 class SizePlace(NamedTuple):
-    """Where the next size belongs: a whole number that was computed from shapes."""
+    """Where the next size belongs: an integer that was computed from shapes."""
 
 
 class Nested(NamedTuple):
@@ -57,9 +57,9 @@ class FunctionCall(NamedTuple):
         sizes = iter([int(size) for size in inputs[self.tensor_count :]])
         apply: Any = self.function.apply
         with torch.set_grad_enabled(torch.is_grad_enabled() and not self.detached):
-            results = apply(*put_together(self.arguments, tensors, sizes))
+            results = apply(*unflatten(self.arguments, tensors, sizes))
         found: list[torch.Tensor] = []
-        places = taken_apart(results, found, [])
+        places = flatten(results, found, [])
         if count(places) != count(self.results):
             raise EngineError(
                 f"{function_name(self.function)} returned {count(places)} tensors, but "
@@ -70,7 +70,7 @@ class FunctionCall(NamedTuple):
 
     def results_around(self, tensors: Sequence[torch.Tensor]) -> Any:
         """What the traced call returned, with these tensors in it."""
-        return put_together(self.results, iter(tensors), iter(()))
+        return unflatten(self.results, iter(tensors), iter(()))
 
 
 def function_applied() -> type[torch.autograd.Function] | None:
@@ -89,7 +89,7 @@ def function_name(function: type) -> str:
     return f"{function.__module__}.{function.__qualname__}"
 
 
-def taken_apart(value: Any, tensors: list[torch.Tensor], sizes: list[Any]) -> Any:
+def flatten(value: Any, tensors: list[torch.Tensor], sizes: list[Any]) -> Any:
     """`value` with places for its tensors and sizes, which are appended from left to right.
 
     Lists, tuples and dicts are looked into. One that holds neither stays the same object.
@@ -112,21 +112,21 @@ def taken_apart(value: Any, tensors: list[torch.Tensor], sizes: list[Any]) -> An
             "sizes. Compute it in the function's forward, from the shapes of its tensors."
         )
     items, build = _opened(value)
-    parts = tuple([taken_apart(item, tensors, sizes) for item in items])
+    parts = tuple([flatten(item, tensors, sizes) for item in items])
     if any(part is not item for part, item in zip(parts, items, strict=True)):
         return Nested(build, parts)
     _refuse_hidden_tensors(value)
     return value
 
 
-def put_together(value: Any, tensors: Iterator[torch.Tensor], sizes: Iterator[int]) -> Any:
-    """The value that `taken_apart` made `value` of, with the next tensors and sizes."""
+def unflatten(value: Any, tensors: Iterator[torch.Tensor], sizes: Iterator[int]) -> Any:
+    """The value that `flatten` made `value` of, with the next tensors and sizes."""
     if isinstance(value, TensorPlace):
         return next(tensors)
     if isinstance(value, SizePlace):
         return next(sizes)
     if isinstance(value, Nested):
-        return value.build([put_together(item, tensors, sizes) for item in value.items])
+        return value.build([unflatten(item, tensors, sizes) for item in value.items])
     return value
 
 

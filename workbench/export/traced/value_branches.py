@@ -39,7 +39,7 @@ def without_value_branches() -> Iterator[None]:
         Distribution.set_default_validate_args(validated)
 
 
-def _causal_as_told(
+def _is_causal(
     mask: Tensor | None,  # noqa: ARG001
     is_causal: bool | None = None,
     size: int | None = None,  # noqa: ARG001
@@ -77,7 +77,7 @@ def _adaptive_prediction(self: nn.AdaptiveLogSoftmaxWithLoss, input: Tensor) -> 
 
 
 _REPLACEMENTS: dict[tuple[Any, str], Callable[..., Any]] = {
-    (transformer, "_detect_is_causal_mask"): _causal_as_told,
+    (transformer, "_detect_is_causal_mask"): _is_causal,
     (nn.AdaptiveLogSoftmaxWithLoss, "forward"): _adaptive_log_softmax,
     (nn.AdaptiveLogSoftmaxWithLoss, "predict"): _adaptive_prediction,
 }

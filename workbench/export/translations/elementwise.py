@@ -1,4 +1,4 @@
-"""Functions of each element, written in ONNX so that they and their gradients are PyTorch's.
+"""Elementwise functions, written in ONNX so that they and their gradients are PyTorch's.
 
 What torch's exporter writes for them overflows, loses digits, gives NaN as a gradient, or leaves
 open which gradient is due at a bound. Each function takes the arguments of the operator.

@@ -120,16 +120,16 @@ def _taken(self: Value, index: Value, dim: int, keepdim: bool) -> tuple[Value, V
 
 
 def _kthvalue(self: Value, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Value, Value]:
-    return _last_of_least(self, op.Constant(value_ints=[k]), dim, keepdim)
+    return _kth_smallest(self, op.Constant(value_ints=[k]), dim, keepdim)
 
 
 def _median(self: Value, dim: int = -1, keepdim: bool = False) -> tuple[Value, Value]:
-    return _last_of_least(self, _half(op.Gather(op.Shape(self), [dim])), dim, keepdim)
+    return _kth_smallest(self, _half(op.Gather(op.Shape(self), [dim])), dim, keepdim)
 
 
 def _median_of_all(self: Value) -> Value:
     flat = op.Reshape(self, [-1])
-    value, _ = _last_of_least(flat, _half(op.Shape(flat)), 0, keepdim=True)
+    value, _ = _kth_smallest(flat, _half(op.Shape(flat)), 0, keepdim=True)
     # The gradient is shared out among the elements that are equal to the median.
     return op.ReduceMax(
         op.Where(op.Equal(flat, value), flat, _number(float("-inf"), self)), keepdims=0
@@ -141,7 +141,7 @@ def _half(size: Value) -> Value:
     return op.Div(op.Add(size, [1]), [2])
 
 
-def _last_of_least(self: Value, k: Value, dim: int, keepdim: bool) -> tuple[Value, Value]:
+def _kth_smallest(self: Value, k: Value, dim: int, keepdim: bool) -> tuple[Value, Value]:
     """The k-th smallest elements along an axis, and where they are."""
     values, places = op.TopK(self, k, axis=dim, largest=0, sorted=1)
     last = op.Constant(value_ints=[-1]) if keepdim else op.Constant(value_int=-1)

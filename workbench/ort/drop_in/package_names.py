@@ -38,7 +38,7 @@ class _Package(ModuleType):
         Args:
             name: dotted; submodules that it does not name are the package's own.
             homes: the module that each of its names is in.
-            others: finds what else is asked for, or raises an AttributeError.
+            others: finds any other name, or raises an AttributeError.
         """
         super().__init__(name, f"{name}, as the workbench provides it.")
         root = Path(str(native().__file__)).parents[2]
@@ -70,7 +70,7 @@ def install() -> None:
         EngineError: no training build of onnxruntime is installed.
     """
     c = native()
-    _give_checkpoint_back()
+    _restore_torch_checkpoint()
     training = sys.modules.get(TRAINING)
     if training is None:
         names = dict.fromkeys(
@@ -118,7 +118,7 @@ def _refuse(name: str) -> Any:
     )
 
 
-def _give_checkpoint_back() -> None:
+def _restore_torch_checkpoint() -> None:
     """Undo what onnxruntime's front end does to torch before it fails."""
     module = sys.modules.get("torch.utils.checkpoint")
     replaced = getattr(module, "checkpoint", None)

@@ -51,7 +51,7 @@ class DebugOptions:
         save_path: str = "",
         config: object = None,  # noqa: ARG002 -- the package's, which reads it nowhere
     ) -> None:
-        """Check what is asked for.
+        """Check the arguments.
 
         Args:
             log_level: what ONNX Runtime writes.

@@ -173,7 +173,7 @@ def _quiet(ort: Any) -> Iterator[None]:
 
 
 def _write_state(graph: onnx.GraphProto, updates: Sequence[StateUpdate]) -> dict[str, str]:
-    """Overwrite each buffer in place: an accumulator told each time to begin anew just copies.
+    """Overwrite each buffer in place: an accumulator that begins anew each time just copies.
 
     Returns:
         The output of each new node, and its buffer.

@@ -47,7 +47,7 @@ class HiddenNodes:
             made.opset_import.append(onnx.helper.make_opsetid(_DOMAIN, 1))
         named = {node.name: node for node in made.graph.node}
         for gradient in self._gradients.values():
-            joined = [named[name] for name in (*gradient.joined, gradient.node)]
+            joined = [named[name] for name in (*gradient.preceding, gradient.node)]
             self._hide_nodes(joined, gradient)
             for node in joined[:-1]:
                 made.graph.node.remove(node)
@@ -103,7 +103,7 @@ def _define(name: str, gradient: NodeGradient) -> None:
     if not gradient.results:
         read = set(range(max(1, len(gradient.inputs))))
         ort.register_custom_stop_gradient_edges(key, read)
-        # A node that reads a parameter itself is asked for its gradient all the same.
+        # The gradient of a node that reads a parameter itself is needed all the same.
         ort.register_gradient_definition(key, [])
         return
     if gradient.inputs:

@@ -1,8 +1,8 @@
 """Where the nodes of a training graph are from, recorded while it is built.
 
 ONNX Runtime drops the metadata of nodes, so what each of its stages made is found by comparing the
-graph before with the graph after. Nodes are told by their outputs: every value is given by one node
-and keeps its name for as long as it is in the graph.
+graph before with the graph after. Nodes are identified by their outputs: one node gives a value,
+which keeps its name for as long as it is in the graph.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ class LossGraph:
         self._graph.input.append(helper.make_tensor_value_info(name, dtype, shape))
 
     def constant(self, value: Any) -> str:
-        """Add a constant: int64 for whole numbers, float32 for all others."""
+        """Add a constant: int64 for integers, float32 for all others."""
         from onnx import numpy_helper
 
         array = np.asarray(value)

@@ -86,7 +86,7 @@ def append_losses(
     own = {
         place: _exported(model, term, model_folder)
         for place, term in enumerate(terms)
-        if term.loss.own
+        if term.loss.custom
     }
     made = with_opset(model, max((opset_of(graph) for graph in own.values()), default=0))
     graph = LossGraph(made.graph)
@@ -147,7 +147,7 @@ def _terms(
 ) -> list[_Term]:
     specs: Sequence[TensorSpec | None] = targets or [None] * len(losses)
     inputs = [spec.name for spec in targets] if targets else names or target_names(len(losses))
-    if len(losses) == 1 and losses[0].own:
+    if len(losses) == 1 and losses[0].custom:
         return [_Term(losses[0], read[0], tuple(inputs), tuple(specs))]
     if len(specs) != len(losses):
         raise ConfigError(

@@ -150,7 +150,7 @@ class ORTModule(ModuleWrapper):
         return results[0] if built.structure is LEAF else rebuild(built.structure, iter(results))
 
     def _in_pytorch(self, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the wrapped module returns, run by PyTorch; counted, so that it can be told."""
+        """What the wrapped module returns, run by PyTorch; counted for the statistics."""
         if self.pytorch_calls[why] == 0 and why not in EXPECTED:
             warnings.warn(
                 f"PyTorch runs {type(self.wrapped).__name__} in place of ORTModule: {why}.",

@@ -16,7 +16,7 @@ from workbench.trainable.resizing import repetitions
 class RepeatingResizeGradient(CustomGradient):
     """Each entry gets the sum of those that repeat it: their mean times their number.
 
-    Precondition: the node repeats each entry of its spatial axes a whole number of times.
+    Precondition: the node repeats each entry of its spatial axes an integer number of times.
     """
 
     op: ClassVar[str] = "Resize"

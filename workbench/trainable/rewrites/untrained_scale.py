@@ -55,7 +55,7 @@ class BatchNormalizationUntrainedScale(_CopyUntrainedScale):
 
     @override
     def applies(self, node: ir.Node) -> bool:
-        # In evaluation mode its gradient is our own, which writes what is asked for.
+        # In evaluation mode its gradient is our own, which writes what is needed.
         return node.attributes.get_int("training_mode", 0) == 1 and super().applies(node)
 
 

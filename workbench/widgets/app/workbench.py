@@ -22,18 +22,19 @@ from workbench.controller.view import View
 from workbench.errors import RunError
 from workbench.models import Model
 from workbench.runs import Run, load_run
-from workbench.widgets.app.alone import actions_of
 from workbench.widgets.app.app_bar import AppBar
-from workbench.widgets.app.boxes import area
+from workbench.widgets.app.bar_view import BarView
 from workbench.widgets.app.code_panel import CodePanel
-from workbench.widgets.app.controls import Controls
 from workbench.widgets.app.offer_list import OfferList
-from workbench.widgets.app.page_view import BarView, StatusView
 from workbench.widgets.app.static_figure import StaticFigure
-from workbench.widgets.app.status import Status
 from workbench.widgets.artifacts.artifact_builder import ArtifactBuilder
 from workbench.widgets.compare import ComparisonView
 from workbench.widgets.model.model_view import ModelView
+from workbench.widgets.page.alone import actions_of
+from workbench.widgets.page.boxes import area
+from workbench.widgets.page.controls import Controls
+from workbench.widgets.page.status import Status
+from workbench.widgets.page.status_view import StatusView
 from workbench.widgets.run_browser import RunBrowser
 from workbench.widgets.subshell import answer_while_busy
 from workbench.widgets.train.engine_choice import EngineChoice, offered_names

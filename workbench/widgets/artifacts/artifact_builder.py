@@ -16,12 +16,12 @@ from workbench.controller.prediction import Prediction
 from workbench.controller.predictor import ARTIFACT_SETTINGS
 from workbench.controller.view import View
 from workbench.models import Model
-from workbench.widgets.app.alone import Alone
-from workbench.widgets.app.boxes import area
 from workbench.widgets.artifacts.footprint_view import FootprintView
 from workbench.widgets.artifacts.parameter_tree import ParameterTree
 from workbench.widgets.bundle import bundle
 from workbench.widgets.graph.graph_view import GraphView
+from workbench.widgets.page.alone import Alone
+from workbench.widgets.page.boxes import area
 from workbench.widgets.train.settings_form import SettingsForm
 
 SHOWN = (

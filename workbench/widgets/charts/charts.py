@@ -19,7 +19,7 @@ from workbench.runs.reader import NewPoints
 from workbench.series import Recording
 from workbench.widgets.bundle import bundle
 from workbench.widgets.charts.curve_style import curve_styles
-from workbench.widgets.charts.export import FORMATS, ChartFile, written
+from workbench.widgets.charts.export import FORMATS, ChartFile, write_chart
 from workbench.widgets.charts.messages import (
     DETAIL_BLOCKS,
     OVERVIEW_BLOCKS,
@@ -197,7 +197,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
         target = output_path(path, RunError)
         if target.suffix[1:].lower() not in FORMATS:
             raise ConfigError([f"path={str(path)!r}: end it in .png, .svg or .csv."])
-        return written(self._file(), target)
+        return write_chart(self._file(), target)
 
     def close(self) -> None:
         """Take the charts away."""

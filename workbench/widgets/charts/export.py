@@ -172,7 +172,7 @@ class ChartFile:
         return found[:, (x >= self.window[0]) & (x <= self.window[1])]
 
 
-def written(file: ChartFile, path: Path) -> Path:
+def write_chart(file: ChartFile, path: Path) -> Path:
     """Write `file` to `path`, in the format of its suffix; a missing folder is created.
 
     Raises:

@@ -15,7 +15,7 @@ PANELS = ("loss", "throughput", "memory", "metric")
 SCALES = ("auto", "linear", "log")
 MOST_SMOOTHED = 1_000_000
 FURTHEST = 2.0**53
-"""Of an axis; beyond it steps cannot be told apart."""
+"""Of an axis; beyond it steps cannot be distinguished."""
 
 
 class ChartOptions(traitlets.HasTraits):

@@ -86,7 +86,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
 
     def _begin(self, comparison: Comparison | RunComparison) -> None:
         if comparison is not self.comparison:
-            return  # another was asked for meanwhile
+            return  # another was requested meanwhile
         self._readers, self._polls = {}, 0
         self.charts.reset(names_of(comparison), engines=_engines(comparison))
         self.ratios.clear()

@@ -29,7 +29,7 @@ def answers(
     One that makes no sense is not answered.
 
     Raises:
-        WorkbenchError: what was asked for cannot be read.
+        WorkbenchError: what was requested cannot be read.
     """
     number = content.get("number")
     match content:

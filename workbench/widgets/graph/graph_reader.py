@@ -21,8 +21,8 @@ class GraphReader:
         """Start the thread, idle.
 
         Args:
-            say: told what is being done, on the thread.
-            fail: told what went wrong, on the thread.
+            say: called with what is being done, on the thread.
+            fail: called with what went wrong, on the thread.
         """
         self.given: GivenGraphs | None = None
         self.files: dict[str, GraphFile] = {}
@@ -50,7 +50,7 @@ class GraphReader:
         self._thread.ask(counted)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until everything that was asked for is done; False if it takes longer."""
+        """Wait until all requests are done; False if it takes longer."""
         with self._done:
             return self._done.wait_for(lambda: self._waiting == 0, timeout)
 

@@ -10,8 +10,6 @@ from workbench.controller.data_preview import DataPreview
 from workbench.controller.inspection import LayerRow
 from workbench.controller.view import View
 from workbench.models import Model
-from workbench.widgets.app.alone import Alone
-from workbench.widgets.app.boxes import area
 from workbench.widgets.model.choice_field import ChoiceField
 from workbench.widgets.model.data_view import DataView
 from workbench.widgets.model.layer_table import LayerTable
@@ -22,6 +20,8 @@ from workbench.widgets.model.options import (
     model_options,
     unreadable,
 )
+from workbench.widgets.page.alone import Alone
+from workbench.widgets.page.boxes import area
 
 CARD_HINT = "Choose a sample, a module of this notebook, an .onnx file or package.module:factory."
 LAYERS_HINT = "The layers of the model that you choose appear here."

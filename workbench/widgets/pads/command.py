@@ -39,12 +39,11 @@ class Command:
         return value
 
     def whole(self, name: str, lowest: int, highest: int) -> int:
-        """A whole number from `lowest` to `highest`."""
+        """An integer from `lowest` to `highest`."""
         value = self._content.get(name)
         if not isinstance(value, int) or isinstance(value, bool) or not lowest <= value <= highest:
             raise DataError(
-                f"{name} must be a whole number from {lowest} to {highest}, not "
-                f"{value_text(value)}."
+                f"{name} must be an integer from {lowest} to {highest}, not {value_text(value)}."
             )
         return value
 

@@ -1,4 +1,4 @@
-"""A thread that does the newest of what it is asked for, and forgets what came before."""
+"""A thread that handles the newest request and drops those before it."""
 
 from __future__ import annotations
 

@@ -120,7 +120,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs.refresh()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until what was asked for is done; False if `timeout` seconds were too few."""
+        """Wait until all requests are done; False if `timeout` seconds were too few."""
         return self._runs.wait(timeout)
 
     def close(self) -> None:

@@ -13,9 +13,9 @@ from workbench.controller.view import View
 from workbench.controller.worst_rows import WorstRows
 from workbench.models import Model
 from workbench.runs.reader import NewPoints
-from workbench.widgets.app.alone import Alone
-from workbench.widgets.app.boxes import area
 from workbench.widgets.charts import EMPTY_HINT, NOTHING_HINT, Charts
+from workbench.widgets.page.alone import Alone
+from workbench.widgets.page.boxes import area
 from workbench.widgets.run_statistics import RunStatistics
 from workbench.widgets.train.engine_choice import EngineChoice
 from workbench.widgets.train.evaluation_view import EvaluationView

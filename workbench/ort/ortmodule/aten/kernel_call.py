@@ -25,7 +25,7 @@ def kernel_call(
 ) -> onnx.NodeProto:
     """A call of PyTorch's kernel in the place of `node`.
 
-    An output without a name gets one: a kernel may give more than it was asked for, and ONNX
+    An output without a name gets one: a kernel may give more than was requested, and ONNX
     Runtime fails for a value that has no place.
     """
     outputs = [

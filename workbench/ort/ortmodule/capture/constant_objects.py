@@ -54,25 +54,25 @@ def settled(
         UntrainableError: an object or number among the results is another one in another call, or
             cannot be copied; names it.
     """
-    if not _to_be_told(structure):
+    if not _needs_report(structure):
         return structure
     for real in _results(module, arguments, tensors, axes):
         structure = _held_against(structure, real, "")
     return structure
 
 
-def _to_be_told(structure: Structure) -> bool:
+def _needs_report(structure: Structure) -> bool:
     match structure:
         case ConstantObject():
             return True
         case Constant(_, value):
             return isinstance(value, _TOLD)
         case nested.Mapping(_, keys, items):
-            return any(isinstance(key, _TOLD) for key in keys) or any(map(_to_be_told, items))
+            return any(isinstance(key, _TOLD) for key in keys) or any(map(_needs_report, items))
         case nested.Sequence(_, items) | nested.Registered(_, _, items):
-            return any(map(_to_be_told, items))
+            return any(map(_needs_report, items))
         case nested.Object(_, attributes, contents):
-            return any(_to_be_told(part) for part in (*attributes.items, contents) if part)
+            return any(_needs_report(part) for part in (*attributes.items, contents) if part)
     return False
 
 
@@ -199,7 +199,7 @@ def _compared(kept: Any, real: Any, where: str) -> list[Any]:
                 "and one call would find there what another has left. Return what it holds itself."
             )
         for each in (one, other):
-            # Until it is asked for, an object leads to its attributes without a dict between.
+            # Until it is read, an object leads to its attributes without a dict between.
             getattr(each, "__dict__", None)
         inside = by_function or isinstance(one, FunctionType)
         if not isinstance(one, FunctionType):

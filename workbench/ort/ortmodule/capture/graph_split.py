@@ -90,7 +90,7 @@ def split(model: onnx.ModelProto) -> list[Level]:
 
 
 _CALLER = -1
-"""In the place of a level: who asked for the results."""
+"""In the place of a level: which caller requested the results."""
 
 
 def _levels(graph: onnx.GraphProto, held: Collection[str]) -> list[int]:

@@ -26,7 +26,7 @@ class NotComputed:
 
     def _refuse(self, *_: Any, **__: Any) -> Never:
         raise EngineError(
-            f"{self._name!r} was not computed: ORTModule was told that training reads only "
+            f"{self._name!r} was not computed: the option training_outputs names only "
             f"{list(self._read)}. Add {self._name!r} to training_outputs, or call the module in "
             "evaluation mode, which computes all results."
         )

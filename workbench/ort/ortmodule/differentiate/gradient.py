@@ -22,10 +22,10 @@ from workbench.ort.ortmodule.differentiate.gradient_graph import (
     GradientGraph,
 )
 from workbench.ort.ortmodule.differentiate.graph_options import (
+    changed_options_hint,
     graph_report,
     kernels_report,
     native_gradient,
-    options_in_the_way,
 )
 from workbench.ort.ortmodule.differentiate.saved_graphs import SavedGraphs
 from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions
@@ -101,7 +101,7 @@ def _differentiate(
         raise UntrainableError(
             f"ONNX Runtime cannot build the gradient of this module: {error} "
             "Replace the layer that it names, or freeze every parameter before it."
-            f"{options_in_the_way(options)}"
+            f"{changed_options_hint(options)}"
         ) from error
     return _Native(built, info, graph_report(model, built, forward.names, options))
 

@@ -110,7 +110,7 @@ def graph_report(
     return tuple(report())
 
 
-def options_in_the_way(options: ORTModuleOptions) -> str:
+def changed_options_hint(options: ORTModuleOptions) -> str:
     """A sentence for an error, on the options that may be its cause; empty if all are default."""
     changed = options.model_dump(include=set(_GRAPH_OPTIONS), exclude_defaults=True)
     if not changed:

@@ -25,7 +25,7 @@ class Observation:
 
 @contextmanager
 def observed(options: Any) -> Iterator[Observation]:
-    """Load a session with `options` within this block; what it told is there after it.
+    """Load a session with `options` within this block; what it reported is there after it.
 
     Writing the optimized graph adds a tenth to the time of loading, and nothing to a step.
 

@@ -11,7 +11,7 @@ from torch.utils.dlpack import from_dlpack
 from workbench.errors import EngineError, UntrainableError
 from workbench.ort.native import native
 from workbench.ort.ortmodule.differentiate.gradient_graph import GradientGraph
-from workbench.ort.ortmodule.differentiate.graph_options import options_in_the_way
+from workbench.ort.ortmodule.differentiate.graph_options import changed_options_hint
 from workbench.ort.ortmodule.differentiate.recompute import (
     NOTHING,
     RecomputePlan,
@@ -162,7 +162,7 @@ def _load(graph: GradientGraph, session_options: Any) -> tuple[Any, Observation]
         raise UntrainableError(
             f"ONNX Runtime cannot run the gradient of this module: {error} "
             "Replace the layer that it names, or freeze every parameter before it."
-            f"{options_in_the_way(graph.options)}"
+            f"{changed_options_hint(graph.options)}"
         ) from error
     return session, observation
 

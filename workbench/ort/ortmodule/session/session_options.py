@@ -33,7 +33,7 @@ def native_options(options: ORTModuleOptions, threads: int) -> Any:
 
 
 def is_deterministic(options: ORTModuleOptions) -> bool:
-    """Whether the same bits are asked for at every run, by option or of PyTorch."""
+    """Whether the same bits are required at every run, by option or of PyTorch."""
     return options.deterministic or torch.are_deterministic_algorithms_enabled()
 
 

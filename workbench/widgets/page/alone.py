@@ -10,10 +10,10 @@ import ipywidgets
 from workbench.controller import Controller, Setup
 from workbench.controller.view import View
 from workbench.models import Model
-from workbench.widgets.app.boxes import area
-from workbench.widgets.app.controls import Controls
-from workbench.widgets.app.page_view import StatusView
-from workbench.widgets.app.status import Status
+from workbench.widgets.page.boxes import area
+from workbench.widgets.page.controls import Controls
+from workbench.widgets.page.status import Status
+from workbench.widgets.page.status_view import StatusView
 from workbench.widgets.subshell import answer_while_busy
 
 

@@ -1,32 +1,16 @@
-"""Shows what the controller tells in the bar, the status and the buttons of a page."""
+"""Shows model, dataset and offers in the bar of the app."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.controller import State
 from workbench.controller.data_preview import DataPreview
 from workbench.controller.job import Job
 from workbench.controller.offer import Offer
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.widgets.app.app_bar import AppBar
-from workbench.widgets.app.controls import Controls
 from workbench.widgets.app.offer_list import OfferList
-from workbench.widgets.app.status import Status
-
-
-class StatusView(View):
-    """Status and buttons. Its methods may be called from any thread."""
-
-    def __init__(self, status: Status, controls: Controls | None = None) -> None:
-        self._status = status
-        self._controls = controls
-
-    def show_state(self, state: State) -> None:
-        if self._controls is not None:
-            self._controls.show(state.status, compares=state.compares)
-        self._status.show(state.level, state.message, state.detail, state.progress, state.left_s)
 
 
 class BarView(View):
