@@ -128,6 +128,21 @@ def test_a_graph_is_walked_searched_and_saved(open_notebook: MakeNotebook) -> No
     )
     assert ink > 100, "text and frames are light in the dark theme"
 
+    check_without_kernel(page)
+
+
+def check_without_kernel(page: Page) -> None:
+    """The graph is still walked; what only the kernel knows is not waited for."""
+    page.get_by_role("menuitem", name="Kernel").click()
+    page.get_by_role("menuitem", name="Shut Down Kernel", exact=True).click()
+    expect(page.locator(".wb-graph-state")).to_contain_text("Run the cell again")
+    surface(page, "eval").focus()
+    surface(page, "eval").press("ArrowDown")
+    details = page.get_by_role("region", name="Details")
+    expect(details).to_contain_text("the kernel is gone")
+    page.get_by_role("button", name="optimizer", exact=True).click()
+    expect(page.locator(".wb-graph-waiting")).to_contain_text("was not read before the kernel")
+
 
 def test_what_cannot_be_shown_says_why(open_notebook: MakeNotebook) -> None:
     notebook = open_notebook(
