@@ -113,6 +113,13 @@ def test_a_graph_is_walked_searched_and_saved(open_notebook: MakeNotebook) -> No
     page.get_by_role("button", name="eval", exact=True).click()
     expect(surface(page, "eval")).to_be_visible()
 
+    check_dark_theme(notebook)
+    check_without_kernel(page)
+
+
+def check_dark_theme(notebook: Notebook) -> None:
+    """Text and frames are light."""
+    page = notebook.page
     notebook.use_theme("JupyterLab Dark")
     expect(surface(page, "eval")).to_be_visible()
     ink = page.locator(".wb-graph-surface > canvas").first.evaluate(
@@ -127,8 +134,6 @@ def test_a_graph_is_walked_searched_and_saved(open_notebook: MakeNotebook) -> No
         }"""
     )
     assert ink > 100, "text and frames are light in the dark theme"
-
-    check_without_kernel(page)
 
 
 def check_without_kernel(page: Page) -> None:
