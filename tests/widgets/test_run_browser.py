@@ -73,7 +73,9 @@ def test_a_deleted_run_is_not_selected_any_more_and_can_be_brought_back(
     table = wire.browser.table
     title = wb.load_run(first).title
     table.selected = [first, second]
+    wire.press("open", [first])
     wire.press("delete", [first])
+    assert wire.browser.detail.heading == ""
     assert table.selected == [second]
     assert (table.outcome, table.message, table.undo) == ("done", "Deleted 1 run.", [first])
     assert [(each["id"], each["title"]) for each in table.deleted] == [(first, title)]

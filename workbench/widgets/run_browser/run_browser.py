@@ -139,7 +139,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self.detail.close_detail()
         if self.comparison is None:
             self.comparison = ComparisonView()
-            self.children = [*self.children, self.comparison]
+            self.children = [self.table, self.detail, self.worst, self.comparison]
         self.comparison.layout.display = None
         self.comparison.show(*runs)
 
@@ -199,6 +199,8 @@ class _View:
 
     def show_deleted(self, deleted: Sequence[DeletedRun]) -> None:
         self._table.deleted = [each._asdict() for each in deleted]
+        if self._browser.detail.run_id in {each.id for each in deleted}:
+            self._browser.detail.close_detail()
 
     def show_detail(self, detail: Detail) -> None:
         self._browser._show_detail(detail)

@@ -93,7 +93,7 @@ function fillStarted(row: RunRow): (Node | string)[] {
 }
 
 export const COLUMNS: Column[] = [
-  { key: "name", label: "Run", description: "Display name, model, dataset, tags and notes", width: 230, rank: 0, text: true, fill: fillName },
+  { key: "name", label: "Run", description: "Display name, model, dataset, tags and notes", width: 256, rank: 0, text: true, fill: fillName },
   { key: "status", label: "Status", description: "Status of the run", width: 96, rank: 3, text: true, fill: fillStatus },
   { key: "engine", label: "Engine", description: "The engine that trained", width: 112, rank: 9, text: true, fill: (row) => [row.engine || "–"] },
   { key: "curve", label: "Loss", description: "The loss over the steps, each run on its own scale", width: WIDTH + 16, rank: 1, text: true, fill: (row) => (row.complete ? [sparkline(row.curve)] : [element("span", { class: "wb-hint" }, "…")]) },
