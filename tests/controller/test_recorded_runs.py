@@ -117,7 +117,8 @@ def test_a_run_is_opened_with_why_it_failed(told: Told) -> None:
     told.runs.open(run.id)
     told.wait()
     [detail] = told.details
-    assert (detail.heading, detail.problem, detail.traceback) == (run.id, "It broke.", "the trace")
+    assert (detail.heading, detail.problem) == (run.title, "It broke.")
+    assert detail.traceback == "the trace"
     assert ("Steps", "2 of 3") in detail.facts
     assert ("batch_size", "10") in detail.settings
     assert detail.figure is not None
