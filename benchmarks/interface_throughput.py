@@ -40,7 +40,7 @@ def measure_engine(engine: str, rounds: int) -> Result:
         turns.seconds("worker", burst)
         with lab_page(SHOW.format(id=turns.run_id)) as lab:
             lab.run(0)
-            lab.page.locator(".wb-panel-loss canvas").wait_for()
+            lab.page.locator(".wb-step-train .wb-panel-loss canvas").wait_for()
             seconds = in_turn(turns, burst, rounds, lab)
     found = ratio(seconds[:, 0], seconds[:, 1])
     return Result(

@@ -14,8 +14,8 @@ import tempfile
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -51,23 +51,28 @@ class LabPage:
     def held(self) -> Iterator[None]:
         """Server, kernel and browser do nothing at all meanwhile."""
         processes = self._processes()
-        for process in processes:
-            process.send_signal(signal.SIGSTOP)
+        _send(processes, signal.SIGSTOP)
         try:
             yield
         finally:
-            for process in processes:
-                process.send_signal(signal.SIGCONT)
+            _send(processes, signal.SIGCONT)
 
     def _processes(self) -> list[psutil.Process]:
         found = []
         for root in self._roots:
             for process in (root, *root.children(recursive=True)):
                 # A worker that the kernel started trains; it is not part of the interface.
-                command = " ".join(process.cmdline())
-                if "workbench." not in command:
-                    found.append(process)
+                with suppress(psutil.NoSuchProcess):
+                    if "workbench." not in " ".join(process.cmdline()):
+                        found.append(process)
         return found
+
+
+def _send(processes: Sequence[psutil.Process], number: int) -> None:
+    """Send a signal to those that have not ended meanwhile, as helpers of a browser do."""
+    for process in processes:
+        with suppress(psutil.NoSuchProcess):
+            process.send_signal(number)
 
 
 @contextmanager

@@ -194,9 +194,11 @@ def test_a_comparison_with_a_run_of_another_day_is_understood_from_the_screen(
     expect(verdict).to_contain_text("their settings differ (learning_rate")
     expect(page.locator(".wb-bar")).to_have_count(2)
     expect(notebook.chart("Loss")).to_have_accessible_name(
-        re.compile("at step 30: fake 2.*, fake 2")
+        re.compile("at step 30: digits-mlp · fake · .*, digits-mlp · fake")
     )
-    expect(page.locator(".wb-run-names")).to_contain_text("digits-mlp on fake, run 2")
+    expect(page.locator(".wb-run-names")).to_contain_text(
+        re.compile("digits-mlp · fake · .*; digits")
+    )
     differing = page.get_by_role("row").filter(
         has=page.get_by_role("rowheader", name="learning_rate")
     )

@@ -113,6 +113,13 @@ def test_a_graph_is_walked_searched_and_saved(open_notebook: MakeNotebook) -> No
     page.get_by_role("button", name="eval", exact=True).click()
     expect(surface(page, "eval")).to_be_visible()
 
+    check_dark_theme(notebook)
+    check_without_kernel(page)
+
+
+def check_dark_theme(notebook: Notebook) -> None:
+    """Text and frames are light."""
+    page = notebook.page
     notebook.use_theme("JupyterLab Dark")
     expect(surface(page, "eval")).to_be_visible()
     ink = page.locator(".wb-graph-surface > canvas").first.evaluate(
@@ -127,6 +134,19 @@ def test_a_graph_is_walked_searched_and_saved(open_notebook: MakeNotebook) -> No
         }"""
     )
     assert ink > 100, "text and frames are light in the dark theme"
+
+
+def check_without_kernel(page: Page) -> None:
+    """The graph is still walked; what only the kernel knows is not waited for."""
+    page.get_by_role("menuitem", name="Kernel").click()
+    page.get_by_role("menuitem", name="Shut Down Kernel", exact=True).click()
+    expect(page.locator(".wb-graph-state")).to_contain_text("Run the cell again")
+    surface(page, "eval").focus()
+    surface(page, "eval").press("ArrowDown")
+    details = page.get_by_role("region", name="Details")
+    expect(details).to_contain_text("the kernel is gone")
+    page.get_by_role("button", name="optimizer", exact=True).click()
+    expect(page.locator(".wb-graph-waiting")).to_contain_text("was not read before the kernel")
 
 
 def test_what_cannot_be_shown_says_why(open_notebook: MakeNotebook) -> None:

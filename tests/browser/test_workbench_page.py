@@ -92,6 +92,14 @@ def test_a_kernel_restart_is_told_and_nothing_dead_can_be_pressed(
     expect(notebook.button("Stop")).to_be_enabled(timeout=SLOW_MS)
     notebook.button("Stop").click()
     notebook.wait_for_end()
+    # Of a kernel that is shut down the widget manager says nothing.
+    page.get_by_role("menuitem", name="Kernel").click()
+    page.get_by_role("menuitem", name="Shut Down Kernel", exact=True).click()
+    expect(notebook.status).to_contain_text("shut down or has died")
+    for name in ("Train", "Compare"):
+        expect(notebook.button(name)).to_be_disabled()
+    notebook.go_to("Train")
+    expect(page.locator(".wb-step-train .wb-side")).to_have_js_property("inert", True)
 
 
 def test_by_mouse_alone_from_the_notebook_to_a_comparison(open_notebook: MakeNotebook) -> None:

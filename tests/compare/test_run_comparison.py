@@ -38,8 +38,8 @@ def test_the_table_is_the_records_and_the_first_run_the_reference() -> None:
     slow, fast = recorded("slow", 0.5), recorded("fast", 0.25)
     both = compare_runs([slow, fast.id])
     table = both.table()
-    assert list(table.index) == [f"fake {slow.id}", f"fake {fast.id}"]
-    assert both.reference == f"fake {slow.id}"
+    assert list(table.index) == [slow.title, fast.title]
+    assert both.reference == slow.title
     np.testing.assert_allclose(table["samples_per_s"], [20.0, 40.0], rtol=1e-12)
     np.testing.assert_allclose(table["ratio"], [1.0, 2.0], rtol=1e-12)
     assert table["ratio_low"].isna().all()
@@ -47,10 +47,20 @@ def test_the_table_is_the_records_and_the_first_run_the_reference() -> None:
     assert list(table["steps"]) == [22, 22]
 
 
+def test_runs_of_the_same_title_are_told_apart_by_their_ids() -> None:
+    runs = [recorded("same", 0.5), recorded("same", 0.25), recorded("other", 0.25)]
+    first, second, other = runs
+    assert first.title == second.title
+    named = [f"{first.title} ({first.id})", f"{second.title} ({second.id})", other.title]
+    assert [*compare_runs(runs).runs] == named
+
+
 def test_the_verdict_says_that_there_was_no_lockstep_and_what_differs() -> None:
     slow, fast = recorded("slow", 0.5), recorded("fast", 0.25, learning_rate=0.5)
+    slow.rename("slow")
+    fast.rename("fast")
     verdict = compare_runs([slow, fast]).verdict()
-    assert verdict.sentence.startswith(f"fake {fast.id} is 2.0 times as fast as fake {slow.id};")
+    assert verdict.sentence.startswith("fast is 2.0 times as fast as slow;")
     assert "each by itself, not in lockstep" in verdict.sentence
     assert "learning_rate" in verdict.sentence
     assert verdict.level == "unpaired"

@@ -36,6 +36,13 @@ def test_what_the_notebook_has_loaded_is_named() -> None:
     assert "data = rows\n" in code
 
 
+def test_the_target_column_is_named_with_its_file() -> None:
+    setup = Setup(model="digits-mlp", dataset="a/flowers.csv", target="kind", engines=["fake"])
+    assert "data = wb.load_dataset('a/flowers.csv', 'kind')\n" in code_for(setup, "train", {})
+    setup.dataset = "digits"
+    assert "data = wb.load_dataset('digits')\n" in code_for(setup, "train", {})
+
+
 @pytest.mark.parametrize("step", ["train", "compare"])
 def test_the_base_is_in_the_code_of_either(step: str) -> None:
     setup = Setup(model="digits-mlp", engines=["fake"], base="run", base_except=("head.*",))

@@ -10,6 +10,7 @@ import pytest
 from tests.processes import until
 from tests.runs.recorded import recorded
 from tests.runs.written import steps, write_run
+from workbench.controller.deleted_runs import DeletedRun
 from workbench.controller.recorded_runs import RecordedRuns
 from workbench.controller.run_detail import RunDetail
 from workbench.data import Dataset
@@ -30,6 +31,7 @@ class Told:
         self.outcomes: list[tuple[str, str, list[str]]] = []
         self.problems: list[str] = []
         self.details: list[RunDetail] = []
+        self.deleted: list[str] = []
         self.runs = RecordedRuns(self)
 
     def show_changes(self, changes: Changes) -> None:
@@ -42,6 +44,9 @@ class Told:
 
     def show_outcome(self, outcome: str, message: str, undo: Sequence[str] = ()) -> None:
         self.outcomes.append((outcome, message, list(undo)))
+
+    def show_deleted(self, deleted: Sequence[DeletedRun]) -> None:
+        self.deleted = [run.title for run in deleted]
 
     def show_detail(self, detail: RunDetail) -> None:
         self.details.append(detail)
@@ -70,10 +75,12 @@ def test_runs_are_labelled_deleted_and_brought_back(told: Told, digits: Dataset)
     told.wait()
     assert told.rows == {}
     assert told.outcomes[-1] == ("done", "Deleted 1 run.", [run_id])
+    assert told.deleted == ["a name"]
     told.runs.undelete([run_id])
     told.wait()
     assert told.rows == {run_id: "a name"}
     assert told.outcomes[-1] == ("done", "Restored 1 run.", [])
+    assert told.deleted == []
 
 
 def test_the_tags_that_several_runs_do_not_share_stay(told: Told, digits: Dataset) -> None:
@@ -110,7 +117,8 @@ def test_a_run_is_opened_with_why_it_failed(told: Told) -> None:
     told.runs.open(run.id)
     told.wait()
     [detail] = told.details
-    assert (detail.heading, detail.problem, detail.traceback) == (run.id, "It broke.", "the trace")
+    assert (detail.heading, detail.problem) == (run.title, "It broke.")
+    assert detail.traceback == "the trace"
     assert ("Steps", "2 of 3") in detail.facts
     assert ("batch_size", "10") in detail.settings
     assert detail.figure is not None

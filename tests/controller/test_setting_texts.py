@@ -29,6 +29,7 @@ def test_every_setting_has_one_field() -> None:
     for name in names:
         assert FIELDS[name].label
         assert FIELDS[name].description
+        assert "None" not in FIELDS[name].description, "that is what the empty field says"
 
 
 def test_what_is_written_is_read_back() -> None:

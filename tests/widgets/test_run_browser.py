@@ -71,20 +71,27 @@ def test_a_deleted_run_is_not_selected_any_more_and_can_be_brought_back(
     first, second = (recorded(digits, engine).id for engine in ("pytorch", "ondevice"))
     until(lambda: len(wire.browser.table._rows) == 2)
     table = wire.browser.table
+    title = wb.load_run(first).title
     table.selected = [first, second]
+    wire.press("open", [first])
     wire.press("delete", [first])
+    assert wire.browser.detail.heading == ""
     assert table.selected == [second]
     assert (table.outcome, table.message, table.undo) == ("done", "Deleted 1 run.", [first])
+    assert [(each["id"], each["title"]) for each in table.deleted] == [(first, title)]
     wire.press("undelete", table.undo)
+    assert table.deleted == []
     assert table.undo == []
     assert set(table._rows) == {first, second}
 
 
 def test_an_opened_run_is_shown_with_its_figure(wire: Wire, digits: Dataset) -> None:
-    run_id = recorded(digits).id
-    wire.press("open", [run_id])
+    run = wb.load_run(recorded(digits).id)
+    wire.press("open", [run.id])
     detail = wire.browser.detail
-    assert detail.heading == run_id
+    assert detail.heading == run.title
+    assert ["Id", run.id] in detail.facts
+    assert wire.browser.worst.engines == []
     assert detail.png.startswith("iVBOR")
     assert ["Model", "line"] in detail.facts
 

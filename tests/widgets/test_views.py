@@ -123,6 +123,20 @@ def test_only_buttons_that_make_sense_can_be_pressed(status: str, usable: set[st
     assert set(pressed) == usable
 
 
+def test_train_says_what_it_trains_on() -> None:
+    controls = Controls({"Train": lambda: None, "Compare": lambda: None})
+    train, compare = controls.buttons
+    assert (train["label"], compare["label"]) == ("Train", "Compare")
+    controls.suit(["ondevice"])
+    assert controls.buttons[0]["label"] == "Train on ondevice"
+    controls.show("running")
+    controls.suit(["pytorch", "ondevice", "ortmodule"])
+    [train, _] = controls.buttons
+    assert train["label"] == "Train on 3 engines in turn"
+    assert train["hint"] == "3 runs, one after another: pytorch, then ondevice, then ortmodule"
+    assert not train["enabled"], "what is under way goes on being known"
+
+
 @pytest.mark.fault
 @pytest.mark.parametrize("content", [None, 5, [], "x", {}, {"kind": "type"}, {"kind": "patterns"}])
 def test_a_message_that_makes_no_sense_is_ignored(content: object) -> None:

@@ -67,6 +67,31 @@ def test_choosing_a_sample_shows_it_and_fills_what_suits_it(make_page: MakePage)
     assert sum(layer["parameters"] for layer in page.models.layers.layers) == 17226
     page.models.field.value = ""
     until(lambda: not page.models.layers.layers)
+    assert page.status.message == "Choose a model to begin.", "it was of the model before"
+
+
+def test_a_csv_file_needs_its_target_column(make_page: MakePage, tmp_path: Path) -> None:
+    path = tmp_path / "flowers.csv"
+    path.write_text("length,width,kind\n" + "1,2,a\n3,4,b\n" * 10, encoding="utf-8")
+    page = make_page(None)
+    step = page.models
+    assert step.target.layout.display == "none"
+    step.dataset.value = str(path)
+    assert step.target.layout.display is None
+    assert [each["value"] for each in step.target.options] == ["length", "width", "kind"]
+    until(lambda: step.data.problem)
+    assert step.data.problem == (
+        f"Choose the target column of {path} in the field Target column: it is one of length, "
+        "width, kind."
+    )
+    step.target.value = "kind"
+    until(lambda: step.data.counts)
+    assert [each["name"] for each in step.data.counts] == ["a", "b"]
+    page.models.choose("digits-mlp")
+    until(lambda: f"wb.load_dataset({str(path)!r}, 'kind')" in page.code.code["train"])
+    step.dataset.value = "digits"
+    assert step.target.layout.display == "none"
+    until(lambda: "flowers" not in page.code.code["train"])
 
 
 def test_train_draws_every_step_and_keeps_a_figure(make_page: MakePage) -> None:
@@ -414,6 +439,13 @@ def test_an_evaluation_shows_classes_by_name_and_the_worst_rows(make_page: MakeP
     page.show(run)  # and so does a recorded run
     assert page.wait(PATIENCE_S)
     check_results(page)
+    page.runs.open_run(run.id)  # and one that is opened in the list
+    assert page.runs.wait(PATIENCE_S)
+    assert page.runs.detail.heading == run.title
+    [opened] = page.runs.worst.engines
+    assert opened["rows"] == page.trainer.worst.engines[0]["rows"]
+    page.runs.detail.close_detail()
+    assert page.runs.worst.engines == []
 
 
 def check_results(page: Workbench) -> None:

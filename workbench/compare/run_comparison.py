@@ -37,8 +37,12 @@ class RunComparison:
     """
 
     def __init__(self, runs: Sequence[Run]) -> None:
-        self.runs: dict[str, Run] = {_name(run): run for run in runs}
-        """By engine and id."""
+        titles = [run.title for run in runs]
+        self.runs: dict[str, Run] = {
+            title if titles.count(title) == 1 else f"{title} ({run.id})": run
+            for title, run in zip(titles, runs, strict=True)
+        }
+        """By title, see `Run.title`; where two have the same, by title and id."""
 
     def __repr__(self) -> str:
         return f"<RunComparison of {', '.join(self.runs)}>"
@@ -141,10 +145,6 @@ def compare_runs(runs: Sequence[Run | Comparison | str | Path]) -> RunComparison
     if twice:
         raise ConfigError([f"runs contains {each!r} twice." for each in twice])
     return RunComparison(found)
-
-
-def _name(run: Run) -> str:
-    return f"{run.engine} {run.id}"
 
 
 def _day(run: Run) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.controller.namespace import own_names
 from workbench.controller.predictor import ARTIFACT_SETTINGS
 from workbench.controller.setup import Setup
-from workbench.controller.sources import split_names
+from workbench.controller.sources import is_csv, split_names
 from workbench.data import Dataset
 from workbench.models import Model
 
@@ -109,7 +109,8 @@ def _data(setup: Setup, names: Mapping[str, Any]) -> str:
         if isinstance(names[setup.dataset], Dataset):
             return setup.dataset
         return f"wb.load_dataset({setup.dataset}, name={setup.dataset!r})"
-    return f"wb.load_dataset({setup.dataset!r})"
+    target = f", {setup.target!r}" if setup.target and is_csv(setup.dataset) else ""
+    return f"wb.load_dataset({setup.dataset!r}{target})"
 
 
 def _call(function: str, given: list[str], settings: Mapping[str, Any], indent: int = 0) -> str:

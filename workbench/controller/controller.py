@@ -28,8 +28,8 @@ from workbench.runs.activity import ENDED
 
 Load = Callable[[], tuple[Model, Dataset]]
 
-PERIOD_S = 0.25
-"""Time between two looks at the runs: four updates a second are live, and cost the least."""
+PERIOD_S = 0.1
+"""Time between two looks at the runs: as often as a worker writes its steps."""
 
 COMPARISON_PERIOD_S = 1.0
 """The same during a comparison, where to draw takes from the cores that it measures."""
@@ -79,12 +79,15 @@ class Controller:
     def choose_model(self, model: Model | str) -> None:
         """Choose a `Model`, or what `Sources.model` takes; an empty string chooses none."""
         self.setup.model = model.name if isinstance(model, Model) else model.strip()
+        # What was said of the model before is not true of this one.
+        loading = State("idle", "busy", f"Loading {self.setup.model} …")
+        self._show_beside(loading if self.setup.model else READY)
         self._models.choose(model, self.setup.example_inputs)
 
-    def choose_dataset(self, dataset: str) -> None:
+    def choose_dataset(self, dataset: str, target: str = "") -> None:
         """Choose what `Sources.dataset` takes; an empty string chooses that of the model."""
-        self.setup.dataset = dataset.strip()
-        self._models.choose_dataset(dataset)
+        self.setup.dataset, self.setup.target = dataset.strip(), target.strip()
+        self._models.choose_dataset(dataset, target)
 
     def list_engines(self) -> None:
         """Find out which engines can run here; the view is notified."""
@@ -243,7 +246,7 @@ class Controller:
                 raise ModelError(
                     "No model is chosen: pick a sample in the step Model, or type one."
                 )
-            return model, self._models.load_data(model, setup.dataset)
+            return model, self._models.load_data(model, setup.dataset, setup.target)
 
         return load
 

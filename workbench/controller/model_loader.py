@@ -57,7 +57,7 @@ class ModelLoader:
         """Held while a model is loaded, so that none is loaded twice."""
         self._chosen = ("", "")
         self._loaded: _Loaded | None = None
-        self._dataset = ""
+        self._dataset = self._target = ""
         self._thread = RequestThread("workbench-model", on_error)
 
     def choose(self, model: Model | str, example_inputs: str = "") -> None:
@@ -76,9 +76,9 @@ class ModelLoader:
             self._on_loaded(model)
         self._thread.ask(self._show)
 
-    def choose_dataset(self, dataset: str) -> None:
+    def choose_dataset(self, dataset: str, target: str = "") -> None:
         """Choose a dataset and have it shown; returns at once."""
-        self._dataset = dataset.strip()
+        self._dataset, self._target = dataset.strip(), target.strip()
         self._thread.ask(self._show_data)
 
     def loading(self, source: str, example_inputs: str = "") -> Callable[[], Model | None]:
@@ -121,13 +121,13 @@ class ModelLoader:
             return None
         return loaded.model if loaded.example_inputs in (None, wanted[1]) else None
 
-    def load_data(self, model: Model | None, dataset: str) -> Dataset:
-        """The dataset named, or that of the model.
+    def load_data(self, model: Model | None, dataset: str, target: str = "") -> Dataset:
+        """The dataset named, or that of the model; `target` as of `Sources.dataset`.
 
         Raises:
             DataError: there is none, or it cannot be loaded.
         """
-        return self._sources.dataset(dataset.strip(), model)
+        return self._sources.dataset(dataset.strip(), model, target.strip())
 
     def close(self) -> None:
         """End the thread."""
@@ -173,7 +173,7 @@ class ModelLoader:
             self._view.show_data(None)
             return
         try:
-            data = self.load_data(model, self._dataset)
+            data = self.load_data(model, self._dataset, self._target)
             self._view.show_data(data_preview(data))
         except Exception as error:
             self._view.show_data(None, sentence_of(error))

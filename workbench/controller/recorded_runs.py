@@ -5,10 +5,11 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable, Sequence
-from typing import Literal, Protocol
 
+from workbench.controller.deleted_runs import DeletedRuns
 from workbench.controller.request_thread import RequestThread
-from workbench.controller.run_detail import RunDetail, describe_run
+from workbench.controller.run_detail import describe_run
+from workbench.controller.runs_view import RunsView
 from workbench.controller.state import failure
 from workbench.errors import RunError, RunFolderError
 from workbench.run_folder.labels import checked_tags
@@ -23,24 +24,6 @@ POLL_SHARE = 0.02
 """Largest share of a core that these looks may take."""
 COMPLETED_AT_ONCE = 40
 """Runs whose event logs are read before the next request is heard: about 20 ms."""
-
-Outcome = Literal["busy", "done", "error"]
-
-
-class RunsView(Protocol):
-    """Shows `RecordedRuns`. Called from its threads; must return soon."""
-
-    def show_changes(self, changes: Changes) -> None:
-        """Some rows are new, have changed, or are gone."""
-
-    def show_problem(self, problem: str) -> None:
-        """Why the folder of the runs cannot be read; empty: it was read."""
-
-    def show_outcome(self, outcome: Outcome, message: str, undo: Sequence[str] = ()) -> None:
-        """What came of a request, in a sentence; and which runs `undelete` can bring back."""
-
-    def show_detail(self, detail: RunDetail) -> None:
-        """A run was opened."""
 
 
 class RecordedRuns:
@@ -65,6 +48,7 @@ class RecordedRuns:
         self._problem: str | None = None
         self._next_poll = 0.0
         self._resumed: list[Run] = []
+        self._trash = DeletedRuns(self._index.folder.parent)
         self._deleted: list[str] = []
         """By the last delete, unless they were brought back."""
         self._listing = RequestThread("workbench-runs", self._on_error, self._tick, POLL_S)
@@ -205,6 +189,9 @@ class RecordedRuns:
             self._show_problem("")
             if first or changes.rows or changes.removed:
                 self._view.show_changes(changes)
+            deleted = self._trash.changed()
+            if deleted is not None:
+                self._view.show_deleted(deleted)
         took_s = time.monotonic() - started
         self._next_poll = time.monotonic() + max(POLL_S, took_s / POLL_SHARE)
         if self._index.incomplete:
@@ -251,7 +238,7 @@ class RecordedRuns:
         if self.on_resume is not None:
             self.on_resume(run)
         step = run.progress.done_steps
-        self._view.show_outcome("done", f"{run.name} goes on after step {step:,}.")
+        self._view.show_outcome("done", f"{run.title} goes on after step {step:,}.")
 
     def _restore(self, run_id: str) -> None:
         run = self._run(run_id)

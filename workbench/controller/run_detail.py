@@ -6,7 +6,9 @@ import math
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from workbench.controller.worst_rows import ShownRow, WorstRows
 from workbench.display.number_format import significant
+from workbench.run_folder.worst_predictions import read_worst_predictions
 from workbench.runs import Run
 from workbench.runs.duration import started_at
 from workbench.settings.config import TrainingConfig
@@ -34,6 +36,10 @@ class RunDetail(NamedTuple):
     """None if no step was taken."""
     figure_text: str
     """What the figure shows."""
+    worst: tuple[ShownRow, ...] = ()
+    """The rows of the test split that it predicted worst; empty where none are recorded."""
+    worst_problem: str = ""
+    """Why they cannot be shown; may be empty."""
 
 
 def describe_run(run: Run) -> RunDetail:
@@ -67,16 +73,24 @@ def describe_run(run: Run) -> RunDetail:
     problem = " ".join(filter(None, (run.error, run.reason)))
     if run.status == "failed":
         facts.append(("Log", str(run.folder.log_path)))
+    worst, worst_problem = _worst_rows(run)
     return RunDetail(
         run_id=run.id,
-        heading=run.name,
+        heading=run.title,
         facts=facts,
         settings=_settings(run.config),
         problem=problem,
         traceback=str(error.get("traceback", "")),
         figure=run.plot() if done else None,
-        figure_text=f"Loss, throughput and memory of {run.name} over {done:,} steps",
+        figure_text=f"Loss, throughput and memory of {run.title} over {done:,} steps",
+        worst=tuple(worst),
+        worst_problem=worst_problem,
     )
+
+
+def _worst_rows(run: Run) -> tuple[list[ShownRow], str]:
+    """As `WorstRows.rows`, of a run that has recorded some; of another the dataset is not read."""
+    return WorstRows().rows(run) if read_worst_predictions(run.folder) else ([], "")
 
 
 METRICS = (

@@ -170,7 +170,7 @@ def _field(name: str, defaults: Mapping[str, Any]) -> SettingField:
     schema = owner.model_fields.get(inner or name)
     label, description = OTHER.get(name) or LABELS[name]
     if schema is not None and not description:
-        description = (schema.description or "").removeprefix("None: ")
+        description = _without_none(schema.description or "")
     kind = "text"
     if name in CHOICES:
         kind = "choice"
@@ -186,6 +186,12 @@ def _field(name: str, defaults: Mapping[str, Any]) -> SettingField:
     return SettingField(
         name, label, description, kind, _default_text(name, kind, value), CHOICES.get(name, ())
     )
+
+
+def _without_none(description: str) -> str:
+    """The description without what None means, which stands in the field while it is empty."""
+    kept = [part for part in description.split("; ") if not part.startswith("None: ")]
+    return "; ".join(kept) or description.removeprefix("None: ")
 
 
 def _default_text(name: str, kind: str, value: Any) -> str:

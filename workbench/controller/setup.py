@@ -35,6 +35,8 @@ class Setup:
     engines: Sequence[str] = ()
     dataset: str = ""
     """What `load_dataset` takes; empty: the dataset of the model."""
+    target: str = ""
+    """Name of the target column where the dataset is a .csv file."""
     settings: dict[str, Any] = field(default_factory=dict)
     """What a person gave; the defaults of the model and of `TrainingConfig` apply to the others."""
     ortmodule: dict[str, Any] = field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -50,12 +51,13 @@ class Sources:
             return load_model(source, example_inputs=given)
         return load_model(source)
 
-    def dataset(self, source: str, model: Model | None) -> Dataset:
+    def dataset(self, source: str, model: Model | None, target: str = "") -> Dataset:
         """Load what `source` names; empty: the dataset of the model.
 
         Args:
             source: a sample, a path, a name of the notebook, or two, of inputs and target.
             model: whose dataset is loaded where `source` is empty.
+            target: name of the target column where `source` is a .csv file.
 
         Raises:
             DataError: there is none, or it cannot be loaded.
@@ -70,11 +72,32 @@ class Sources:
             return value
         if value is not None:
             return load_dataset(value, name=source)
+        if is_csv(source):
+            if not target:
+                raise DataError(
+                    f"Choose the target column of {source} in the field Target column: it is one "
+                    f"of {', '.join(csv_columns(source)) or 'those in its first line'}."
+                )
+            return load_dataset(source, target)
         if source:
             return load_dataset(source)
         if model is None:
             raise DataError("No dataset is chosen: pick a sample dataset, or type one.")
         return load_dataset(model)
+
+
+def is_csv(source: str) -> bool:
+    """Whether it names a .csv file, of which a target column has to be chosen."""
+    return source.strip().lower().endswith(".csv")
+
+
+def csv_columns(path: str) -> list[str]:
+    """The names in the first line of a .csv file; empty where it cannot be read."""
+    try:
+        with Path(path.strip()).expanduser().open(encoding="utf-8-sig", newline="") as file:
+            return next(csv.reader(file), [])
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return []
 
 
 def split_names(text: str) -> list[str]:

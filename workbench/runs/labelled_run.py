@@ -12,10 +12,12 @@ from workbench.run_folder.labels import (
     checked_name,
     checked_notes,
     checked_tags,
+    labels_or_problem,
     read_labels,
 )
 from workbench.run_folder.run_folder import RunFolder
-from workbench.runs.duration import duration_s
+from workbench.runs.duration import duration_s, started_at
+from workbench.runs.run_title import run_title
 from workbench.runs.trash import move_to_trash
 
 
@@ -46,6 +48,13 @@ class LabelledRun(ABC):
             RunFolderError: the labels are corrupt.
         """
         return read_labels(self.folder).name or self.folder.id
+
+    @property
+    def title(self) -> str:
+        """What it is called where people read it: the display name, or model, engine and start."""
+        given = labels_or_problem(self.folder)[0].name
+        engine = str((self.spec.get("config") or {}).get("engine", ""))
+        return given or run_title(str(self.spec["model"]), engine, started_at(self.spec))
 
     def rename(self, name: str) -> None:
         """Give the run another display name; an empty one restores the id, which never changes.

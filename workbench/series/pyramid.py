@@ -34,12 +34,13 @@ class Rows:
         """Entries ever added, the forgotten ones included."""
         return self.dropped + self._length
 
+    def reserve(self, entries: int) -> None:
+        """Make room for so many further entries at once, as far as they are kept."""
+        self._grow(min(self._length + entries, self._limit + self._limit // 4))
+
     def append(self, entries: np.ndarray) -> None:
         length = self._length + entries.shape[1]
-        if length > self._array.shape[1]:
-            grown = np.empty((len(self._array), max(length, 2 * self._length)), self._array.dtype)
-            grown[:, : self._length] = self.held
-            self._array = grown
+        self._grow(length)
         self._array[:, self._length : length] = entries
         self._length = length
         # A quarter more than the limit, so that entries are moved seldom.
@@ -47,6 +48,12 @@ class Rows:
             self.dropped += length - self._limit
             self._array = self.held[:, -self._limit :].copy()
             self._length = self._limit
+
+    def _grow(self, length: int) -> None:
+        if length > self._array.shape[1]:
+            grown = np.empty((len(self._array), max(length, 2 * self._length)), self._array.dtype)
+            grown[:, : self._length] = self.held
+            self._array = grown
 
     def cut(self, total: int) -> None:
         """Forget the last entries, so that `total` is this."""
@@ -77,6 +84,7 @@ class Pyramid:
 
     def append(self, raw: np.ndarray) -> None:
         """Add steps: (5, steps) float64, see `blocks_of`."""
+        self._raw.reserve(raw.shape[1])
         # Piece by piece, so that no level forgets what the next has not taken in.
         for start in range(0, raw.shape[1], self._limit // 4):
             self._raw.append(raw[:, start : start + self._limit // 4])

@@ -10,7 +10,7 @@ import numpy as np
 from workbench.series.blocks import LAST, MEMORY, SAMPLES, SECONDS, STEP, Blocks
 from workbench.series.evaluations import METRICS, Evaluations, Metric
 from workbench.series.incidents import Incident, IncidentWatch
-from workbench.series.pyramid import LIMIT, Pyramid
+from workbench.series.pyramid import LIMIT, RAW_ROWS, Pyramid
 from workbench.series.smoothing import rate_window
 
 __all__ = ["METRICS", "Metric", "Recording", "Value"]
@@ -62,15 +62,15 @@ class Recording:
         if len(step) == 0:
             return
         before = self._last
-        raw = np.stack(
-            [
-                step.astype(np.float64),
-                np.cumsum(seconds) + (0.0 if before is None else before[SECONDS]),
-                np.cumsum(samples) + (0.0 if before is None else before[SAMPLES]),
-                loss,
-                _filled(rss_bytes / 1e6, np.nan if before is None else before[4]),
-            ]
-        )
+        # One array and nothing beside it: of a million steps each further one costs page faults.
+        raw = np.empty((RAW_ROWS, len(step)))
+        raw[STEP], raw[3] = step, loss
+        for row, values in ((SECONDS, seconds), (SAMPLES, samples)):
+            np.cumsum(values, out=raw[row])
+            if before is not None:
+                raw[row] += before[row]
+        raw[4] = _filled(rss_bytes, np.nan if before is None else 1e6 * before[4])
+        raw[4] /= 1e6
         self._pyramid.append(raw)
         self._last = raw[:, -1].copy()
         self._note(step, loss)

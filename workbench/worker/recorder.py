@@ -7,12 +7,12 @@ import time
 from workbench.run_folder.events import EventWriter, finite_or_none
 from workbench.worker.memory import rss_bytes
 
-FLUSH_NS = 200_000_000
+FLUSH_NS = 100_000_000
 """Interval at which the collected steps are written as one event."""
 
 
 class StepRecorder:
-    """Collects the steps of a run and writes them, with the resident set, every 0.2 s."""
+    """Collects the steps of a run and writes them, with the resident set, every 0.1 s."""
 
     def __init__(
         self, events: EventWriter, batch_size: int, steps_per_epoch: int, done_steps: int = 0

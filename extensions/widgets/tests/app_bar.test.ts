@@ -69,8 +69,13 @@ describe("the bar", () => {
     expect(tabs()[1]?.getAttribute("aria-controls")).toBe(panel?.id);
   });
 
-  it("marks the page when the kernel is gone", () => {
-    shown.model.lose();
-    expect(page().classList.contains("wb-kernel-gone")).toBe(true);
+  it("brings the head of a page that is scrolled into view, in the view that is used alone", () => {
+    const moved: Element[] = [];
+    page().scrollIntoView = () => void moved.push(page());
+    page().getBoundingClientRect = () => ({ top: -400 }) as DOMRect;
+    shown.model.receive("selected", "train");
+    expect(moved).toEqual([]);
+    tabs()[0]?.click();
+    expect(moved).toEqual([page()]);
   });
 });

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import controls from "../src/app/controls";
 import { show } from "./widget_model";
 
-const button = (name: string, enabled: boolean, shown = true) => ({ name, enabled, shown, hint: name });
+const button = (name: string, enabled: boolean, shown = true) => ({ name, label: name, enabled, shown, hint: name });
 const idle = () => [button("Train", true), button("Pause", false), button("Resume", false, false)];
 
 describe("the buttons", () => {
@@ -13,6 +13,17 @@ describe("the buttons", () => {
     const { el, model } = show(controls, { buttons: idle() });
     find(el, "Pause").click();
     find(el, "Train").click();
+    expect(model.sent).toEqual([{ kind: "press", name: "Train" }]);
+  });
+
+  it("say what they will do, and keep the focus when that changes", () => {
+    const { el, model } = show(controls, { buttons: idle() });
+    const train = find(el, "Train");
+    train.focus();
+    model.receive("buttons", [{ ...button("Train", true), label: "Train on ondevice" }]);
+    expect(train.textContent).toBe("Train on ondevice");
+    expect(document.activeElement).toBe(train);
+    train.click();
     expect(model.sent).toEqual([{ kind: "press", name: "Train" }]);
   });
 

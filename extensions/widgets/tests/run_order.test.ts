@@ -112,6 +112,7 @@ describe("the columns", () => {
     expect(columnsThatFit(2000)).toEqual(COLUMNS);
     expect(columnsThatFit(300).map((column) => column.key)).toEqual(["name", "curve"]);
     expect(columnsThatFit(680).map((column) => column.key)).toContain("metric");
+    expect(columnsThatFit(760).map((column) => column.key)).toContain("started");
   });
 
   it("write durations as people read them", () => {

@@ -5,7 +5,7 @@ import type { RunRow } from "../src/run_browser/run_row";
 export function row(id: string, more: Partial<RunRow> = {}): RunRow {
   return {
     id,
-    name: "",
+    name: id,
     status: "completed",
     model: "digits-mlp",
     dataset: "digits",

@@ -24,6 +24,7 @@ const TRAITS = {
   outcome: "done",
   message: "",
   undo: [] as string[],
+  deleted: [] as { id: string; title: string; deleted_at: number }[],
 };
 
 /** A model that also takes and gives messages. */
@@ -90,6 +91,29 @@ describe("the table of runs", () => {
     expect(names()).toEqual(["c", "b", "renamed"]);
     expect(selected()).toEqual(["a"]);
     expect(model.get("selected")).toEqual(["a"]);
+  });
+
+  it("calls a run that nobody has named by model, engine and start, with the id at hand", () => {
+    const started = new Date(new Date().getFullYear(), 10, 23, 14, 5, 12).getTime() / 1000;
+    const { el, names } = render([row("20261123-140512-ab12", { name: "", engine: "ondevice", started })]);
+    expect(names()).toEqual(["digits-mlp · ondevice · 23 Nov 14:05:12"]);
+    expect(el.querySelector<HTMLElement>(".wb-run-name")?.title).toContain("Id: 20261123-140512-ab12");
+    expect(el.querySelector('[data-sort="started"]')?.textContent).toContain("Started");
+  });
+
+  it("offers the deleted runs, and brings one back", () => {
+    const { model, el } = render([]);
+    const trash = el.querySelector<HTMLDetailsElement>(".wb-run-trash") as HTMLDetailsElement;
+    expect(trash.hidden).toBe(true);
+    model.receive("deleted", [{ id: "x", title: "first try", deleted_at: 1 }, { id: "y", title: "<b>", deleted_at: 2 }]);
+    expect(trash.hidden).toBe(false);
+    expect(trash.querySelector("summary")?.textContent).toBe("Deleted runs (2)");
+    const restore = trash.querySelector<HTMLButtonElement>('[aria-label="Restore first try"]');
+    restore?.focus();
+    restore?.click();
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "undelete", runs: ["x"], text: "" });
+    model.receive("deleted", [{ id: "y", title: "<b>", deleted_at: 2 }]);
+    expect(document.activeElement?.getAttribute("aria-label")).toBe("Restore <b>");
   });
 
   it("is used by the keyboard alone", () => {

@@ -33,6 +33,9 @@ export class WidgetModel<Traits extends object> {
     this.sentBuffers.push(buffers);
   }
 
+  /** As JupyterLab's; none elsewhere. */
+  widget_manager: unknown = undefined;
+
   /** The kernel is gone, as Jupyter's widget manager tells it. */
   lose(): void {
     for (const [event, listener] of this.listeners) if (event === "comm_live_update") listener();
@@ -60,8 +63,9 @@ type View<Traits extends Record<string, unknown>> = {
 };
 
 /** Renders `view` into the document; returns its element and its model. */
-export function show<Traits extends Record<string, unknown>>(view: unknown, traits: Traits) {
+export function show<Traits extends Record<string, unknown>>(view: unknown, traits: Traits, manager?: unknown) {
   const model = new WidgetModel(traits);
+  model.widget_manager = manager;
   const el = document.createElement("div");
   document.body.replaceChildren(el);
   const { signal } = new AbortController();

@@ -10,6 +10,7 @@ import ipywidgets
 from workbench.compare import Comparison
 from workbench.controller import Controller, Setup
 from workbench.controller.code import code_for
+from workbench.controller.data_preview import DataPreview
 from workbench.controller.job import ComparisonJob, Job
 from workbench.controller.machine_watch import MachineWatch
 from workbench.controller.notebook_file import may_save
@@ -117,8 +118,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
             self._controller.views.add(view)
         typed.observe(self._show_code)
         self.trainer.engines.observe(self._on_engines, "value")
-        self._steps.update()
-        self._show_code()
+        self._on_engines()
         answer_while_busy(self)
         self._controller.list_engines()
         self._controller.list_offers()
@@ -225,7 +225,8 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.comparison.show(*runs)
         self.bar.selected = "compare"
 
-    def _on_engines(self, _: Any) -> None:
+    def _on_engines(self, _: Any = None) -> None:
+        self.controls.suit(self.trainer.engines.value)
         self._steps.update()
         self._show_code()
 
@@ -260,6 +261,10 @@ class PageView(View):
         self._page._figure.active = state.active
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
+        self._page.bar.verdict = ""  # of the model before
+        self._page._show_code()
+
+    def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         self._page._show_code()
 
     def job_started(self, job: Job) -> None:

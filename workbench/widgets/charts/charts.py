@@ -114,9 +114,9 @@ class Charts(ChartOptions, anywidget.AnyWidget):
             self._send_recordings(self._recordings, full=True)
 
     def name(self, key: str, run: Run) -> None:
-        """Call the curve by its run: the engine, and in full the model and the id of the run."""
-        label = f"{run.engine}" if key == run.engine else f"{run.engine} {run.id}"
-        detail = f"{run.spec['model']} on {run.engine}, run {run.id}"
+        """Call the curve by its run: by the engine where that is its key, else by the title."""
+        label = run.engine if key == run.engine else key
+        detail = run.title
         curves = [
             {**curve, "label": label, "detail": detail} if curve["key"] == key else curve
             for curve in self.curves

@@ -8,6 +8,7 @@ from typing import Any
 from workbench.controller import Controller
 from workbench.controller.data_preview import DataPreview
 from workbench.controller.inspection import LayerRow
+from workbench.controller.sources import csv_columns, is_csv
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.widgets.model.choice_field import ChoiceField
@@ -18,6 +19,7 @@ from workbench.widgets.model.options import (
     dataset_options,
     example_options,
     model_options,
+    target_options,
     unreadable,
 )
 from workbench.widgets.page.alone import Alone
@@ -66,18 +68,28 @@ class ModelView(Alone):
             placeholder="that of the sample",
             description="A sample, a file, a name of the notebook, or two: inputs, target",
         )
+        self.target = ChoiceField(
+            lambda _: target_options(self.dataset.value),
+            label="Target column",
+            list_label="Columns of the file",
+            placeholder="what the model is to predict",
+            description="All other columns are inputs, and must hold numbers",
+        )
+        self._show_target()
         self.card = ModelCard(hint=CARD_HINT)
         self.layers = LayerTable(hint=LAYERS_HINT)
         self.data = DataView(hint=DATA_HINT)
         self.model: Model | None = None
         self._chosen = ""
-        fields = area("wb-side", [self.field, self.example_inputs, self.dataset, self.card])
+        chosen = [self.field, self.example_inputs, self.dataset, self.target]
+        fields = area("wb-side", [*chosen, self.card])
         panel = area("wb-columns", [fields, area("wb-main", [self.layers, self.data])])
         super().__init__(children=[*alone, area("wb-step-panel wb-step-model", [panel])])
         self.controller.views.add(ModelStepView(self))
         self.field.observe(self._on_field, "value")
         self.example_inputs.observe(self._on_examples, "value")
         self.dataset.observe(self._on_dataset, "value")
+        self.target.observe(self._on_target, "value")
         self._look()
         self._ready(model)
 
@@ -104,8 +116,25 @@ class ModelView(Alone):
         if self._chosen:
             self.controller.choose_model(self._chosen)
 
-    def _on_dataset(self, change: Any) -> None:
-        self.controller.choose_dataset(change.new)
+    def _on_dataset(self, _: Any) -> None:
+        # A column of the file before is none of this one, unless it has one of that name.
+        if self.target.value not in csv_columns(self.dataset.value):
+            self.target.value = ""
+        self._show_target()
+        self._choose_dataset()
+
+    def _on_target(self, _: Any) -> None:
+        if is_csv(self.dataset.value):
+            self._choose_dataset()
+
+    def _choose_dataset(self) -> None:
+        source = self.dataset.value
+        self.controller.choose_dataset(source, self.target.value if is_csv(source) else "")
+
+    def _show_target(self) -> None:
+        """Show the field of the target column where there is one to choose."""
+        self.target.layout.display = None if is_csv(self.dataset.value) else "none"
+        self.target.look("")
 
 
 class ModelStepView(View):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.controller.namespace import Kind, Named, Unreadable, look
-from workbench.controller.sources import Sources, complete
+from workbench.controller.sources import Sources, complete, csv_columns
 
 MODEL_FILES = (".onnx",)
 DATA_FILES = (".npz", ".csv")
@@ -25,6 +25,11 @@ def dataset_options(sources: Sources, text: str) -> list[dict[str, str]]:
 
     samples = [_option(name, "", "Samples") for name in DATASETS]
     return [*samples, *_own(sources, "dataset"), *_files(text, DATA_FILES)]
+
+
+def target_options(dataset: str) -> list[dict[str, str]]:
+    """Columns of a .csv file."""
+    return [_option(name, "", "") for name in csv_columns(dataset)]
 
 
 def example_options(sources: Sources, _: str) -> list[dict[str, str]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import anywidget
@@ -12,7 +12,7 @@ from workbench.widgets.bundle import bundle
 
 NAMES = ("Train", "Compare", "Pause", "Resume", "Step once", "Stop")
 HINTS = {
-    "Train": "Train the model with each chosen engine, one after another",
+    "Train": "Train the model with the chosen engine",
     "Compare": "Train the chosen engines in turn, in bursts, and compare their speed and memory",
     "Pause": "Pause before the next step",
     "Resume": "Go on after the pause",
@@ -35,13 +35,14 @@ class Controls(anywidget.AnyWidget):
         traitlets.Dict(
             per_key_traits={
                 "name": traitlets.Unicode(),
+                "label": traitlets.Unicode(),
                 "enabled": traitlets.Bool(),
                 "shown": traitlets.Bool(),
                 "hint": traitlets.Unicode(),
             }
         )
     ).tag(sync=True)
-    """One dict a button, in the order of the page."""
+    """One dict a button, in the order of the page; `label` is what stands on it."""
 
     def __init__(self, actions: Mapping[str, Callable[[], None]], **kwargs: Any) -> None:
         """Make the buttons.
@@ -52,11 +53,14 @@ class Controls(anywidget.AnyWidget):
         """
         super().__init__(**kwargs)
         self._actions = dict(actions)
+        self._engines: list[str] = []
+        self._status, self._compares = "idle", False
         self.on_msg(self._on_message)
         self.show("idle")
 
     def show(self, status: str, *, compares: bool = False) -> None:
         """Fit the buttons to the status of the job; `idle` when there is none."""
+        self._status, self._compares = status, compares
         active = status in ("starting", "running", "paused")
         usable = {
             "Train": not active,
@@ -70,13 +74,34 @@ class Controls(anywidget.AnyWidget):
         self.buttons = [
             {
                 "name": name,
+                "label": self._train_label if name == "Train" else name,
                 "enabled": usable[name],
                 "shown": shown.get(name, True),
-                "hint": HINTS[name],
+                "hint": self._train_hint if name == "Train" else HINTS[name],
             }
             for name in NAMES
             if name in self._actions
         ]
+
+    def suit(self, engines: Sequence[str]) -> None:
+        """Say on Train which engines it trains with."""
+        self._engines = list(engines)
+        self.show(self._status, compares=self._compares)
+
+    @property
+    def _train_label(self) -> str:
+        match self._engines:
+            case []:
+                return "Train"
+            case [engine]:
+                return f"Train on {engine}"
+        return f"Train on {len(self._engines)} engines in turn"
+
+    @property
+    def _train_hint(self) -> str:
+        if len(self._engines) < 2:
+            return HINTS["Train"]
+        return f"{len(self._engines)} runs, one after another: {', then '.join(self._engines)}"
 
     def usable(self) -> list[str]:
         """Names of the buttons that can be pressed now."""

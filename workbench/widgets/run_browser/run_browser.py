@@ -7,14 +7,17 @@ from typing import Any
 
 import ipywidgets
 
-from workbench.controller.recorded_runs import Outcome, RecordedRuns
+from workbench.controller.deleted_runs import DeletedRun
+from workbench.controller.recorded_runs import RecordedRuns
 from workbench.controller.run_detail import RunDetail as Detail
+from workbench.controller.runs_view import Outcome
 from workbench.runs import Run
 from workbench.runs.listing import Changes
 from workbench.widgets.compare import ComparisonView
 from workbench.widgets.run_browser.run_detail import RunDetail
 from workbench.widgets.run_browser.run_table import RunTable
 from workbench.widgets.subshell import answer_while_busy
+from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
 
 PLAIN_TEXT = "The recorded runs: run this cell in JupyterLab to see them."
 
@@ -48,9 +51,11 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         """
         self.table = RunTable(self._act)
         self.detail = RunDetail(None if on_restore is None else self.restore)
+        self.worst = WorstPredictionsView()
         self.comparison: ComparisonView | None = None
         """What was compared last, where no other view shows it."""
-        super().__init__(children=[self.table, self.detail])
+        self.detail.observe(self._on_heading, "heading")
+        super().__init__(children=[self.table, self.detail, self.worst])
         self.add_class("wb-run-browser")
         self.layout.display = "block"
         self.layout.overflow = "visible"
@@ -87,7 +92,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs.export(run_id, path)
 
     def rename(self, run_id: str, name: str) -> None:
-        """Give a run another display name; empty: its id."""
+        """Give a run another display name; empty: model, engine and start."""
         self._runs.rename(run_id, name)
 
     def tag(self, run_ids: Sequence[str], tags: Sequence[str] | str) -> None:
@@ -134,7 +139,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self.detail.close_detail()
         if self.comparison is None:
             self.comparison = ComparisonView()
-            self.children = [self.table, self.detail, self.comparison]
+            self.children = [self.table, self.detail, self.worst, self.comparison]
         self.comparison.layout.display = None
         self.comparison.show(*runs)
 
@@ -142,6 +147,12 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         if self.comparison is not None:
             self.comparison.layout.display = "none"
         self.detail.show(detail)
+        self.worst.clear()
+        self.worst.show(detail.heading, detail.worst, detail.worst_problem)
+
+    def _on_heading(self, change: Any) -> None:
+        if not change.new:  # the run was closed
+            self.worst.clear()
 
     def _act(self, name: str, run_ids: list[str], text: str) -> None:
         """Do what a button asks for."""
@@ -185,6 +196,11 @@ class _View:
 
     def show_outcome(self, outcome: Outcome, message: str, undo: Sequence[str] = ()) -> None:
         self._table.tell(outcome, message, undo)
+
+    def show_deleted(self, deleted: Sequence[DeletedRun]) -> None:
+        self._table.deleted = [each._asdict() for each in deleted]
+        if self._browser.detail.run_id in {each.id for each in deleted}:
+            self._browser.detail.close_detail()
 
     def show_detail(self, detail: Detail) -> None:
         self._browser._show_detail(detail)

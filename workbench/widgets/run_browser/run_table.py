@@ -54,6 +54,16 @@ class RunTable(anywidget.AnyWidget):
     """What came of the last action."""
     undo = traitlets.List(traitlets.Unicode()).tag(sync=True)
     """Ids of the runs that were deleted last."""
+    deleted = traitlets.List(
+        traitlets.Dict(
+            per_key_traits={
+                "id": traitlets.Unicode(),
+                "title": traitlets.Unicode(),
+                "deleted_at": traitlets.Float(),
+            }
+        )
+    ).tag(sync=True)
+    """The runs in the trash, the last deleted first; `deleted_at` in seconds since the epoch."""
 
     def __init__(self, act: Act, **kwargs: Any) -> None:
         self._lock = threading.RLock()

@@ -59,7 +59,7 @@ class Trainer(Alone):
         self.worst = WorstPredictionsView()
         self.layers = LayerStatisticsView()
         self.statistics = RunStatistics()
-        self.setup.engines = list(self.engines.value)
+        self._on_engines()
         self.engines.observe(self._on_engines, "value")
         self.ortmodule.observe(self._on_ortmodule, "value")
         side = area("wb-side", [self.engines, self.form, self.ortmodule])
@@ -85,8 +85,10 @@ class Trainer(Alone):
         self.charts.close()
         super().close()
 
-    def _on_engines(self, change: Any) -> None:
-        self.setup.engines = list(change.new)
+    def _on_engines(self, _: Any = None) -> None:
+        self.setup.engines = list(self.engines.value)
+        if self.controls is not None:
+            self.controls.suit(self.engines.value)
 
     def _on_ortmodule(self, change: Any) -> None:
         self.setup.ortmodule = dict(change.new)

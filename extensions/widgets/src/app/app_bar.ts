@@ -62,9 +62,12 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   const panel = (name: string) => page()?.querySelector<HTMLElement>(`.wb-step-${name}`) ?? null;
   const tabs = new Map<string, HTMLButtonElement>();
 
+  /** Whether a person changes the step in this view, of which there may be several. */
+  let here = false;
   const choose = (name: string, focus = false) => {
     if (focus) tabs.get(name)?.focus();
     if (name === model.get("selected")) return;
+    here = true;
     model.set("selected", name);
     model.save_changes();
   };
@@ -107,6 +110,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     menu.value = model.get("selected");
   };
 
+  let gone = false;
   let looks = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   /** Shows the chosen panel, and ties each panel to its tab once it is there. */
@@ -116,8 +120,14 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     let missing = at === null;
     if (at) {
       const changes = at.dataset["step"] !== undefined && at.dataset["step"] !== selected;
+      // Where the kernel changes the step, as when training begins, a page that nobody uses stays.
+      const used = here || at.contains(document.activeElement);
+      const scrolled = isScrolled(at);
       at.dataset["step"] = selected;
-      if (changes) beginAtTop(at);
+      if (changes && used && (scrolled || isScrolled(at) || window.innerHeight <= LOW_WINDOW)) {
+        at.scrollIntoView({ block: "start" });
+      }
+      if (changes) here = false;
       at.classList.toggle("wb-presenting", model.get("presenting"));
       at.classList.toggle("wb-code-shown", model.get("code_shown"));
       for (const [name, tab] of tabs) {
@@ -144,7 +154,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     title.title = title.textContent;
     title.classList.toggle("wb-hint", !model.get("title"));
     const machine = model.get("machine");
-    badge.hidden = machine === "";
+    badge.hidden = gone || machine === "";
     badge.dataset["machine"] = machine;
     badge.textContent = machine === "busy" ? "machine busy" : "machine quiet";
     badge.title = model.get("machine_detail");
@@ -180,19 +190,23 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   code.addEventListener("click", flip("code_shown"));
   present.addEventListener("click", flip("presenting"));
   model.on("change", update);
-  onKernelGone(model, () => {
-    page()?.classList.add("wb-kernel-gone");
-    badge.hidden = true;
-  });
+  onKernelGone(
+    model,
+    () => {
+      gone = true;
+      badge.hidden = true;
+    },
+    signal,
+  );
   signal.addEventListener("abort", () => clearTimeout(timer));
   update();
 }
 
-/** A step begins at its top: where the one before was scrolled, or where there is little room. */
-function beginAtTop(page: HTMLElement): void {
+/** Whether the head of a page is out of view, or kept in view over what was scrolled beneath it. */
+function isScrolled(page: HTMLElement): boolean {
+  const { top } = page.getBoundingClientRect();
   const bar = page.querySelector(".wb-top");
-  const scrolled = bar !== null && bar.getBoundingClientRect().top > page.getBoundingClientRect().top + 1;
-  if (scrolled || window.innerHeight <= LOW_WINDOW) page.scrollIntoView({ block: "start" });
+  return top < 0 || top >= window.innerHeight || (bar !== null && bar.getBoundingClientRect().top > top + 1);
 }
 
 function toggle(text: string, hint: string): HTMLButtonElement {

@@ -7,6 +7,8 @@ import { onKernelGone } from "./kernel";
 
 interface Button {
   name: string;
+  /** What stands on it. */
+  label: string;
   enabled: boolean;
   shown: boolean;
   /** What it does. */
@@ -20,7 +22,7 @@ interface Traits {
 /** Of which one at a time is shown: the focus goes from one to the other. */
 const TWINS: Record<string, string> = { Pause: "Resume", Resume: "Pause" };
 
-function render({ model, el }: RenderProps<Traits>): void {
+function render({ model, el, signal }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-controls");
   el.setAttribute("role", "toolbar");
   el.setAttribute("aria-label", "Training");
@@ -33,16 +35,19 @@ function render({ model, el }: RenderProps<Traits>): void {
   };
 
   const update = () => {
-    for (const { name, enabled, shown, hint } of model.get("buttons")) {
+    for (const { name, label, enabled, shown, hint } of model.get("buttons")) {
       let button = buttons.get(name);
       if (!button) {
         const kind = name.toLowerCase().replace(" ", "-");
         const mark = element("span", { class: "wb-button-mark", "aria-hidden": "true" });
-        button = element("button", { type: "button", class: `wb-button wb-${kind}` }, mark, name);
+        const text = element("span", { class: "wb-button-text" });
+        button = element("button", { type: "button", class: `wb-button wb-${kind}` }, mark, text);
         button.addEventListener("click", () => press(name));
         buttons.set(name, button);
         el.append(button);
       }
+      const text = button.querySelector(".wb-button-text") as HTMLElement;
+      if (text.textContent !== label) text.textContent = label;
       button.title = hint;
       button.setAttribute("aria-disabled", String(gone || !enabled));
       button.hidden = !shown;
@@ -55,10 +60,11 @@ function render({ model, el }: RenderProps<Traits>): void {
     if (name !== undefined && buttons.get(name)?.hidden) buttons.get(TWINS[name] ?? "")?.focus();
   };
   model.on("change:buttons", updateWithFocus);
-  onKernelGone(model, () => {
+  const lose = () => {
     gone = true;
     update();
-  });
+  };
+  onKernelGone(model, lose, signal);
   update();
 }
 

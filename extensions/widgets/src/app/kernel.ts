@@ -5,12 +5,67 @@ import type { AnyModel } from "@anywidget/types";
 /** What the widget manager's own model says when it loses its comm, as after a kernel restart. */
 const LOST = "comm_live_update";
 
-/** Calls `callback` when the kernel that made `model` was restarted, shut down or died. */
-export function onKernelGone(model: AnyModel, callback: () => void): void {
-  model.on(LOST, callback);
+/** Time for JupyterLab to render the parts of a page, one by one, in milliseconds. */
+const WHOLE_MS = 1000;
+
+/** What a page says in place of its status. */
+export const GONE =
+  "The kernel that made this page was restarted, shut down or has died. Run the cell again for a new page: " +
+  "it offers what is still under way and what was interrupted.";
+
+interface Signal<Value> {
+  connect(slot: (sender: unknown, value: Value) => void): unknown;
+  disconnect(slot: (sender: unknown, value: Value) => void): unknown;
+}
+
+/** The little of JupyterLab's session that tells of its kernel; other front ends have none. */
+interface Session {
+  session: { kernel: unknown } | null;
+  kernelChanged: Signal<{ oldValue: unknown }>;
+  statusChanged: Signal<string>;
+}
+
+/**
+ * Calls `callback` once, when the kernel that made `model` was restarted, shut down or died, or
+ * another was chosen for the notebook. Of a kernel that is shut down the widget manager says nothing.
+ */
+export function onKernelGone(model: AnyModel, callback: () => void, signal: AbortSignal): void {
+  const manager = model.widget_manager as { context?: { sessionContext?: Session } } | undefined;
+  const session = manager?.context?.sessionContext;
+  let told = false;
+  const tell = () => {
+    if (told || signal.aborted) return;
+    told = true;
+    callback();
+  };
+  model.on(LOST, tell);
+  if (!session) return;
+  const changed = (_: unknown, { oldValue }: { oldValue: unknown }) => {
+    if (oldValue) tell();
+  };
+  const status = (_: unknown, now: string) => {
+    if (now === "dead") tell();
+  };
+  session.kernelChanged.connect(changed);
+  session.statusChanged.connect(status);
+  signal.addEventListener("abort", () => {
+    session.kernelChanged.disconnect(changed);
+    session.statusChanged.disconnect(status);
+  });
+  // A view that is opened later, of a page whose kernel is gone already; once all of it is there.
+  if (!session.session?.kernel) setTimeout(tell, WHOLE_MS);
 }
 
 /** Whether the page around `el` has lost its kernel. */
 export function isKernelGone(el: Element): boolean {
   return el.closest(".wb-kernel-gone") !== null;
+}
+
+/** Marks the page around `el`, whose fields and buttons can then be read but not used. */
+export function markKernelGone(el: Element): void {
+  const page = el.closest(".wb-page");
+  page?.classList.add("wb-kernel-gone");
+  // What a step was started with, and what asks the kernel for something. Charts and tabs stay.
+  const asks = ".wb-side, .wb-run-detail, .wb-offer-list";
+  for (const part of page?.querySelectorAll<HTMLElement>(asks) ?? []) part.inert = true;
 }

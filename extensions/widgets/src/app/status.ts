@@ -2,7 +2,7 @@
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
-import { onKernelGone } from "./kernel";
+import { GONE, markKernelGone, onKernelGone } from "./kernel";
 import "./page.css";
 import "./status.css";
 
@@ -19,11 +19,7 @@ interface Traits {
   left: string;
 }
 
-const GONE =
-  "The kernel that made this page was restarted or is gone. Run the cell again for a new page: " +
-  "it offers what is still under way and what was interrupted.";
-
-function render({ model, el }: RenderProps<Traits>): void {
+function render({ model, el, signal }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-status");
   const message = element("div", { role: "status", class: "wb-status-message" });
   const detail = element("span", { class: "wb-status-detail" });
@@ -51,14 +47,18 @@ function render({ model, el }: RenderProps<Traits>): void {
     bar.setAttribute("aria-valuenow", String(percent));
     fill.style.width = `${percent}%`;
   };
-  model.on("change", update);
-  onKernelGone(model, () => {
+  let gone = false;
+  model.on("change", () => gone || update());
+  update();
+  const lose = () => {
+    gone = true;
+    markKernelGone(el);
     el.dataset["level"] = "error";
     message.textContent = GONE;
     detail.textContent = left.textContent = "";
     bar.classList.add("wb-nothing");
-  });
-  update();
+  };
+  onKernelGone(model, lose, signal);
 }
 
 export default { render };

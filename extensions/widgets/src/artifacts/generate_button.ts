@@ -10,7 +10,7 @@ interface Traits {
   label: string;
 }
 
-function render({ model, el }: RenderProps<Traits>): void {
+function render({ model, el, signal }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-generate");
   const button = element("button", { type: "button", class: "wb-button" });
   el.append(button);
@@ -24,10 +24,11 @@ function render({ model, el }: RenderProps<Traits>): void {
     model.send({ kind: "press" });
   });
   model.on("change", update);
-  onKernelGone(model, () => {
+  const lose = () => {
     gone = true;
     update();
-  });
+  };
+  onKernelGone(model, lose, signal);
   update();
 }
 

@@ -144,9 +144,12 @@ export class Panel {
     const text = notes.filter(Boolean).join(", ");
     if (this.unit.textContent !== text) this.unit.textContent = text;
     this.unit.title = text;
+    this.logarithm.textContent = chosen ? "log (auto)" : "log";
     this.logarithm.setAttribute("aria-pressed", String(this.logarithmic));
     this.logarithm.setAttribute("aria-label", `Logarithmic scale of ${title}`);
-    this.logarithm.title = "Logarithmic scale";
+    this.logarithm.title = chosen
+      ? `Logarithmic by itself, as curves differ ${formatSignificant(spread)} times. Press for a linear scale.`
+      : "Logarithmic scale";
   }
 
   private lines(): DrawnLine[] {

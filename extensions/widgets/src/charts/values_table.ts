@@ -13,16 +13,17 @@ const POINTED = ["Loss", "Samples/s", "MB", "Time"];
 
 export function fillValuesTable(table: HTMLTableElement, state: ViewState): void {
   const { store, shown, cursor } = state;
-  const where = cursor === null ? "at the end" : "at the cursor";
   const head = [
     ...COLUMNS.map((title) => element("th", { scope: "col" }, title)),
-    ...POINTED.map((title) => element("th", { scope: "col" }, title, element("small", {}, where))),
+    ...POINTED.map((title) => element("th", { scope: "col" }, title, element("small", {}, "at the cursor"))),
   ];
   const rows = shown.flatMap((look) => {
     const curve = store.curve(look.key);
     if (!curve) return [];
     const options = { axis: state.context.axis(), smoothing: 0, window: state.range };
-    const at = (metric: "loss" | "throughput" | "memory") => readingAt(curve, metric, options, cursor);
+    // Nothing without a cursor: beside the throughput of the whole run that of the end contradicts it.
+    const at = (metric: "loss" | "throughput" | "memory") =>
+      cursor === null ? null : readingAt(curve, metric, options, cursor);
     const loss = at("loss");
     const { overview, facts } = curve;
     const last = overview.length > 0 ? { value: overview.loss.at(-1) as number, step: overview.lastStep } : null;

@@ -1,18 +1,21 @@
 // The graphs of a model or of artifacts: one or two side by side, with search, details and an outline.
 
 import type { AnyModel, RenderProps } from "@anywidget/types";
+import { onKernelGone } from "../app/kernel";
 import { download } from "../download";
 import { element } from "../element";
 import { onThemeChange } from "../theme";
 import { GraphData, inflated, type Item } from "./graph_data";
-import { legendEntries } from "./graph_legend";
+import { GraphState } from "./graph_state";
 import { GraphToolbar } from "./graph_toolbar";
 import "./graph_view.css";
-import { Heat, type Painted, paintedOf, type PaintBy } from "./heat";
+import { paintedOf } from "./heat";
 import { KernelLine } from "./kernel_line";
 import { LayoutClient } from "./layout_client";
 import { Matches } from "./matches";
+import { Painting } from "./painting";
 import { Pane } from "./pane";
+import { KEYS } from "./pane_input";
 import { PaneRow } from "./pane_row";
 import { SidePanel } from "./side_panel";
 
@@ -30,23 +33,17 @@ interface Traits {
   painted_note: string;
 }
 
-const HINT =
-  "Arrow keys walk along edges, Enter opens and closes a group, / searches, Escape goes outwards, " +
-  "+ and − zoom, 0 fits; drag to move.";
-
 class GraphView {
   private readonly row = new PaneRow();
   private readonly panes = this.row.panes;
-  private readonly painted = new Map<string, Painted>();
+  private readonly painting = new Painting();
   private readonly asked = new Set<string>();
   private readonly layouts = new LayoutClient();
   private readonly kernel: KernelLine;
   private readonly matches = new Matches();
   private readonly toolbar: GraphToolbar;
   private readonly side: SidePanel;
-  private readonly legend = element("ul", { class: "wb-graph-legend", "aria-label": "Legend" });
-  private readonly note = element("p", { class: "wb-note" });
-  private readonly state = element("div", { class: "wb-graph-state", role: "status" });
+  private readonly state = new GraphState();
   private readonly body: HTMLElement;
 
   constructor(
@@ -82,13 +79,13 @@ class GraphView {
       { class: "wb-graph-body" },
       this.toolbar.root,
       element("div", { class: "wb-graph-main" }, this.row.root, this.side.root),
-      this.legend,
-      this.note,
-      element("p", { class: "wb-note wb-graph-keys" }, HINT),
+      this.painting.legend,
+      this.painting.note,
+      element("p", { class: "wb-note wb-graph-keys" }, KEYS),
       this.side.said,
     );
     el.classList.add("wb", "wb-graph");
-    el.append(this.state, this.body);
+    el.append(this.state.root, this.body);
     const onMessage = (content: Record<string, unknown>, buffers: DataView[]) => void this.receive(content, buffers);
     model.on("msg:custom", onMessage);
     const changes: [string, () => void][] = [
@@ -110,6 +107,7 @@ class GraphView {
     });
     this.toolbar.showQuery(model.get("query"));
     this.update();
+    onKernelGone(model, () => this.lose(), signal);
   }
 
   private get pane(): Pane | undefined {
@@ -120,11 +118,9 @@ class GraphView {
   private update(): void {
     const { model } = this;
     const status = model.get("status");
-    this.state.dataset["status"] = status;
-    this.state.textContent = status === "loading" ? `${model.get("message")}…` : model.get("message");
-    this.state.hidden = status === "ready";
+    this.state.show(status, model.get("message"));
     this.body.hidden = model.get("graphs").length === 0;
-    this.el.setAttribute("aria-busy", String(status === "loading"));
+    this.el.setAttribute("aria-busy", String(status === "loading" && !this.state.gone));
     const shown = model.get("shown");
     this.toolbar.showGraphs(model.get("graphs"), shown);
     if (status !== "ready") return;
@@ -132,8 +128,16 @@ class GraphView {
     this.arrange();
   }
 
+  /** What is here can still be looked at; what the kernel would tell is not waited for. */
+  private lose(): void {
+    this.state.lose();
+    this.kernel.lose("Not known any more: the kernel is gone.");
+    this.row.lose();
+    this.update();
+  }
+
   private ask(key: string): void {
-    if (this.panes.has(key) || this.asked.has(key)) return;
+    if (this.state.gone || this.panes.has(key) || this.asked.has(key)) return;
     this.asked.add(key);
     this.model.send({ kind: "graph", key });
   }
@@ -143,18 +147,17 @@ class GraphView {
     if (content["kind"] === "reset") this.forget();
     else if (content["kind"] === "graph") await this.addPane(key, buffers[0]!);
     else if (content["kind"] === "painted") {
-      this.painted.set(key, paintedOf(content, buffers));
+      this.painting.add(key, paintedOf(content, buffers));
       this.followPaint();
     } else if (content["kind"] === "model-explorer") {
       download(`${String(content["name"])}.json`, buffers[0] as DataView<ArrayBuffer>);
-    } else if (content["kind"] === "refused" && !this.kernel.settle(content)) this.side.say(String(content["message"]));
-    else this.kernel.settle(content);
+    } else if (!this.kernel.settle(content) && content["kind"] === "refused") this.side.say(String(content["message"]));
   }
 
   private forget(): void {
     this.row.clear();
     this.matches.clear();
-    this.painted.clear();
+    this.painting.forget();
     this.asked.clear();
     this.side.showNothing();
     this.update();
@@ -266,21 +269,14 @@ class GraphView {
 
   private followPaint(): void {
     const by = this.model.get("paint_by");
-    this.toolbar.showPaint(by, this.painted.size > 0);
-    for (const [key, pane] of this.panes) {
-      const painted = this.painted.get(key);
-      pane.heat = by && painted ? new Heat(pane.data, painted, by as PaintBy) : null;
-      pane.redraw();
-    }
-    this.note.textContent = by ? this.model.get("painted_note") : "";
+    this.toolbar.showPaint(by, this.painting.known);
+    this.painting.apply(this.panes, by, this.model.get("painted_note"));
     this.fillLegend();
     if ((this.pane?.selected ?? null) !== null) this.showSelection();
   }
 
   private fillLegend(): void {
-    const heat = [...this.panes.values()].find((pane) => pane.heat)?.heat ?? null;
-    const graphs = this.model.get("shown").flatMap((key) => this.panes.get(key)?.data ?? []);
-    this.legend.replaceChildren(...legendEntries(heat, graphs));
+    this.painting.fillLegend(this.panes, this.model.get("shown"));
   }
 
   private saveSvg(): void {
@@ -294,8 +290,8 @@ class GraphView {
   }
 }
 
-function render({ model, el, signal }: RenderProps<Traits>): void {
-  new GraphView(model, el, signal);
-}
-
-export default { render };
+export default {
+  render({ model, el, signal }: RenderProps<Traits>): void {
+    new GraphView(model, el, signal);
+  },
+};

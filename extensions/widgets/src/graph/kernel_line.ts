@@ -11,16 +11,25 @@ interface Question {
 export class KernelLine {
   private readonly questions = new Map<number, Question>();
   private count = 0;
+  private lost = "";
 
   constructor(private readonly send: (content: Content) => void) {}
 
   /** Sends a question; gives the field of that name of the answer. */
   ask<Answer>(content: Content, field: string): Promise<Answer> {
+    if (this.lost) return Promise.reject(new Error(this.lost));
     const number = (this.count += 1);
     return new Promise<Answer>((resolve, reject) => {
       this.questions.set(number, { field, resolve: (answer) => resolve(answer as Answer), reject });
       this.send({ ...content, number });
     });
+  }
+
+  /** There will be no more answers: `why` is told to whoever waits for one, or asks again. */
+  lose(why: string): void {
+    this.lost = why;
+    for (const { reject } of this.questions.values()) reject(new Error(why));
+    this.questions.clear();
   }
 
   /** Takes an answer in; false if nobody asked for it here. */

@@ -13,6 +13,11 @@ const ARROWS: Record<string, Direction> = {
 /** Pixels that a press may move and still be a click. */
 const CLICK = 4;
 
+/** What the keys do, in a sentence. */
+export const KEYS =
+  "Arrow keys walk along edges, Enter opens and closes a group, / searches, Escape goes outwards, " +
+  "+ and − zoom, 0 fits; drag to move.";
+
 /** Lets a pane be dragged, zoomed, clicked and walked. */
 export class PaneInput {
   constructor(

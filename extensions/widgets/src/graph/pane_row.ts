@@ -9,6 +9,7 @@ export class PaneRow {
   readonly panes = new Map<string, Pane>();
   /** The graph that was clicked into last. */
   active = "";
+  private lost = false;
 
   get pane(): Pane | undefined {
     return this.panes.get(this.active);
@@ -16,12 +17,17 @@ export class PaneRow {
 
   /** Puts the panes of these graphs side by side; one that is still read is announced. */
   arrange(shown: readonly string[]): void {
-    const wanted = shown.map((key) => this.panes.get(key)?.root ?? waiting(key));
+    const wanted = shown.map((key) => this.panes.get(key)?.root ?? this.waiting(key));
     const { children } = this.root;
     const same = wanted.length === children.length && wanted.every((each, i) => children[i] === each);
     if (!same) this.root.replaceChildren(...wanted);
     this.root.dataset["count"] = String(shown.length);
     this.activate(shown.includes(this.active) ? this.active : (shown[0] ?? ""));
+  }
+
+  /** No further graph will come. */
+  lose(): void {
+    this.lost = true;
   }
 
   activate(key: string): void {
@@ -47,8 +53,9 @@ export class PaneRow {
     this.panes.clear();
     this.root.replaceChildren();
   }
-}
 
-function waiting(key: string): HTMLElement {
-  return element("section", { class: "wb-graph-pane wb-graph-waiting" }, `Reading the ${key} graph…`);
+  private waiting(key: string): HTMLElement {
+    const text = this.lost ? `The ${key} graph was not read before the kernel was gone.` : `Reading the ${key} graph…`;
+    return element("section", { class: "wb-graph-pane wb-graph-waiting" }, text);
+  }
 }

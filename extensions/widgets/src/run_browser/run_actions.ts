@@ -67,7 +67,7 @@ export const ACTIONS: Action[] = [
     name: "rename",
     label: "Rename …",
     refusal: all(one, readable),
-    field: { label: "Display name", value: ([row]) => row?.name ?? "", placeholder: "empty: the id", longest: 200 },
+    field: { label: "Display name", value: ([row]) => row?.name ?? "", placeholder: "empty: model, engine and start", longest: 200 },
   },
   {
     name: "tag",

@@ -58,14 +58,15 @@ export function formatMetric(row: RunRow): string {
 }
 
 function fillName(row: RunRow): Node[] {
-  const title = row.name ? `${row.name}\n${row.id}` : row.id;
-  const name = element("span", { class: "wb-run-name", title }, displayName(row));
+  const shown = displayName(row);
+  const title = shown === row.id ? shown : `${shown}\nId: ${row.id}`;
+  const name = element("span", { class: "wb-run-name", title }, shown);
   const under = element("span", { class: "wb-run-under" });
   if (row.status === "unreadable") {
     under.append(element("span", { class: "wb-run-reason", title: row.reason }, row.reason));
     return [name, under];
   }
-  const facts = [row.model, row.dataset].filter(Boolean).join(" · ");
+  const facts = [row.name ? row.model : "", row.dataset].filter(Boolean).join(" · ");
   under.append(element("span", { class: "wb-run-facts", title: facts }, facts));
   for (const tag of row.tags) under.append(element("span", { class: "wb-tag", title: tag }, tag));
   if (row.notes) under.append(element("span", { class: "wb-run-notes", title: row.notes }, row.notes));
@@ -92,17 +93,17 @@ function fillStarted(row: RunRow): (Node | string)[] {
 }
 
 export const COLUMNS: Column[] = [
-  { key: "name", label: "Run", description: "Display name, model, dataset, tags and notes", width: 230, rank: 0, text: true, fill: fillName },
+  { key: "name", label: "Run", description: "Display name, model, dataset, tags and notes", width: 256, rank: 0, text: true, fill: fillName },
   { key: "status", label: "Status", description: "Status of the run", width: 96, rank: 3, text: true, fill: fillStatus },
-  { key: "engine", label: "Engine", description: "The engine that trained", width: 112, rank: 6, text: true, fill: (row) => [row.engine || "–"] },
+  { key: "engine", label: "Engine", description: "The engine that trained", width: 112, rank: 9, text: true, fill: (row) => [row.engine || "–"] },
   { key: "curve", label: "Loss", description: "The loss over the steps, each run on its own scale", width: WIDTH + 16, rank: 1, text: true, fill: (row) => (row.complete ? [sparkline(row.curve)] : [element("span", { class: "wb-hint" }, "…")]) },
   { key: "lastLoss", label: "Last loss", description: "Loss of the last batch", width: 82, rank: 2, fill: (row) => [known(row.lastLoss, formatLoss)] },
   { key: "bestLoss", label: "Best loss", description: "Lowest loss of a batch; ≈: of a sample of the steps", width: 90, rank: 10, fill: (row) => [about(row, row.bestLoss, formatLoss)] },
   { key: "metric", label: "Metric", description: "Of the last evaluation of the test split", width: 96, rank: 4, fill: (row) => [formatMetric(row), ...(row.metric === null ? [] : [element("small", {}, METRIC_LABELS[row.metricName] ?? row.metricName)])] },
   { key: "samplesPerS", label: "Throughput", unit: "samples/s", description: "Mean over the steps after the warm-up; ≈: of a sample of the steps", width: 98, rank: 8, fill: (row) => [about(row, row.samplesPerS, formatSignificant)] },
   { key: "steps", label: "Steps", description: "Optimizer steps taken", width: 92, rank: 7, fill: fillSteps },
-  { key: "durationS", label: "Duration", description: "From launch to end, pauses included", width: 96, rank: 5, fill: (row) => [known(row.durationS, formatDuration)] },
-  { key: "started", label: "Started", description: "When the run was first launched", width: 104, rank: 9, fill: fillStarted },
+  { key: "durationS", label: "Duration", description: "From launch to end, pauses included", width: 96, rank: 6, fill: (row) => [known(row.durationS, formatDuration)] },
+  { key: "started", label: "Started", description: "When the run was first launched", width: 104, rank: 5, fill: fillStarted },
 ];
 
 /** The columns that fit; the first takes what they leave. */

@@ -45,8 +45,17 @@ export function isActive(row: RunRow): boolean {
   return ACTIVE.has(row.status);
 }
 
+const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
+
+/** What a person called it; else model, engine and start, as `run_title` of run_title.py. */
 export function displayName(row: RunRow): string {
-  return row.name || row.id;
+  if (row.name) return row.name;
+  if (row.started === null || !row.model) return row.id;
+  const started = new Date(1000 * row.started);
+  const year = started.getFullYear() === new Date().getFullYear() ? "" : ` ${started.getFullYear()}`;
+  const when = `${day.format(started)}${year} ${clock.format(started)}`;
+  return [row.model, row.engine, when].filter(Boolean).join(" · ");
 }
 
 /** The rows by id. */

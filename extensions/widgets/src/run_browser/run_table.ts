@@ -1,6 +1,7 @@
 // All recorded runs: search, filters, order, selection and actions.
 
 import type { AnyModel, RenderProps } from "@anywidget/types";
+import { GONE, onKernelGone } from "../app/kernel";
 import { element } from "../element";
 import { RunActions } from "./run_actions";
 import { RunGrid } from "./run_grid";
@@ -9,6 +10,7 @@ import { type Filters, keptOrder, NO_FILTERS, type Order, sortedIds, type SortKe
 import { floats, type RowMessage, RunStore } from "./run_row";
 import "./run_table.css";
 import { RunToolbar } from "./run_toolbar";
+import { type DeletedRun, RunTrash } from "./run_trash";
 import { Selection } from "./selection";
 
 interface Traits {
@@ -32,6 +34,8 @@ interface Traits {
   message: string;
   /** Ids of runs that were deleted last and can be brought back. */
   undo: string[];
+  /** The runs in the trash, the last deleted first. */
+  deleted: DeletedRun[];
 }
 
 class RunTableView {
@@ -41,6 +45,7 @@ class RunTableView {
   private readonly toolbar: RunToolbar;
   private readonly actions: RunActions;
   private readonly offers: RunOffers;
+  private readonly trash: RunTrash;
   private readonly hint = element("div", { class: "wb-run-empty" });
   private readonly problem = element("p", { class: "wb-notice wb-run-problem", "data-outcome": "error", role: "alert", hidden: "" });
   private readonly message = element("div", { class: "wb-run-message" });
@@ -71,6 +76,7 @@ class RunTableView {
     });
     this.actions = new RunActions(act, () => this.grid.root.focus());
     this.offers = new RunOffers(act);
+    this.trash = new RunTrash(act);
     this.undo.addEventListener("click", () => {
       act("undelete", this.model.get("undo"));
       this.grid.root.focus();
@@ -91,6 +97,7 @@ class RunTableView {
       this.message,
       this.list,
       this.hint,
+      this.trash.root,
     );
   }
 
@@ -108,11 +115,22 @@ class RunTableView {
     }
     for (const name of ["problem", "loading", "folder"]) model.on(`change:${name}`, () => this.update());
     for (const name of ["outcome", "message", "undo"]) model.on(`change:${name}`, () => this.showMessage());
+    model.on("change:deleted", () => this.trash.update(model.get("deleted")));
     model.on("change:selected", () => this.adoptSelection());
     this.adoptSelection();
     this.showMessage();
+    this.trash.update(model.get("deleted"));
     this.update();
+    onKernelGone(model, () => this.lose(), signal);
     model.send({ kind: "sync" });
+  }
+
+  /** What was listed can still be read. Within a page that says itself why no more can be done. */
+  private lose(): void {
+    this.offers.root.inert = this.actions.root.inert = this.message.inert = this.trash.root.inert = true;
+    if (this.el.closest(".wb-page")) return;
+    this.problem.textContent = GONE;
+    this.problem.hidden = false;
   }
 
   private receive(message: RowMessage, curves: Float32Array): void {

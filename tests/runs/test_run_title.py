@@ -1,0 +1,25 @@
+"""What a run is called that nobody has named."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import pytest
+
+from workbench.runs.run_title import run_title
+
+
+def at(year: int) -> float:
+    return time.mktime((year, 11, 3, 14, 5, 12, 0, 0, -1))
+
+
+def test_model_engine_and_start() -> None:
+    year = time.localtime().tm_year
+    assert run_title("digits-mlp", "ondevice", at(year)) == "digits-mlp · ondevice · 3 Nov 14:05:12"
+    assert run_title("digits-mlp", "", at(2019)) == "digits-mlp · 3 Nov 2019 14:05:12"
+
+
+@pytest.mark.parametrize("started", [math.nan, 1e300, -1e300])
+def test_a_start_that_is_none_is_left_out(started: float) -> None:
+    assert run_title("digits-mlp", "fake", started) == "digits-mlp · fake"

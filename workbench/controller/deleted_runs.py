@@ -1,0 +1,58 @@
+"""The runs in the trash, as a page offers them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+from workbench.errors import WorkbenchError
+from workbench.run_folder.run_folder import RunFolder
+from workbench.runs import Run
+from workbench.runs.trash import deleted_folders
+
+MOST = 100
+"""How many are offered, the last deleted first."""
+
+
+class DeletedRun(NamedTuple):
+    """One run in the trash."""
+
+    id: str
+    title: str
+    """See `Run.title`; its id where the record cannot be read."""
+    deleted_at: float
+    """Seconds since the epoch."""
+
+
+class DeletedRuns:
+    """Looks into the trash again and again; reads a record only once."""
+
+    def __init__(self, at: Path) -> None:
+        """Know of nothing yet.
+
+        Args:
+            at: the folder of all records.
+        """
+        self._at = at
+        self._known: dict[Path, DeletedRun] | None = None
+
+    def changed(self) -> list[DeletedRun] | None:
+        """All of them, the last deleted first; None where they are those of the last call."""
+        folders = deleted_folders(self._at)[:MOST]
+        before = self._known
+        if before is not None and [*before] == folders:
+            return None
+        self._known = {path: (before or {}).get(path) or _read(path) for path in folders}
+        return [*self._known.values()]
+
+
+def _read(path: Path) -> DeletedRun:
+    try:
+        title = Run(RunFolder(path)).title
+    except (WorkbenchError, OSError):
+        title = path.name
+    try:
+        deleted_at = path.lstat().st_mtime
+    except OSError:  # brought back or removed meanwhile: the next look knows
+        deleted_at = 0.0
+    return DeletedRun(path.name, title, deleted_at)
