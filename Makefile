@@ -33,7 +33,7 @@ INFERENCE := $(VENV)/inference/.installed
 FRONT_END := extensions/widgets/build.py
 FRONT_END_SOURCES := $(shell find extensions -type f -not -path '*/node_modules/*')
 
-.PHONY: help lab test test-all check front-end-check browser bench docs mutants clean
+.PHONY: help lab test test-all check front-end-check system-packages bench docs mutants clean
 
 help: ## list what make can do here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
@@ -53,7 +53,7 @@ test-all: ready pytest ## the same, sweeps included
 # Side by side: the compiler, the downloads and the checks wait for different things.
 ready: $(INSTALLED)
 	@$(MAKE) --no-print-directory --jobs=3 \
-	  check browser $(EXTENDED) $(INFERENCE)
+	  check system-packages $(EXTENDED) $(INFERENCE)
 
 pytest: $(BUNDLED) $(EXTENDED) $(INFERENCE)
 	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && export WORKBENCH_HOME="$$home"; \
@@ -72,16 +72,21 @@ check: $(INSTALLED) $(BUNDLED) ## lint, format and types, of Python and TypeScri
 front-end-check: $(BUNDLED)
 	@$(BIN)/python $(FRONT_END) --check
 
-browser: ## Chromium for the browser tests; Debian's package where none is found and we may
-	@if [ -n "$${CHROMIUM:-}" ] || command -v chromium chromium-browser google-chrome google-chrome-stable \
-	  >/dev/null; then \
+system-packages: ## Chromium and compilers for the tests; Debian's packages where none are found and we may
+	@missing=; \
+	[ -n "$${CHROMIUM:-}" ] || command -v chromium chromium-browser google-chrome google-chrome-stable \
+	  >/dev/null || missing=" chromium"; \
+	command -v javac >/dev/null || missing+=" default-jdk-headless"; \
+	command -v mcs >/dev/null || missing+=" mono-mcs"; \
+	if [ -z "$$missing" ]; then \
 	  exit 0; \
 	elif [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null; then \
-	  echo "== Installing Chromium for the browser tests"; \
-	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq chromium >/dev/null; \
+	  echo "== Installing for the tests:$$missing"; \
+	  apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq $$missing >/dev/null || \
+	  echo "They could not be installed: tests that need them will be skipped."; \
 	else \
-	  echo "No Chromium here, and this account may not install one: browser tests will be skipped." \
-	       "To run them: sudo apt-get install chromium"; \
+	  echo "Tests will be skipped that need what this account may not install." \
+	       "To run them: sudo apt-get install$$missing"; \
 	fi
 
 bench: $(BUNDLED) $(EXTENDED) ## ratios measured side by side; wants a quiet machine

@@ -47,6 +47,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "weight_decay": 0.05,
         "lr_schedule": "polynomial",
         "lr_power": 2.0,
+        "lr_warmup_steps": 5,
         "gradient_accumulation": 2,
         "max_grad_norm": 0.3,
     },
@@ -54,9 +55,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
         "optimizer": "sgd",
         "learning_rate": 0.1,
         "weight_decay": 0.05,
+        "lr_schedule": "linear",
+        "lr_warmup_steps": 20,
         "gradient_accumulation": 2,
     },
 }
+"""Every schedule with a warm-up, but for the constant one, which `HEAD` has."""
 
 OPTIONS_OF = {
     "fake": ("adamw",),
@@ -86,7 +90,12 @@ OBSERVED_STEPS = 3
 SAVED_STEPS = 90
 """Steps with LoRA before a checkpoint, from which the last ten are also taken anew."""
 
-HEAD: dict[str, Any] = {"requires_grad": ("output.*",), "optimizer": "sgd", "learning_rate": 0.05}
+HEAD: dict[str, Any] = {
+    "requires_grad": ("output.*",),
+    "optimizer": "sgd",
+    "learning_rate": 0.05,
+    "lr_warmup_steps": 10,
+}
 """Of a network with batch normalization, which stays in training mode as PyTorch has it."""
 
 Weights = dict[str, np.ndarray]
@@ -267,7 +276,9 @@ class Probe:
             engine = self.build(**settings)
             losses = []
             for step in range(OPTION_STEPS):
-                engine.set_learning_rate(learning_rate_at(engine_config(settings), step, 100))
+                engine.set_learning_rate(
+                    learning_rate_at(engine_config(settings), step, OPTION_STEPS)
+                )
                 first, second = (self.batches[(2 * step + part) % STEPS] for part in (0, 1))
                 losses.append((engine.accumulate(first) + engine.train_step(second)) / 2)
             save_file(engine.weights(), self.work / f"{name}.safetensors")
@@ -298,7 +309,10 @@ class Probe:
         """A hundred steps of nothing but the last layer, after batch normalization."""
         engine = self.build(model=self.model.with_name("normalized"), **HEAD)
         save_file(engine.weights(), self.work / "head-initial.safetensors")
-        losses = [engine.train_step(self.batches[step % STEPS]) for step in range(OPTION_STEPS)]
+        losses = []
+        for step in range(OPTION_STEPS):
+            engine.set_learning_rate(learning_rate_at(engine_config(HEAD), step, OPTION_STEPS))
+            losses.append(engine.train_step(self.batches[step % STEPS]))
         save_file(engine.weights(), self.work / "head.safetensors")
         return {"losses": losses, "evaluated": engine.evaluate(self.test).loss}
 

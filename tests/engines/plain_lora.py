@@ -51,12 +51,15 @@ def train_head() -> tuple[list[float], Weights]:
         parameter.requires_grad_(name.startswith("output."))
     head = [parameter for parameter in module.parameters() if parameter.requires_grad]
     optimizer = torch.optim.SGD(head, lr=HEAD["learning_rate"])
+    warmup = HEAD["lr_warmup_steps"]
+    schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1 / (warmup + 1), total_iters=warmup)
     losses = []
     for image, digit in _batches():
         loss = functional.cross_entropy(module(image), digit)
         optimizer.zero_grad()
         loss.backward()  # type: ignore[no-untyped-call]
         optimizer.step()
+        schedule.step()
         losses.append(loss.item())
     return losses, {name: value.numpy() for name, value in module.state_dict().items()}
 

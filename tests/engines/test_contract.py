@@ -293,14 +293,16 @@ def by_plain_pytorch(options: str) -> tuple[list[float], dict[str, np.ndarray]]:
     else:
         decay = settings["weight_decay"]
         optimizer = torch.optim.SGD(module.parameters(), lr=rate, weight_decay=decay)
-    warmup = settings.get("lr_warmup_steps", 0)
-    schedule: Any = lr_scheduler.ConstantLR(optimizer, factor=1)
-    if options == "adamw":
-        start = lr_scheduler.LinearLR(optimizer, 1 / (warmup + 1), total_iters=warmup)
-        fall = lr_scheduler.CosineAnnealingLR(optimizer, OPTION_STEPS - warmup)
-        schedule = lr_scheduler.SequentialLR(optimizer, [start, fall], milestones=[warmup])
-    elif "lr_schedule" in settings:
-        schedule = lr_scheduler.PolynomialLR(optimizer, OPTION_STEPS, settings["lr_power"])
+    warmup = settings["lr_warmup_steps"]
+    left = OPTION_STEPS - warmup
+    falls: dict[str, Callable[[], lr_scheduler.LRScheduler]] = {
+        "linear": lambda: lr_scheduler.LinearLR(optimizer, 1, 0, left),
+        "cosine": lambda: lr_scheduler.CosineAnnealingLR(optimizer, left),
+        "polynomial": lambda: lr_scheduler.PolynomialLR(optimizer, left, settings["lr_power"]),
+    }
+    start = lr_scheduler.LinearLR(optimizer, 1 / (warmup + 1), total_iters=warmup)
+    fall = falls[settings["lr_schedule"]]()
+    schedule = lr_scheduler.SequentialLR(optimizer, [start, fall], milestones=[warmup])
     data = load_dataset("digits")
     batches = list(data.train.batches(BATCH_SIZE, 0, 1))
     losses = []

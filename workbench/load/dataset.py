@@ -73,7 +73,15 @@ def load_dataset(
         return Dataset(
             name or dataset.name, dataset.train, dataset.test, dataset.classes, dataset.vocabulary
         )
-    found, rows = _read(source, target, target_dtype, image_size)
+    try:
+        found, rows = _read(source, target, target_dtype, image_size)
+    except DataError as error:
+        if _hides_sample(source):
+            raise DataError(
+                f"{error} {source!r} is here, so the sample of that name was not loaded: rename "
+                "it to load the sample."
+            ) from error
+        raise
     if classes is not None:
         rows = rows._replace(classes=tuple(classes))
     return split_rows(rows, name or found, test_fraction, seed)
@@ -95,6 +103,13 @@ def _sample_name(source: Any) -> str | None:
     suffix = Path(source).suffix.lower()
     looks_like_path = "/" in source or "\\" in source or suffix in (".npz", ".csv")
     return None if looks_like_path or path_exists(Path(source)) else source
+
+
+def _hides_sample(source: Any) -> bool:
+    """Whether a path that was read has the name of a sample dataset or model."""
+    from sample_models import DATASETS, SAMPLES
+
+    return isinstance(source, str) and (source in SAMPLES or source in DATASETS)
 
 
 def _load_sample(name: str, test_fraction: float, seed: int) -> Dataset:

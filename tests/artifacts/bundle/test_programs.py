@@ -35,11 +35,25 @@ finally:
 """
 
 
+PACKAGES = {
+    "gcc": "gcc",
+    "g++": "g++",
+    "objcopy": "binutils",
+    "javac": "default-jdk-headless",
+    "mcs": "mono-mcs",
+    "kotlinc": "kotlin",
+}
+"""Debian's package of each compiler; `make test` installs javac's and mcs's where it may."""
+
+
 def need(command: str) -> str:
-    """The path of a compiler; the test is skipped where there is none."""
+    """The path of a compiler; the test is skipped where it is missing and could not be installed."""
     found = shutil.which(command)
     if found is None:
-        pytest.skip(f"there is no {command} here to compile the program with")
+        pytest.skip(
+            f"there is no {command} here to compile the program with: apt-get install "
+            f"{PACKAGES[command]}"
+        )
     return found
 
 
