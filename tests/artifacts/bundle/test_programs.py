@@ -47,7 +47,7 @@ PACKAGES = {
 
 
 def need(command: str) -> str:
-    """The path of a compiler; the test is skipped where it is missing and could not be installed."""
+    """The path of a compiler; the test is skipped where there is none."""
     found = shutil.which(command)
     if found is None:
         pytest.skip(
