@@ -69,6 +69,11 @@ def called(module: nn.Module) -> None:
     module(torch.randn(3, 4))
 
 
+def in_bfloat16(module: nn.Module) -> None:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        called(module)
+
+
 def backward_twice(module: nn.Module) -> None:
     loss = module(torch.randn(3, 4)).sum()
     loss.backward(retain_graph=True)
@@ -183,6 +188,16 @@ CASES: dict[str, Refusal] = {
         two_layers,
         lambda module: type(module)(nn.Linear),  # type: ignore[arg-type]
         ("UntrainableError", "torch.nn.Module", "ORTModule(MyModule())"),
+    ),
+    "autocast-recurrent": Refusal(
+        lambda: nn.Sequential(nn.LSTM(4, 4)),
+        in_bfloat16,
+        ("UntrainableError", "does not run LSTM under", "float32"),
+    ),
+    "autocast-half": Refusal(
+        lambda: two_layers().bfloat16(),
+        in_bfloat16,
+        ("UntrainableError", "'0.weight'", "bfloat16", "float()"),
     ),
     "backward-twice": Refusal(two_layers, backward_twice, ("EngineError", "second backward pass")),
     "second-derivative": Refusal(two_layers, second_derivative, ("EngineError", "create_graph")),
