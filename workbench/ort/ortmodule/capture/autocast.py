@@ -86,8 +86,9 @@ def refuse_what_pytorch_casts(model: onnx.ModelProto, functions: bool, dtype: to
     recurrent = sorted(_RECURRENT.intersection(node.op_type for node in model.graph.node))
     what = [*recurrent, *(["custom torch.autograd.Functions"] if functions else [])]
     if what:
+        named = " and ".join(what)
         raise UntrainableError(
-            f"ORTModule does not run {' and '.join(what)} under torch.autocast: it would compute in float32 what "
-            f"PyTorch computes in {dtype}. Call the module without autocast, or train it with "
-            "PyTorch."
+            f"ORTModule does not run {named} under torch.autocast: it would compute in "
+            f"float32 what PyTorch computes in {dtype}. Call the module without autocast, or train "
+            "it with PyTorch."
         )
