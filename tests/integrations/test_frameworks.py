@@ -24,12 +24,14 @@ TOLERANCES = {
     # AdamW's first steps depend on the sign of gradients that are almost zero.
     "trainer-accumulation": 1e-4,
     "trainer-checkpointing": 5e-6,
-    "trainer-bfloat16": 2e-3,
+    # AdamW takes a step of the learning rate, 1e-3, also where rounding decides on its sign. That
+    # products are those of bfloat16 is tested where it shows: autocast-products in usage_cases.py.
+    "trainer-bfloat16": 4e-3,
     "trainer-adapters": 5e-6,
     "trainer-plain": 2e-5,
     "trainer-resumed": 0.0,
     "accelerate": 5e-6,
-    "accelerate-bfloat16": 2e-3,
+    "accelerate-bfloat16": 4e-3,
     "lightning": 5e-6,
     "lightning-bfloat16": 2e-3,
 }

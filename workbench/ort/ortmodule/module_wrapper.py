@@ -79,7 +79,8 @@ class ModuleWrapper(nn.Module):
     @override
     def _get_name(self) -> str:
         # transformers decides by it whether labels are shifted.
-        return self.wrapped._get_name()
+        name: str = self.wrapped._get_name()  # type: ignore[no-untyped-call]
+        return name
 
     # What a module around this one calls, or `to` and its kin; a wrapped LSTM has its own.
 
