@@ -43,6 +43,7 @@ LAYERS = (
     "load",
     "trainable",
     "ort",
+    "integrations",
     "inference",
     "artifacts",
     "check",
@@ -94,7 +95,10 @@ FINDS_BY_NAME = {
 """Who imports by a name that is no literal: of our own or the package's modules, of a function or a
 factory that a call names, or in a pickle that may be read."""
 
-LOADS_TORCH = ("export/traced", "export/autograd", "ort/ortmodule", "ort/drop_in", "engines/torch")
+LOADS_TORCH = (
+    *("export/traced", "export/autograd", "ort/ortmodule", "ort/drop_in", "engines/torch"),
+    "integrations",
+)
 """Folders that are only imported where torch is wanted, and load it with themselves."""
 
 

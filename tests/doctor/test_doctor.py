@@ -60,13 +60,30 @@ def test_every_named_requirement_is_pinned(doctor_module: ModuleType) -> None:
     tested = doctor_module.tested_versions()
     for text in metadata.requires("onnxruntime-training-workbench") or []:
         requirement = Requirement(text)
-        extras = ("", "cpu", "test")
+        extras = ("", "cpu", "test", *doctor_module.OPTIONAL)
         if requirement.marker is None or any(
             requirement.marker.evaluate({"extra": extra}) for extra in extras
         ):
             name = requirement.name.lower()
             assert name in tested, f"{name} is not in constraints.txt"
             assert requirement.specifier.contains(tested[name])
+
+
+def test_a_package_of_an_extra_may_be_missing(
+    doctor_module: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    requires = ["numpy>=2", 'flwr>=1.41; extra == "federated"', 'torch>=2; extra == "hf"']
+    monkeypatch.setattr(doctor_module.metadata, "requires", lambda name: requires)
+    installed = doctor_module._installed
+    monkeypatch.setattr(
+        doctor_module, "_installed", lambda name: None if name == "flwr" else installed(name)
+    )
+    required, missing, present = doctor_module._packages()
+    assert required.required
+    assert (missing.state, missing.required) == ("note", False)
+    assert missing.detail == "not installed: federated training"
+    assert "flwr==" in missing.remedy
+    assert (present.subject, present.state, present.required) == ("torch", "ok", False)
 
 
 @pytest.mark.parametrize(

@@ -33,6 +33,13 @@ LEAST_DISK_BYTES = 1_000_000_000
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 PROBE_TIMEOUT_S = 120.0
 
+OPTIONAL = {
+    "hf": "Hugging Face's models and trainers",
+    "lightning": "Lightning's Trainer",
+    "federated": "federated training",
+}
+"""Extra -> what its packages are for."""
+
 NATIVE_PROBES = {
     "PyTorch runs": (
         "torch",
@@ -146,6 +153,11 @@ def _packages() -> Iterator[Finding]:
         extra = "cuda" if _installed("onnxruntime-training") else "cpu"
         if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
             yield _package(requirement, tested.get(_normal(requirement.name)))
+            continue
+        for extra, purpose in OPTIONAL.items():
+            if requirement.marker.evaluate({"extra": extra}):
+                found = _package(requirement, tested.get(_normal(requirement.name)))
+                yield _optional(found, purpose)
 
 
 def _package(requirement: Requirement, tested: str | None) -> Finding:
@@ -159,6 +171,13 @@ def _package(requirement: Requirement, tested: str | None) -> Finding:
     if tested is not None and version.split("+")[0] != tested:
         return Finding(name, "note", f"{version}; tested with {tested}", remedy)
     return Finding(name, "ok", version)
+
+
+def _optional(found: Finding, purpose: str) -> Finding:
+    """The finding of a package that only `purpose` needs."""
+    if found.state != "failed":
+        return found._replace(required=False)
+    return found._replace(state="note", detail=f"{found.detail}: {purpose}", required=False)
 
 
 def _engines() -> Iterator[Finding]:

@@ -12,6 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from tests.ort.ortmodule.autograd_function_cases import rounded
+
 
 class Refusal(NamedTuple):
     """A module, what is done with it, and what the error says."""
@@ -67,6 +69,20 @@ def deciding(how: str) -> Callable[[], nn.Module]:
 
 def called(module: nn.Module) -> None:
     module(torch.randn(3, 4))
+
+
+class Straight(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear(rounded(self.linear(x)))
+
+
+def in_bfloat16(module: nn.Module) -> None:
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        called(module)
 
 
 def backward_twice(module: nn.Module) -> None:
@@ -183,6 +199,19 @@ CASES: dict[str, Refusal] = {
         two_layers,
         lambda module: type(module)(nn.Linear),  # type: ignore[arg-type]
         ("UntrainableError", "torch.nn.Module", "ORTModule(MyModule())"),
+    ),
+    "autocast-recurrent": Refusal(
+        lambda: nn.Sequential(nn.LSTM(4, 4)),
+        in_bfloat16,
+        ("UntrainableError", "does not run LSTM under", "float32"),
+    ),
+    "autocast-function": Refusal(
+        Straight, in_bfloat16, ("UntrainableError", "custom torch.autograd.Functions", "bfloat16")
+    ),
+    "autocast-half": Refusal(
+        lambda: two_layers().bfloat16(),
+        in_bfloat16,
+        ("UntrainableError", "'0.weight'", "bfloat16", "float()"),
     ),
     "backward-twice": Refusal(two_layers, backward_twice, ("EngineError", "second backward pass")),
     "second-derivative": Refusal(two_layers, second_derivative, ("EngineError", "create_graph")),

@@ -20,7 +20,11 @@ WARNED = {"submodule-hooks": "the hook that is registered on '0' would not run"}
 """Cases of which some calls run in PyTorch, and what is said of it."""
 
 USUAL = list(
-    representative({name: case for name, case in CASES.items() if not case.sweep}, every=6)
+    representative(
+        {name: case for name, case in CASES.items() if not case.sweep},
+        every=6,
+        always=("autocast-products", "autocast-loss"),
+    )
 )
 SWEPT = [name for name, case in CASES.items() if case.sweep]
 

@@ -69,6 +69,47 @@ def autocast(module: nn.Module) -> Any:
     return [*found, before.weight.grad]
 
 
+def rounded_products(module: nn.Module) -> Any:
+    """In float32, the sums of products would be 0.375 away from what autocast gives."""
+    found = []
+    x = torch.ones(2, 128, requires_grad=True)
+    with torch.no_grad():
+        module[0].weight.fill_(1 + 3 / 1024)  # type: ignore[index, operator]
+        module[0].bias.fill_(-128)  # type: ignore[index, operator]
+    for dtype in (torch.bfloat16, None):
+        with torch.autocast("cpu", dtype=dtype, enabled=dtype is not None):
+            found.append(step(module, x))
+    return [found, x.grad]
+
+
+def sums_of_products() -> nn.Module:
+    return nn.Sequential(nn.Linear(128, 1))
+
+
+def loss_within(module: nn.Module) -> Any:
+    """A few steps of a module that computes its loss, which autocast leaves in float32."""
+    optimizer = torch.optim.SGD(module.parameters(), 0.1)
+    x, y = torch.randn(6, 4), torch.tensor([0, 1, 2, 0, 1, 2])
+    losses = []
+    for _ in range(4):
+        optimizer.zero_grad()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            loss = module(x, y)
+        loss.backward()
+        optimizer.step()
+        losses.append([str(loss.dtype), loss])
+    return [losses, module.state_dict()]
+
+
+class WithLoss(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm, self.linear = nn.LayerNorm(4), nn.Linear(4, 3)
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        return nn.functional.cross_entropy(self.linear(self.norm(x)), y)
+
+
 class OfOwnKind(nn.Module):
     """Results of both dtypes under autocast."""
 

@@ -5,10 +5,14 @@ from __future__ import annotations
 from tests.ort.ortmodule.usage import UseCase, network
 from tests.ort.ortmodule.usage_autograd import (
     OfOwnKind,
+    WithLoss,
     autocast,
     autocast_results,
     autograd_around,
+    loss_within,
+    rounded_products,
     subsets,
+    sums_of_products,
     switches,
     wrapped_twice,
 )
@@ -112,6 +116,8 @@ CASES: dict[str, UseCase] = {
     "weight-norm": UseCase(normalized, weight_norm),
     "pruned": UseCase(pruned, weight_norm, sweep=True),
     "autocast": UseCase(network, autocast, graphs=2, tolerance=2e-2),
+    "autocast-products": UseCase(sums_of_products, rounded_products, graphs=2, tolerance=1e-3),
+    "autocast-loss": UseCase(WithLoss, loss_within, tolerance=5e-3),
     "autocast-results": UseCase(OfOwnKind, autocast_results, sweep=True),
     "within-another": UseCase(network, wrapped_twice),
     "kept-objects": UseCase(returning(kept), kept_objects),

@@ -30,7 +30,7 @@ def cross_entropy(
         )
         rows = loss.new_ones(1) if target.is_floating_point() else None
         return _unbatched(loss, target, weight, ignore_index, reduction, rows)
-    logarithms = input.log_softmax(1)
+    logarithms = _uncast(input.log_softmax(1))
     even = label_smoothing / input.shape[1]
     along = None if weight is None else weight.reshape(-1, *(1 for _ in input.shape[2:]))
     if target.is_floating_point():
@@ -62,12 +62,20 @@ def nll_loss(
             input[None], target[None], weight, ignore_index=ignore_index, reduction="none"
         )
         return _unbatched(loss, target, weight, ignore_index, reduction, None)
+    input = _uncast(input)  # noqa: A001
     ignored = target == ignore_index
     safe = target.masked_fill(ignored, 0)
     values = -input.gather(1, safe.unsqueeze(1)).squeeze(1)
     weights = _weights(target, weight, ignore_index, values)
     values = (values if weight is None else values * weights).masked_fill(ignored, 0.0)
     return _reduced(values, weights, reduction)
+
+
+def _uncast(values: Tensor) -> Tensor:
+    """As autocast has it, which computes `nll_loss` in float32."""
+    import torch
+
+    return values.float() if torch.is_autocast_enabled("cpu") else values
 
 
 def _weights(target: Tensor, weight: Tensor | None, ignore_index: int, like: Tensor) -> Tensor:

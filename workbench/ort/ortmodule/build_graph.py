@@ -11,10 +11,16 @@ import torch
 from torch import nn
 
 from workbench.ort.native import native
+from workbench.ort.ortmodule.capture.autocast import (
+    in_float32,
+    refuse_half_precision,
+    refuse_what_pytorch_casts,
+)
 from workbench.ort.ortmodule.capture.export import ForwardGraph, export_forward
 from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.capture.narrow_dtypes import widen
 from workbench.ort.ortmodule.capture.preserved_buffers import preserved_buffers
+from workbench.ort.ortmodule.capture.rounded_values import compute_in_float32
 from workbench.ort.ortmodule.capture.sizes import Axes
 from workbench.ort.ortmodule.capture.structure import LEAF, Structure
 from workbench.ort.ortmodule.capture.tensor_check import check_tensors
@@ -86,6 +92,7 @@ def build(
     tensors: Sequence[torch.Tensor],
     axes: Axes,
     *,
+    autocast: torch.dtype | None = None,
     options: ORTModuleOptions = DEFAULTS,
     disable_randomness: bool = False,
 ) -> Built:
@@ -97,6 +104,7 @@ def build(
         arguments: structure of the pair (args, kwargs) of a call.
         tensors: those among the arguments.
         axes: which of their axes have any size.
+        autocast: what autocast casts to in the call; None: it is off.
         options: how to build and run the graph.
         disable_randomness: leave nothing to chance, see `without_randomness`.
 
@@ -105,6 +113,9 @@ def build(
             not on the CPU.
     """
     check_tensors(tensors, layout)
+    if autocast is not None:
+        held = {**layout.buffers, **layout.parameters}
+        refuse_half_precision((name, registry[key]) for name, (registry, key) in held.items())
     started = time.perf_counter()
     exported = export_forward(
         module,
@@ -113,9 +124,16 @@ def build(
         axes,
         layout.attributes.leave_out_changed,
         options.training_outputs,
+        autocast,
     )
     export_s = time.perf_counter() - started
-    if widen(exported.model) and options.cast_propagation_level == DEFAULTS.cast_propagation_level:
+    rounds = False
+    if autocast is not None:
+        refuse_what_pytorch_casts(exported.model, bool(exported.calls), autocast)
+        tensors = [in_float32(each) for each in tensors]
+        rounds = compute_in_float32(exported.model)
+    halves = widen(exported.model) or rounds
+    if halves and options.cast_propagation_level == DEFAULTS.cast_propagation_level:
         options = options.model_copy(update={"cast_propagation_level": -1})
     if disable_randomness:
         exported = exported._replace(model=without_randomness(exported.model))

@@ -66,8 +66,8 @@ class ORTModule(ModuleWrapper):
     A custom `torch.autograd.Function` in the module is applied by PyTorch, between segments of the
     graph; the first call does so twice, once to build what comes behind it. `functions` names them.
 
-    Under `torch.autocast` the passes are computed in float32, and results have the dtypes that
-    PyTorch gives them.
+    Under `torch.autocast` the graph casts where PyTorch does: products of bfloat16 numbers, summed
+    in float32 and rounded to bfloat16. Recurrent layers and custom functions are refused there.
 
     A method of the module that calls `self(x)` or `self.forward(x)`, such as a `training_step`,
     runs that call so, too. `inspect.signature(forward)` is that of the module's.
@@ -131,7 +131,8 @@ class ORTModule(ModuleWrapper):
         if not (self.wrapped.training and torch.is_grad_enabled()) or _transforms_active():
             return self._in_pytorch(why_pytorch(self.wrapped.training), args, kwargs)
         before = self._before
-        if before is not None and not kwargs and not _under_autocast("cpu") and before.fits(args):
+        autocast = _under_autocast("cpu")
+        if before is not None and not kwargs and not autocast and before.fits(args):
             return run_graph(before.program, *args, *before.parameters)[0]
         tensors: list[torch.Tensor] = []
         built = self._find(args, kwargs, tensors)
@@ -144,7 +145,7 @@ class ORTModule(ModuleWrapper):
         dtypes = [result.dtype for result in results]
         if dtypes != list(built.dtypes):
             results = tuple(map(_as_dtype, results, built.dtypes))
-        elif built.repeatable and not kwargs and len(tensors) == len(args):
+        elif built.repeatable and not (kwargs or autocast) and len(tensors) == len(args):
             kinds = [(each.shape, each.dtype, each.requires_grad) for each in tensors]
             self._before = RepeatedCall(built, self._layout, kinds)
         return results[0] if built.structure is LEAF else rebuild(built.structure, iter(results))
@@ -222,8 +223,6 @@ class ORTModule(ModuleWrapper):
             return lost(hook)
         arguments = flatten((args, kwargs), tensors)
         autocast = autocast_dtype()
-        if autocast is not None:
-            tensors[:] = map(in_float32, tensors)
         kinds = tuple(
             [
                 (each.requires_grad, each.dtype, each.device, each.layout, each.dim())
@@ -242,7 +241,8 @@ class ORTModule(ModuleWrapper):
             layout.releases_memory = releases_memory((self, *layout.modules))
 
             def make(axes: Axes) -> Built:
-                made = build(self.wrapped, layout, arguments, tensors, axes, **self._settings)
+                settings = {"autocast": autocast, **self._settings}
+                made = build(self.wrapped, layout, arguments, tensors, axes, **settings)
                 if autocast is None:
                     return made
                 found = result_dtypes(self.wrapped, args, kwargs, made.structure, autocast)
@@ -258,6 +258,8 @@ class ORTModule(ModuleWrapper):
             self._graphs.clear()
             tensors.clear()
             return self._find(args, kwargs, tensors)
+        if autocast is not None:
+            tensors[:] = map(in_float32, tensors)
         return built
 
     def _make(

@@ -76,6 +76,12 @@ class ModuleWrapper(nn.Module):
         for name, each in self.wrapped.named_modules(*args, **kwargs):
             yield name, self if each is self.wrapped else each
 
+    @override
+    def _get_name(self) -> str:
+        # transformers decides by it whether labels are shifted.
+        name: str = self.wrapped._get_name()  # type: ignore[no-untyped-call]
+        return name
+
     # What a module around this one calls, or `to` and its kin; a wrapped LSTM has its own.
 
     @override

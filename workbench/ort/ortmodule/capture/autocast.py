@@ -1,16 +1,24 @@
-"""Calls under `torch.autocast`: computed in float32, with the dtypes that PyTorch would give."""
+"""Calls under `torch.autocast`: exported under it, so that the graph casts where PyTorch does."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import nn
 
+from workbench.errors import UntrainableError
 from workbench.ort.ortmodule.capture.preserved_buffers import preserved_buffers
 from workbench.ort.ortmodule.capture.structure import Structure
 from workbench.ort.ortmodule.capture.structure_tensors import dtypes_of
+
+if TYPE_CHECKING:
+    import onnx
+
+HALVES = frozenset({torch.bfloat16, torch.float16})
+
+_RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
 
 
 def autocast_dtype() -> torch.dtype | None:
@@ -46,4 +54,41 @@ def result_dtypes(
 
 def in_float32(tensor: torch.Tensor) -> torch.Tensor:
     """`tensor`, in float32 if it is of a lower precision, which another layer left it in."""
-    return tensor.float() if tensor.dtype in (torch.bfloat16, torch.float16) else tensor
+    return tensor.float() if tensor.dtype in HALVES else tensor
+
+
+def refuse_half_precision(tensors: Iterable[tuple[str, torch.Tensor]]) -> None:
+    """Raise where a parameter or buffer of the module is not float32 itself.
+
+    Raises:
+        UntrainableError: names it.
+    """
+    for name, tensor in tensors:
+        if tensor.dtype in HALVES:
+            raise UntrainableError(
+                f"ORTModule under torch.autocast takes a module in float32 but {name!r} is of "
+                f"{tensor.dtype}. Call float() on the module, as autocast casts by itself, or call "
+                "it without autocast."
+            )
+
+
+def refuse_what_pytorch_casts(model: onnx.ModelProto, functions: bool, dtype: torch.dtype) -> None:
+    """Raise where a graph would compute in float32 what PyTorch computes in `dtype`.
+
+    Args:
+        model: exported under autocast.
+        functions: whether custom autograd functions run between its segments.
+        dtype: what autocast casts to.
+
+    Raises:
+        UntrainableError: names it.
+    """
+    recurrent = sorted(_RECURRENT.intersection(node.op_type for node in model.graph.node))
+    what = [*recurrent, *(["custom torch.autograd.Functions"] if functions else [])]
+    if what:
+        named = " and ".join(what)
+        raise UntrainableError(
+            f"ORTModule does not run {named} under torch.autocast: it would compute in "
+            f"float32 what PyTorch computes in {dtype}. Call the module without autocast, or train "
+            "it with PyTorch."
+        )

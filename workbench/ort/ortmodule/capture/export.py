@@ -53,8 +53,10 @@ class Flattened(nn.Module):
         arguments: Structure,
         report: Callable[[_Found], None],
         read: Sequence[str] = (),
+        autocast: torch.dtype | None = None,
     ) -> None:
         super().__init__()
+        self.autocast = autocast
         self.read = tuple(read)
         self.module = module
         self.arguments = arguments
@@ -68,7 +70,11 @@ class Flattened(nn.Module):
         """
         args, kwargs = rebuild(self.arguments, iter(tensors))
         found: list[torch.Tensor] = []
-        result = self.module.forward(*args, **kwargs)
+        if self.autocast is None:
+            result = self.module.forward(*args, **kwargs)
+        else:
+            with torch.autocast("cpu", dtype=self.autocast, cache_enabled=False):
+                result = self.module.forward(*args, **kwargs)
         try:
             structure = flatten(result, found, results=True)
             if self.read:
@@ -91,6 +97,7 @@ def export_forward(
     axes: Axes,
     after_forward: Callable[[], None] | None = None,
     read: Sequence[str] = (),
+    autocast: torch.dtype | None = None,
 ) -> ForwardGraph:
     """Export one call of `module`.
 
@@ -102,6 +109,7 @@ def export_forward(
         after_forward: called when the module's forward pass was traced, before its traces in the
             module are undone.
         read: names of the results that training reads; empty: all, see `leave_out`.
+        autocast: what autocast casts to in the call; None: it is off.
 
     Raises:
         NoTensorsError: it returns no tensor.
@@ -117,7 +125,7 @@ def export_forward(
 
     # The exporter's errors name the class of what it was given.
     named = type(type(module).__name__, (Flattened,), {})
-    flat: nn.Module = named(module, arguments, report, read)
+    flat: nn.Module = named(module, arguments, report, read, autocast)
     inputs = tuple(f"input_{index}" for index in range(len(tensors)))
     dynamic = [dict(each) for each in axes]
     examples = [_example(tensor, each) for tensor, each in zip(tensors, dynamic, strict=True)]

@@ -59,13 +59,7 @@ def widen(model: onnx.ModelProto) -> bool:
         Whether that is so of a module in half precision: to move its Casts would undo it.
     """
     graph = model.graph
-    types = {value.name: value.type.tensor_type.elem_type for value in _values(graph)}
-    types |= {tensor.name: tensor.data_type for tensor in graph.initializer}
-    if any(name and name not in types for node in graph.node for name in node.output):
-        inferred = onnx.shape_inference.infer_shapes(model).graph
-        types = {
-            value.name: value.type.tensor_type.elem_type for value in _values(inferred)
-        } | types
+    types = value_types(model)
     initializers = {tensor.name for tensor in graph.initializer}
     nodes = [
         made
@@ -77,6 +71,19 @@ def widen(model: onnx.ModelProto) -> bool:
     graph.node.extend(nodes)
     given = {types[value.name] for value in (*graph.input, *graph.initializer)}
     return narrows and TensorProto.FLOAT16 in given
+
+
+def value_types(model: onnx.ModelProto) -> dict[str, int]:
+    """The element type of each value of the graph by its name, inferred where it is not told."""
+    graph = model.graph
+    types = {value.name: value.type.tensor_type.elem_type for value in _values(graph)}
+    types |= {tensor.name: tensor.data_type for tensor in graph.initializer}
+    if any(name and name not in types for node in graph.node for name in node.output):
+        inferred = onnx.shape_inference.infer_shapes(model).graph
+        types = {
+            value.name: value.type.tensor_type.elem_type for value in _values(inferred)
+        } | types
+    return types
 
 
 def _values(graph: onnx.GraphProto) -> Iterator[onnx.ValueInfoProto]:

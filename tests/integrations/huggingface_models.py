@@ -1,0 +1,121 @@
+"""Small models of transformers, their rows, and a Trainer that takes a few steps with them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+import transformers
+from torch import nn
+
+from workbench import ORTModule
+
+STEPS = 4
+BATCH = 8
+LENGTH = 12
+
+_random = np.random.default_rng(0)
+LABELLED = [
+    {
+        "input_ids": _random.integers(1, 100, LENGTH),
+        "attention_mask": np.ones(LENGTH, dtype=np.int64),
+        "labels": index % 3,
+    }
+    for index in range(STEPS * BATCH)
+]
+"""Rows of token ids with a class."""
+TEXT = [{**row, "labels": row["input_ids"]} for row in LABELLED]
+"""Rows of token ids, each of which is to be predicted from those before."""
+
+
+def classifier() -> Any:
+    torch.manual_seed(0)
+    config = transformers.BertConfig(
+        vocab_size=100,
+        hidden_size=32,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        intermediate_size=64,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        num_labels=3,
+        max_position_embeddings=64,
+    )
+    return transformers.BertForSequenceClassification(config)
+
+
+def language_model() -> Any:
+    torch.manual_seed(0)
+    config = transformers.GPT2Config(
+        vocab_size=100,
+        n_embd=32,
+        n_layer=2,
+        n_head=2,
+        n_positions=64,
+        resid_pdrop=0.0,
+        embd_pdrop=0.0,
+        attn_pdrop=0.0,
+        bos_token_id=0,
+        eos_token_id=0,
+        use_cache=False,
+    )
+    return transformers.GPT2LMHeadModel(config)
+
+
+def with_adapters() -> Any:
+    """The classifier, of which low-rank adapters and the head train."""
+    from peft import LoraConfig, get_peft_model
+
+    base = classifier()
+    config = LoraConfig(
+        r=4, target_modules=["query", "value"], init_lora_weights=False, task_type="SEQ_CLS"
+    )
+    torch.manual_seed(0)
+    return get_peft_model(base, config)
+
+
+def trainer(
+    kind: Any, model: nn.Module, folder: Path, rows: Any = LABELLED, **settings: Any
+) -> transformers.Trainer:
+    arguments = transformers.TrainingArguments(
+        **{
+            "output_dir": str(folder),
+            "max_steps": STEPS,
+            "per_device_train_batch_size": BATCH,
+            "per_device_eval_batch_size": BATCH,
+            "learning_rate": 1e-3,
+            "lr_scheduler_type": "constant",
+            "report_to": [],
+            "disable_tqdm": True,
+            "use_cpu": True,
+            "save_strategy": "no",
+            "logging_steps": 100,
+            "seed": 0,
+            "data_seed": 0,
+            **settings,
+        }
+    )
+    made: transformers.Trainer = kind(
+        model=model, args=arguments, train_dataset=rows, eval_dataset=rows[:BATCH]
+    )
+    return made
+
+
+def weights(module: nn.Module) -> Mapping[str, torch.Tensor]:
+    found: Mapping[str, torch.Tensor] = plain(module).state_dict()
+    return found
+
+
+def plain(module: nn.Module) -> nn.Module:
+    return module.wrapped if isinstance(module, ORTModule) else module
+
+
+def difference(one: nn.Module, other: nn.Module) -> float:
+    """The largest difference of two modules' parameters and buffers."""
+    expected = weights(other)
+    found = weights(one)
+    assert found.keys() == expected.keys()
+    return max((found[name] - expected[name]).abs().max().item() for name in expected)

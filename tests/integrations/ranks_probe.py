@@ -1,0 +1,126 @@
+"""Trains by Hugging Face, Accelerate and Lightning on two ranks, and writes what came of it.
+
+    python -m tests.integrations.ranks_probe RESULT_JSON
+
+starts itself once more under torchrun's elastic agent.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.run import main as torchrun
+
+from tests.integrations.huggingface_models import BATCH, LABELLED, classifier, trainer, weights
+from workbench import ORTModule
+
+RANKS = 2
+
+
+def by_trainer(folder: Path, kind: Any) -> tuple[nn.Module, ORTModule | None]:
+    made = trainer(
+        kind,
+        classifier(),
+        folder,
+        LABELLED,
+        max_steps=2,
+        per_device_train_batch_size=BATCH // RANKS,
+        gradient_accumulation_steps=2,
+    )
+    made.train()
+    made.save_model(str(folder))
+    assert type(made.model_wrapped).__name__ == "DistributedDataParallel"
+    return made.model, getattr(made, "ort_module", None)
+
+
+def by_accelerate(wrapped: bool) -> tuple[nn.Module, ORTModule | None]:
+    import accelerate
+    from torch.utils.data import DataLoader, default_collate
+
+    accelerator = accelerate.Accelerator(cpu=True)
+    model: nn.Module = classifier()
+    model = ORTModule(model) if wrapped else model
+    optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
+    loader = DataLoader(LABELLED, batch_size=BATCH // RANKS, collate_fn=default_collate)
+    prepared, optimizer, loader = accelerator.prepare(model, optimizer, loader)
+    for batch in loader:
+        accelerator.backward(prepared(**batch).loss)
+        optimizer.step()
+        optimizer.zero_grad()
+    return model, model if isinstance(model, ORTModule) else None
+
+
+def by_lightning(folder: Path, wrapped: bool) -> tuple[nn.Module, ORTModule | None]:
+    from tests.integrations.lightning_module import fit
+
+    module, _ = fit(folder, wrapped=wrapped, devices=RANKS, strategy="ddp")
+    return module, module.net if isinstance(module.net, ORTModule) else None
+
+
+Trained = tuple[nn.Module, ORTModule | None]
+
+
+def compared(train: Callable[[bool], Trained]) -> dict[str, Any]:
+    """The largest difference from the plain module on two ranks, and between the ranks."""
+    plain, _ = train(False)
+    model, module = train(True)
+    assert module is not None
+    expected, found = flat(plain), flat(model)
+    first = found.clone()
+    dist.broadcast(first, 0)
+    worst = torch.stack([(found - expected).abs().max(), (found - first).abs().max()])
+    # What is no number is larger than all.
+    worst = worst.nan_to_num(nan=float("inf"))
+    dist.all_reduce(worst, dist.ReduceOp.MAX)
+    return {
+        "difference": worst[0].item(),
+        "ranks_apart": worst[1].item(),
+        "graphs": len(module.built_graphs),
+        "pytorch_calls": list(module.pytorch_calls),
+    }
+
+
+def flat(module: nn.Module) -> torch.Tensor:
+    return torch.cat([value.detach().double().flatten() for value in weights(module).values()])
+
+
+def on_each_rank(path: Path) -> None:
+    import transformers
+
+    from workbench.integrations.huggingface import ORTTrainer
+
+    # Those of the frameworks about their own settings are not ours to fail on.
+    warnings.simplefilter("ignore")
+    transformers.logging.set_verbosity_error()
+    torch.set_num_threads(1)
+    dist.init_process_group("gloo")
+    folder = path.parent
+    kinds = (transformers.Trainer, ORTTrainer)
+    cases: dict[str, Callable[[bool], Trained]] = {
+        "trainer": lambda wrapped: by_trainer(folder / f"rank-{wrapped}", kinds[wrapped]),
+        "accelerate": by_accelerate,
+        "lightning": lambda wrapped: by_lightning(folder, wrapped),
+    }
+    answers = {}
+    for name, train in cases.items():
+        answers[name] = compared(train)
+        if dist.get_rank() == 0:
+            path.write_text(json.dumps(answers))
+    dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    if "RANK" in os.environ:
+        on_each_rank(Path(sys.argv[1]))
+    else:
+        module = ["--module", "tests.integrations.ranks_probe", *sys.argv[1:]]
+        torchrun(["--standalone", f"--nproc-per-node={RANKS}", *module])

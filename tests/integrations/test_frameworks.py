@@ -1,0 +1,87 @@
+"""Hugging Face's Trainer, Accelerate and Lightning train an ORTModule as the plain module.
+
+All of it runs in one process (frameworks_probe.py), and once more on two ranks (ranks_probe.py);
+the tests read what came out.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+
+import pytest
+
+from tests.answers import Answers, probed
+
+NEEDED = ("transformers", "accelerate", "peft", "lightning")
+MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
+pytestmark = pytest.mark.skipif(
+    bool(MISSING), reason=f"{MISSING} missing: pip install -e '.[hf,lightning]'"
+)
+
+TOLERANCES = {
+    "trainer": 5e-6,
+    "trainer-label-smoothing": 2e-5,
+    # AdamW's first steps depend on the sign of gradients that are almost zero.
+    "trainer-accumulation": 1e-4,
+    "trainer-checkpointing": 5e-6,
+    # AdamW takes a step of the learning rate, 1e-3, also where rounding decides on its sign. That
+    # products are those of bfloat16 is tested where it shows: autocast-products in usage_cases.py.
+    "trainer-bfloat16": 4e-3,
+    "trainer-adapters": 5e-6,
+    "trainer-plain": 2e-5,
+    "trainer-resumed": 0.0,
+    "accelerate": 5e-6,
+    "accelerate-bfloat16": 4e-3,
+    "lightning": 5e-6,
+    "lightning-bfloat16": 2e-3,
+}
+"""Largest difference of a parameter from the plain module's, after several steps."""
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    return probed("tests.integrations.frameworks_probe", tmp_path_factory.mktemp("frameworks"))
+
+
+@pytest.mark.parametrize("name", TOLERANCES)
+def test_trains_as_the_plain_module(answers: Answers, name: str) -> None:
+    answer = answers[name]
+    assert answer["graphs"] > 0, "nothing ran in ONNX Runtime"
+    assert set(answer["pytorch_calls"]) <= {"evaluation mode"}
+    assert answer["difference"] <= TOLERANCES[name]
+
+
+def test_the_trainer_evaluates_the_labels(answers: Answers) -> None:
+    assert answers["trainer-resumed"]["eval_loss"] > 0
+    assert answers["lightning"]["val_loss"] > 0
+
+
+def test_a_resumed_training_ends_where_a_whole_one_does(answers: Answers) -> None:
+    assert answers["lightning"]["resumed_apart"] == 0
+
+
+def test_adapters_are_saved_alone(answers: Answers) -> None:
+    files = answers["trainer-saved-adapters"]["files"]
+    assert {"adapter_config.json", "adapter_model.safetensors"} <= set(files)
+    assert "model.safetensors" not in files
+
+
+def test_the_trainer_keeps_the_ort_module_that_it_is_given(answers: Answers) -> None:
+    answer = answers["trainer-given"]
+    assert answer["same"]
+    assert answer["graphs"] == 1
+    assert (answer["model"], answer["written"]) == ("GPT2LMHeadModel", [1, 7])
+
+
+@pytest.fixture(scope="module")
+def on_two_ranks(tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    return probed("tests.integrations.ranks_probe", tmp_path_factory.mktemp("ranks"))
+
+
+@pytest.mark.parametrize("name", ["trainer", "accelerate", "lightning"])
+def test_ranks_train_as_with_the_plain_module(on_two_ranks: Answers, name: str) -> None:
+    answer = on_two_ranks[name]
+    assert answer["graphs"] > 0, "nothing ran in ONNX Runtime"
+    assert set(answer["pytorch_calls"]) <= {"evaluation mode"}
+    assert answer["difference"] <= 2e-5
+    assert answer["ranks_apart"] == 0

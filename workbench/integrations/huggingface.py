@@ -1,0 +1,78 @@
+"""ORTTrainer: Hugging Face's Trainer, with the passes of its model run by ONNX Runtime.
+
+    from workbench.integrations.huggingface import ORTTrainer as Trainer
+
+A script of transformers trains so by this line alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from torch import nn
+from transformers import Trainer
+from typing_extensions import override
+
+from workbench.ort.ortmodule import ORTModule
+from workbench.settings.ortmodule_options import ORTModuleOptions
+
+
+class ORTTrainer(Trainer):
+    """A `transformers.Trainer` that trains its model in an ORTModule.
+
+    `model` stays the plain model, by whose class the Trainer decides how to save it, what its
+    labels are, and how to smooth them; `model_wrapped` is the ORTModule, or what holds it in
+    several processes. Evaluation and prediction run in PyTorch.
+
+    Args:
+        args: those of `transformers.Trainer`. The model may be an ORTModule, which is used then.
+        ortmodule: options of the ORTModule, unless the model is one.
+        kwargs: those of `transformers.Trainer`.
+
+    Raises:
+        ConfigError: an option of ORTModule is unknown or wrong.
+    """
+
+    ort_module: ORTModule | None = None
+    """What trains the model, from the first call of `train` on."""
+
+    def __init__(
+        self,
+        *args: Any,
+        ortmodule: ORTModuleOptions | Mapping[str, Any] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self._ortmodule_options = ortmodule
+        model = kwargs.get("model", args[0] if args else None)
+        if isinstance(model, ORTModule):
+            self.ort_module = model
+            if args:
+                args = (model.wrapped, *args[1:])
+            else:
+                kwargs["model"] = model.wrapped
+        super().__init__(*args, **kwargs)
+
+    @override
+    def create_accelerator_and_postprocess(self) -> None:
+        super().create_accelerator_and_postprocess()
+        accelerator = self.accelerator
+        prepare_model, unwrap_model = accelerator.prepare_model, accelerator.unwrap_model
+
+        def prepare(model: nn.Module, *args: Any, **kwargs: Any) -> nn.Module:
+            # Here and not in _wrap_model, so that DistributedDataParallel goes around it.
+            if model is self.model and not kwargs.get("evaluation_mode"):
+                model = self._as_ort_module(model)
+            prepared: nn.Module = prepare_model(model, *args, **kwargs)
+            return prepared
+
+        def unwrap(model: nn.Module, *args: Any, **kwargs: Any) -> nn.Module:
+            found: nn.Module = unwrap_model(model, *args, **kwargs)
+            return found.wrapped if isinstance(found, ORTModule) else found
+
+        accelerator.prepare_model, accelerator.unwrap_model = prepare, unwrap
+
+    def _as_ort_module(self, model: nn.Module) -> ORTModule:
+        if self.ort_module is None or self.ort_module.wrapped is not model:
+            self.ort_module = ORTModule(model, self._ortmodule_options)
+        return self.ort_module
