@@ -208,6 +208,30 @@ def test_the_trash_says_what_it_holds() -> None:
         undelete(run.id[:-2])
 
 
+def test_a_run_comes_back_where_there_are_no_other_runs() -> None:
+    run = write_run("a", [], DONE)
+    run.delete()
+    (home() / "runs").rmdir()
+    assert undelete(run.id).status == "completed"
+
+
+def test_what_was_recorded_at_the_step_that_was_restored_stays() -> None:
+    events: list[dict[str, Any]] = [
+        steps(1, [1.0] * 3),
+        *({"event": "checkpoint", "step": step} for step in (1, 2, 3)),
+        {"event": "restored", "step": 2},
+    ]
+    points = write_run("a", events, DONE).follow().poll()
+    assert [(event["event"], event["step"]) for event in points.events] == [
+        ("checkpoint", 1), ("checkpoint", 2), ("restored", 2),
+    ]  # fmt: skip
+    assert list(points.step) == [1, 2]
+    later = [steps(1, [1.0]), steps(2, [1.0] * 2), {"event": "restored", "step": 2}]
+    assert list(write_run("c", later, DONE).follow().poll().step) == [1, 2]
+    twice = [*events[:4], {"event": "restored", "step": 1}, events[-1]]
+    assert write_run("b", twice, DONE).follow().poll().restored_step == 1
+
+
 def test_the_last_deleted_comes_first_and_is_dated_now() -> None:
     first, second = (write_run(label, [], DONE) for label in "ab")
     os.utime(first.folder.path, (5, 5))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import shutil
 from importlib import import_module
 from pathlib import Path
@@ -82,6 +83,7 @@ def test_a_run_goes_on_with_its_record_and_the_settings_that_changed(
     assert (folder.id, config.steps, config.learning_rate) == (run.id, 9, 0.5)
     assert (config.engine, config.warmup_steps, detached) == ("ondevice", 1, False)
     assert lock is not None
+    assert config.loss == run.config.loss
     assert code.environment() == type(code)().environment()
     spec = again.spec
     assert (spec["resumed_from"], spec["detached"]) == (STEPS, False)
@@ -285,3 +287,52 @@ def test_a_run_under_way_is_not_resumed() -> None:
 
 def test_nan_is_no_time() -> None:
     assert math.isnan(write_run("a", [], {"status": "completed", "ended": 3}, steps=1).startup_s)
+
+
+def test_all_that_a_killed_process_left_is_settled_first(
+    run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started = Started(monkeypatch)
+    folder = run.folder
+    folder.model_path.rename(folder.path / "model.previous")
+    checkpoint(folder, 6)
+    (folder.checkpoint_path(6) / "training.json").write_text("{")
+    killed = RunFolder.create("killed")
+    killed.watchdog_lock_path.touch()
+    os.utime(killed.path, (1, 1))
+    resume(run.id, steps=9)
+    assert len(started.given) == 1
+    assert folder.model_path.is_dir()
+    assert not (folder.path / "model.previous").exists()
+    assert [path.name for path in folder.checkpoints()] == ["step-00000004"]
+    assert not killed.path.exists()
+
+
+@pytest.mark.fault
+def test_what_is_refused_is_refused_before_a_worker_is_started(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    started = Started(monkeypatch)
+    before = run.folder.spec_path.read_bytes()
+    other = run.folder.checkpoint_path(STEPS)
+    with monkeypatch.context() as patch:
+        patch.setenv("WORKBENCH_STOP_GRACE_S", "soon")
+        with pytest.raises(ConfigError, match="WORKBENCH_STOP_GRACE_S='soon'"):
+            resume(run.id, steps=9)
+    with monkeypatch.context() as patch:
+        patch.setattr(PROGRAM, "load_saved", lambda _: Unbuildable)
+        patch.setattr(PROGRAM, "_needs_no_code", lambda *_: False)
+        with pytest.raises(ModelError, match="is built by code of your own"):
+            resume(run.id, steps=9)
+    with pytest.raises(ModelError, match="is not the one that run"):
+        resume(run.id, steps=9, model="digits-mlp")
+    with pytest.raises(ConfigError, match=r"[Gg]ive the function"):
+        resume(run.id, steps=9, loss=[{"name": "own", "function_sha256": "0" * 64}])
+    assert started.given == []
+    assert (run.folder.spec_path.read_bytes(), other.is_dir()) == (before, True)
+    again = resume(run.id, steps=9, model=model())
+    assert (again.model, len(started.given)) == (model(), 1)
+
+
+class Unbuildable:
+    buildable = False

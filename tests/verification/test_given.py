@@ -58,6 +58,9 @@ def test_the_rows_are_the_first_batch_of_the_first_epoch(
     tmp_path: Path, asked: list[Dataset], rows: int, size: int | None
 ) -> None:
     assert BATCH_SIZE == 8
+    verify(graph(tmp_path), data(20), **SETTINGS)
+    unseeded = next(data(20).train.batches(8, 0, 1))
+    np.testing.assert_array_equal(asked.pop().train.inputs[0], unseeded.inputs[0])
     given = data(rows)
     count = size or min(8, len(given.train))
     found = verify(graph(tmp_path), given, seed=5, batch_size=size, **SETTINGS)
