@@ -6,6 +6,7 @@ Exit status 1 where fewer than nine of ten are found, or a survivor has no reaso
 from __future__ import annotations
 
 import argparse
+import datetime
 import itertools
 import math
 import random
@@ -86,7 +87,9 @@ def try_sample(
     """Try these faults, as many as the time allows."""
     minutes = arguments.minutes or math.inf
     tried, survivors = try_each(tree, area, tree.baseline(tests), chosen, minutes, MOST_S)
-    return Sample(arguments.seed, tried, tried - len(survivors), survivors)
+    day = datetime.date.today().isoformat()
+    few = arguments.tests is not None
+    return Sample(arguments.seed, tried, tried - len(survivors), survivors, day, few)
 
 
 def try_again(tree: Tree, area: str, tests: Sequence[str], before: AreaResult) -> AreaResult:

@@ -26,7 +26,8 @@ each part, chosen by the seed; `make mutants AGAIN=1` only those that are listed
 tests of their line, and `TESTS="tests/worker/test_loop.py"` with those of these files alone.
 
 "Found at first" is what the tests noticed of a sample that nobody had seen; tests were then written
-for the rest, and "found now" is with them. The first is the estimate for the faults not tried.
+for the rest, and "found now" is with them. What the newest sample of a part found at first is the
+estimate for the faults of that part that were not tried.
 
 """
 
@@ -53,6 +54,10 @@ class Sample(NamedTuple):
     first: int | None
     """How many were found by the tests as they were before any was mended; None: not recorded."""
     survivors: list[Survivor]
+    day: str = ""
+    """On which it was tried, as 2026-11-23; empty where that was not recorded."""
+    few_tests: bool = False
+    """Whether only some of the tests of the area were run: all of them find as many or more."""
 
     @property
     def found(self) -> int:
@@ -74,6 +79,11 @@ class AreaResult(NamedTuple):
     @property
     def found(self) -> int:
         return sum(sample.found for sample in self.samples)
+
+    @property
+    def newest(self) -> Sample | None:
+        """The last sample of which it is recorded what was found at first."""
+        return next((s for s in reversed(self.samples) if s.first is not None), None)
 
     @property
     def survivors(self) -> list[Survivor]:
@@ -146,6 +156,12 @@ def document(results: dict[str, AreaResult]) -> str:
     first = f"{_share(at_first, of)} of {of}" if recorded else "not recorded"
     now = _share(sum(sample.found for sample in samples), tried)
     lines.append(f"| **all** | | | {tried} | {first} | {now} |")
+    lines += ["", "## The faults not tried", ""]
+    lines += [
+        "| part | not tried | newest sample | found at first | when |",
+        "|---|---|---|---|---|",
+    ]
+    lines += [_estimate(area, found) for area, found in results.items()]
     missing = [area for area in AREAS if area not in results]
     if missing:
         lines += ["", f"Not tried yet, and not in the sum: {', '.join(missing)}."]
@@ -155,6 +171,18 @@ def document(results: dict[str, AreaResult]) -> str:
             lines.append(f"- `{survivor.file}`, line {survivor.line}: `{survivor.change}`")
             lines.append(f"  {survivor.reason or '**No reason is known: a test is missing.**'}")
     return HEAD + "\n".join(lines) + "\n"
+
+
+def _estimate(area: str, found: AreaResult) -> str:
+    """What to expect of the faults of an area that were not tried."""
+    newest = found.newest
+    left = max(0, found.mutants - found.tried)
+    if not left or newest is None or newest.first is None:
+        return f"| {area} | {left} | {'not recorded' if left else '–'} | | |"  # noqa: RUF001
+    least = " or more, by some of the tests" if newest.few_tests else ""
+    first = f"{newest.first} of {newest.tried}{least}"
+    share = f"{100 * newest.first / max(1, newest.tried):.0f} %"
+    return f"| {area} | {left} | {first} | {share} | {newest.day or 'not recorded'} |"
 
 
 def _share(found: int, tried: int) -> str:

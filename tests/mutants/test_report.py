@@ -10,12 +10,28 @@ LOST = Survivor("workbench/x.py", 3, "a → b")
 
 def test_the_document_counts_and_says_why() -> None:
     samples = [Sample(0, 10, None, []), Sample(7, 20, first=17, survivors=[LOST])]
-    text = document({"worker": AreaResult(30, samples)})
-    assert "| worker | 30 | 0 | 10 | not recorded | 10, 100 % |" in text
-    assert "| worker | 30 | 7 | 20 | 17, 85 % | 19, 95 % |" in text
+    text = document({"worker": AreaResult(90, samples)})
+    assert "| worker | 90 | 0 | 10 | not recorded | 10, 100 % |" in text
+    assert "| worker | 90 | 7 | 20 | 17, 85 % | 19, 95 % |" in text
     assert "| **all** | | | 30 | 17, 85 % of 20 | 29, 97 % |" in text
     assert "Not tried yet, and not in the sum: runs, compare, events" in text
     assert "- `workbench/x.py`, line 3: `a → b`\n  **No reason is known" in text
+
+
+def test_the_newest_sample_is_the_estimate_for_the_faults_not_tried() -> None:
+    old, new = Sample(7, 20, 17, [], "2026-11-20"), Sample(8, 10, 9, [LOST], "2026-11-22", True)
+    unknown = Sample(1, 5, None, [])
+    results = {
+        "worker": AreaResult(90, [old, new, unknown]),
+        "runs": AreaResult(90, [new, old._replace(day="")]),
+        "compare": AreaResult(90, [unknown]),
+        "events": AreaResult(5, [unknown]),
+    }
+    text = document(results)
+    assert "| worker | 55 | 9 of 10 or more, by some of the tests | 90 % | 2026-11-22 |" in text
+    assert "| runs | 60 | 17 of 20 | 85 % | not recorded |" in text
+    assert "| compare | 85 | not recorded | | |" in text
+    assert "| events | 0 | – | | |" in text  # noqa: RUF001
 
 
 def test_a_sample_takes_the_place_of_that_of_its_seed() -> None:

@@ -62,6 +62,16 @@ def test_every_pattern_that_matches_nothing_is_told() -> None:
     assert second.startswith("base_except pattern 'head.*' matches no weight.")
 
 
+@pytest.mark.fault
+@pytest.mark.parametrize(("name", "why"), [("a.pt", "may hold pickles"), ("a.txt", "is neither")])
+def test_a_file_of_another_kind_is_refused(name: str, why: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        BaseCheckpoint.of(name, None)
+    assert [*refused.value.problems] == [
+        f"base='{name}': give a run, its id, or a .safetensors or .onnx file; this {why}."
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "is_file"),
     [

@@ -47,3 +47,7 @@ def test_arrays_of_any_order_in_memory_are_saved_as_they_look(tmp_path: Path) ->
     found = load_file(tmp_path / "arrays")
     np.testing.assert_array_equal(found["turned"], turned)
     np.testing.assert_array_equal(found["every_other"], [0, 2, 4, 6, 8])
+
+
+def test_the_answer_of_an_engine_is_not_approximate() -> None:
+    assert Answer(2.0, {})[2:] == ("", 0.0)

@@ -34,8 +34,8 @@ def duration_s(
     if math.isnan(ended):
         ended = time.time() if active else _last_written(folder)
     earlier = spec.get("earlier_s")
-    # A clock may have been set back since.
-    return max(0.0, ended - launched) + (0.0 if earlier is None else float(earlier))
+    # A clock may have been set back since. NaN stays NaN in this order.
+    return max(ended - launched, 0.0) + (0.0 if earlier is None else float(earlier))
 
 
 def total_duration_s(runs: Sequence[LabelledRun]) -> float:

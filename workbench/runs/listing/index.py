@@ -34,8 +34,8 @@ class Changes(NamedTuple):
 class _Seen(NamedTuple):
     """A folder when it was read last."""
 
-    signature: tuple[int, int]
-    """Its inode and modification time."""
+    signature: tuple[int, int] | None
+    """Its inode and modification time; None: it had none."""
     settled: bool
     reader: RowReader
 
@@ -103,7 +103,7 @@ class RunIndex:
     ) -> RunRow | None:
         """The row of a run if it has changed."""
         seen = self._seen.get(run_id)
-        signature = (stat.st_ino, stat.st_mtime_ns) if stat else (0, 0)
+        signature = (stat.st_ino, stat.st_mtime_ns) if stat else None
         if seen is not None and seen.settled and seen.signature == signature:
             return None
         reader = RowReader(RunFolder(Path(path))) if seen is None else seen.reader

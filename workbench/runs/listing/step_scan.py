@@ -31,8 +31,7 @@ EXACT_DIGITS = 16
 _STEPS = re.compile(
     rb'\{"event": "steps", "time": [0-9.e+]+, "first_step": (\d{1,15}), "losses": \['
 )
-_NANOSECONDS = re.compile(rb'\], "nanoseconds": \[')
-_BATCH_SIZE = re.compile(rb'\], "batch_size": (\d{1,15}),')
+_DURATIONS = re.compile(rb'\], "nanoseconds": \[([^\]]*)\], "batch_size": (\d{1,15}),')
 """The parts of a record of steps, as `EventWriter` writes it. To parse it as JSON takes five times
 as long, and a sample may hold only its beginning."""
 _KIND = re.compile(rb'\{"event": "(\w{1,30})"')
@@ -99,7 +98,7 @@ class StepScan:
 
     def _take_to_end(self, file: int, start: int, length: int) -> None:
         """Take in what follows `start`; an incomplete last line is left for the next time."""
-        new = os.pread(file, max(0, length), start)
+        new = os.pread(file, length, start)
         end = new.rfind(b"\n") + 1
         self._offset = start + end
         for line in new[:end].split(b"\n"):
@@ -189,23 +188,20 @@ class StepScan:
         all_finite = math.isfinite(sum(losses))
         finite = losses if all_finite else [loss for loss in losses if math.isfinite(loss)]
         if finite:
-            lowest = min(finite)
-            # A comparison with NaN is false.
-            self.best_loss = self.best_loss if self.best_loss <= lowest else lowest
+            # NaN, of none so far, is not less than anything.
+            self.best_loss = min(*finite, self.best_loss)
         self.curve.add(first_step, losses, all_finite)
 
     def _take_durations(self, line: bytes, end: int, unmeasured: int) -> None:
-        found = _NANOSECONDS.match(line, end)
-        end = line.find(b"]", found.end()) if found is not None else -1
-        batch = _BATCH_SIZE.match(line, end) if end >= 0 else None
-        if found is None or batch is None:
+        found = _DURATIONS.match(line, end)
+        if found is None:
             return
-        texts = line[found.end() : end].split(b",")[max(0, unmeasured) :]
+        texts = found[1].split(b",")[max(0, unmeasured) :]
         try:
             self._nanoseconds += sum(map(int, texts))
         except ValueError:
             return
-        self._samples += len(texts) * int(batch[1])
+        self._samples += len(texts) * int(found[2])
 
 
 @contextlib.contextmanager
