@@ -216,7 +216,7 @@ def test_recorded_runs_have_no_rounds_and_say_so() -> None:
     assert set(table["warning"]) == {NOT_LOCKSTEP}
     assert list(table["status"]) == ["completed", "completed", "stopped"]
     assert (table.index.name, both.ended) == ("run", True)
-    assert repr(both) == f"<RunComparison of fake {slow.id}, fake {fast.id}, fake {none.id}>"
+    assert repr(both) == f"<RunComparison of {slow.title}, {fast.title}, {none.title}>"
     one, two, _ = both.caption.split(" | ")
     assert one.startswith(f"fake {slow.id}: model-a on rows, batch 10, 1 threads; a processor")
     assert two.startswith(f"fake {fast.id}: model-b on rows")

@@ -10,7 +10,7 @@ from workbench.errors import ModelError
 from workbench.export.buffer_updates import name_updates, updated_buffers
 from workbench.export.exported_module import Signature
 from workbench.export.translation_table import kept_translation_table
-from workbench.onnx_io.graph_metadata import mark_padding
+from workbench.onnx_io.graph_metadata import CHANGED_INPUTS, mark_padding
 
 if TYPE_CHECKING:
     import onnx_ir as ir
@@ -65,8 +65,20 @@ def export_by_torch(module: torch.nn.Module, signature: Signature, opset: int) -
     _name_axes(program.model, signature)
     if program.exported_program is not None:
         mark_padding(program.model, program.exported_program)
+        _mark_changed_inputs(program.model, program.exported_program, signature)
     name_updates(program.model, updated)
     return program.model
+
+
+def _mark_changed_inputs(
+    model: ir.Model, exported: torch.export.ExportedProgram, signature: Signature
+) -> None:
+    found = exported.graph_signature
+    changed = set(found.user_inputs_to_mutate.values())
+    named = zip(found.user_inputs, signature.input_names, strict=True)
+    names = [name for own, name in named if own in changed]
+    if names:
+        model.metadata_props[CHANGED_INPUTS] = " ".join(names)
 
 
 def _name_axes(model: ir.Model, signature: Signature) -> None:

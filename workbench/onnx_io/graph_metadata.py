@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     import onnx_ir as ir
     import torch
 
+CHANGED_INPUTS = "changed_inputs"
+"""Of a model: names of the inputs that the module changes in place, separated by spaces."""
+
 PADDING_INDEX = "padding_idx"
 """For a Gather: the row of the embedding that gets no gradient."""
 

@@ -16,7 +16,10 @@ from tests.representative import representative
 
 PROBE = "tests.ort.ortmodule.usage_probe"
 
-WARNED = {"submodule-hooks": "the hook that is registered on '0' would not run"}
+WARNED = {
+    "submodule-hooks": "the hook that is registered on '0' would not run",
+    "changed-arguments": "it changes an argument in place",
+}
 """Cases of which some calls run in PyTorch, and what is said of it."""
 
 USUAL = list(

@@ -35,8 +35,10 @@ from tests.ort.ortmodule.usage_results import (
     without_gradient,
 )
 from tests.ort.ortmodule.usage_scripts import (
+    ChangesArgument,
     Narrow,
     Training,
+    changed_arguments,
     distributed,
     distributions,
     kept,
@@ -126,6 +128,7 @@ CASES: dict[str, UseCase] = {
     "own-object-alone": UseCase(
         returning(lambda module, _: module.settings), without_tensors, graphs=0
     ),
+    "changed-arguments": UseCase(ChangesArgument, changed_arguments, graphs=0),
     "nothing-returned": UseCase(returning(lambda *_: None), without_tensors, graphs=0),
     "own-calls": UseCase(Training, own_calls),
     "own-calls-kept": UseCase(Training, kept_forward),

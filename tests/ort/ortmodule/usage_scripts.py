@@ -140,6 +140,26 @@ def without_tensors(module: nn.Module) -> Any:
     return [module(torch.randn(3, 4)) for _ in range(2)]
 
 
+class ChangesArgument(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y: Tensor = self.linear(x.add_(1))
+        return y
+
+
+def changed_arguments(module: nn.Module) -> Any:
+    found = []
+    for rows in (3, 5):
+        x = torch.randn(rows, 4)
+        y = module(x)
+        y.sum().backward()
+        found.append([x, y, gradients(module)])
+    return found
+
+
 class Stepping(nn.Module):
     """As a LightningModule is written, with a base class that has a part of the step."""
 

@@ -10,6 +10,10 @@ TRANSFORM = "a transform of torch.func is active"
 NOTHING_TRAINS = "nothing in the call requires a gradient"
 EMPTY = "an argument has no elements"
 NO_TENSORS = "the module returns no tensor"
+CHANGES_ARGUMENTS = (
+    "it changes an argument in place, which a graph does not. Change a copy, as x = x + 1 for "
+    "x.add_(1), or use a layer without inplace=True"
+)
 TOO_MANY = (
     "32 graphs were built already, for other dtypes, shapes or constant arguments. Pass numbers "
     "that change from call to call as tensors"

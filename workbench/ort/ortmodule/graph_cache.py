@@ -23,8 +23,8 @@ class GraphCache:
         self._graphs: list[tuple[Fit, Built]] = []
         self._seen: SeenSizes | None = None
         self._refused: set[Axes] = set()
-        self.without_tensors = False
-        """Whether the module was found to return no tensor in such calls."""
+        self.why_pytorch = ""
+        """A reason for which no graph can run such calls, once it was found."""
 
     @property
     def built(self) -> tuple[Built, ...]:

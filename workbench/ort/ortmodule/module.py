@@ -16,12 +16,13 @@ from typing_extensions import override
 from workbench.errors import UntrainableError
 from workbench.ort.ortmodule.build_graph import Built, build
 from workbench.ort.ortmodule.capture.autocast import autocast_dtype, in_float32, result_dtypes
-from workbench.ort.ortmodule.capture.export import NoTensorsError
+from workbench.ort.ortmodule.capture.export import ChangedArgumentsError, NoTensorsError
 from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.capture.sizes import Axes, Shapes
 from workbench.ort.ortmodule.capture.structure import LEAF, flatten, rebuild
 from workbench.ort.ortmodule.data_parallel import refuse_parallel_wrappers, releases_memory
 from workbench.ort.ortmodule.fallback_reasons import (
+    CHANGES_ARGUMENTS,
     EMPTY,
     EXPECTED,
     NO_TENSORS,
@@ -266,16 +267,18 @@ class ORTModule(ModuleWrapper):
         self, graphs: GraphCache, shapes: Shapes, make: Callable[[Axes], Built]
     ) -> Built | str:
         """What `make` builds for a call of these shapes, or why nothing can be."""
-        if graphs.without_tensors:
-            return NO_TENSORS
+        if graphs.why_pytorch:
+            return graphs.why_pytorch
         if sum(len(each.built) for each in self._graphs.values()) >= MOST_GRAPHS:
             return TOO_MANY
         try:
             with torch.autocast("cpu", enabled=False):
                 return graphs.make(shapes, make)
         except NoTensorsError:
-            graphs.without_tensors = True
-            return NO_TENSORS
+            graphs.why_pytorch = NO_TENSORS
+        except ChangedArgumentsError:
+            graphs.why_pytorch = CHANGES_ARGUMENTS
+        return graphs.why_pytorch
 
     def __getattr__(self, name: str) -> Any:
         value = super().__getattr__(name)

@@ -13,6 +13,7 @@ from workbench.export import torch_exporter
 from workbench.export.autograd.autograd_functions import AutogradFunctions
 from workbench.export.autograd.function_call import FunctionCall
 from workbench.export.export import EXPORTERS, LAYER, export_onnx
+from workbench.onnx_io.graph_metadata import CHANGED_INPUTS
 from workbench.ort.ortmodule.capture.constant_objects import settled
 from workbench.ort.ortmodule.capture.graph_split import has_calls
 from workbench.ort.ortmodule.capture.omitted_results import leave_out
@@ -42,6 +43,10 @@ class ForwardGraph(NamedTuple):
 
 class NoTensorsError(Exception):
     """The module returned nothing that a graph could compute."""
+
+
+class ChangedArgumentsError(Exception):
+    """The module changes a tensor among its arguments in place, which a graph does not."""
 
 
 class Flattened(nn.Module):
@@ -113,6 +118,7 @@ def export_forward(
 
     Raises:
         NoTensorsError: it returns no tensor.
+        ChangedArgumentsError: it changes an argument in place.
         UntrainableError: torch cannot export it, or its result cannot be taken apart; the message
             says why and what to do.
     """
@@ -155,6 +161,8 @@ def export_forward(
             "not tell what it returns. A number that it computes from values of a tensor, such as "
             "len(torch.unique(x)), decides what runs; keep it a tensor."
         )
+    if any(entry.key == CHANGED_INPUTS for entry in model.metadata_props):
+        raise ChangedArgumentsError
     _name_layers_as_the_module_does(model)
     calls = tuple(functions.calls) if has_calls(model) else ()
     structure, dtypes = found
