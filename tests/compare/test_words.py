@@ -218,8 +218,8 @@ def test_recorded_runs_have_no_rounds_and_say_so() -> None:
     assert (table.index.name, both.ended) == ("run", True)
     assert repr(both) == f"<RunComparison of {slow.title}, {fast.title}, {none.title}>"
     one, two, _ = both.caption.split(" | ")
-    assert one.startswith(f"fake {slow.id}: model-a on rows, batch 10, 1 threads; a processor")
-    assert two.startswith(f"fake {fast.id}: model-b on rows")
+    assert one.startswith(f"{slow.title}: model-a on rows, batch 10, 1 threads; a processor")
+    assert two.startswith(f"{fast.title}: model-b on rows")
     reversed_table = compare_runs([none, slow]).table()
     assert reversed_table["ratio"].isna().all()
     assert not compare_runs([slow, write_run("d", [])]).ended

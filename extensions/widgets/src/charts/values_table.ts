@@ -13,18 +13,20 @@ const POINTED = ["Loss", "Samples/s", "MB", "Time"];
 
 export function fillValuesTable(table: HTMLTableElement, state: ViewState): void {
   const { store, shown, cursor } = state;
+  const at = cursor === null ? "at the end" : "at the cursor";
+  // Beside the throughput of the whole run, in another table, that of the end would contradict it.
+  const where = (title: string) => (title === "Samples/s" ? "at the cursor" : at);
   const head = [
     ...COLUMNS.map((title) => element("th", { scope: "col" }, title)),
-    ...POINTED.map((title) => element("th", { scope: "col" }, title, element("small", {}, "at the cursor"))),
+    ...POINTED.map((title) => element("th", { scope: "col" }, title, element("small", {}, where(title)))),
   ];
   const rows = shown.flatMap((look) => {
     const curve = store.curve(look.key);
     if (!curve) return [];
     const options = { axis: state.context.axis(), smoothing: 0, window: state.range };
-    // Nothing without a cursor: beside the throughput of the whole run that of the end contradicts it.
-    const at = (metric: "loss" | "throughput" | "memory") =>
-      cursor === null ? null : readingAt(curve, metric, options, cursor);
-    const loss = at("loss");
+    const reading = (metric: "loss" | "throughput" | "memory") => readingAt(curve, metric, options, cursor);
+    const loss = reading("loss");
+    const throughput = cursor === null ? null : reading("throughput");
     const { overview, facts } = curve;
     const last = overview.length > 0 ? { value: overview.loss.at(-1) as number, step: overview.lastStep } : null;
     const name = element("th", { scope: "row", title: look.detail }, lineSample(look), look.label);
@@ -33,8 +35,8 @@ export function fillValuesTable(table: HTMLTableElement, state: ViewState): void
       lossCell(facts.best),
       lossCell(facts.best_evaluation),
       lossCell(loss && loss.value !== null ? { value: loss.value, step: loss.step } : null),
-      element("td", {}, number(at("throughput")?.value, formatSignificant)),
-      element("td", {}, number(at("memory")?.value, formatMegabytes)),
+      element("td", {}, number(throughput?.value, formatSignificant)),
+      element("td", {}, number(reading("memory")?.value, formatMegabytes)),
       element("td", {}, loss ? formatSeconds(loss.seconds) : "–"),
     ];
     return [element("tr", {}, name, ...cells)];
