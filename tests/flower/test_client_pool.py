@@ -95,7 +95,7 @@ WEIGHTS = {"w": np.zeros((2, 3), np.float32)}
         ({**GOOD, "loss": float("nan")}, WEIGHTS, "its loss is nan"),
         ({**GOOD, "loss": None}, WEIGHTS, "its loss is None"),
         (GOOD, {}, "no value of 'w'"),
-        (GOOD, {**WEIGHTS, "rows": np.zeros(2, np.float32)}, "not asked for"),
+        (GOOD, {**WEIGHTS, "rows": np.zeros(2, np.float32)}, "not requested"),
         (GOOD, {"w": np.zeros((3, 2), np.float32)}, "shape [3, 2], not float32 of shape [2, 3]"),
         (GOOD, {"w": np.zeros((2, 3), np.float64)}, "float64"),
         (GOOD, {"w": np.full((2, 3), np.inf, np.float32)}, "not finite"),
