@@ -85,8 +85,8 @@ def test_the_first_step_is_written_at_once(folder: RunFolder, events: EventWrite
     assert len(written(folder)) == 1
 
 
-def test_events_are_written_five_times_a_second() -> None:
-    assert FLUSH_NS == 200 * MILLISECOND
+def test_events_are_written_ten_times_a_second() -> None:
+    assert FLUSH_NS == 100 * MILLISECOND
 
 
 class Weights(Engine):
