@@ -49,3 +49,8 @@ def test_the_base_is_in_the_code_of_either(step: str) -> None:
     code = code_for(setup, step, {})
     assert "base='run'" in code
     assert "base_except=('head.*',)" in code
+
+
+def test_an_example_input_that_was_left_is_not_given_to_a_sample() -> None:
+    left = Setup(model="digits-mlp", example_inputs="x")
+    assert "wb.load_model('digits-mlp')" in code_for(left, "train", {"x": np.zeros((2, 4))})

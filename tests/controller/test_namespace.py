@@ -125,6 +125,13 @@ def test_a_module_of_the_notebook_is_loaded_by_its_name_with_its_example_input()
     assert sources.dataset("", sources.model("digits-mlp")).name == "digits"
 
 
+def test_an_example_input_that_was_left_is_none_of_a_sample_or_a_model() -> None:
+    own = names()
+    sources = Sources(lambda: own)
+    assert sources.model("digits-mlp", "x, gone").name == "digits-mlp"
+    assert sources.model("model", "gone") is own["model"]
+
+
 @pytest.mark.fault
 @pytest.mark.parametrize(
     ("model", "example", "sentence"),

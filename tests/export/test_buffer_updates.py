@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -57,3 +58,48 @@ def test_a_buffer_of_another_dtype_is_refused_by_name() -> None:
     """Also one that nothing else reads: it would stay as it was without a word."""
     message = outcome("float64")["refused"]
     assert "writes its buffer 'steps' of float64; only float32 and int64 are kept" in message
+
+
+SHRINKS = """
+import sys
+import numpy as np
+import torch
+from torch import nn
+from workbench.errors import UntrainableError
+from workbench.load import load_model
+from workbench.artifacts import generate_artifacts
+from workbench.ort.ortmodule import ORTModule
+
+class Shrinks(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(4, 3)
+
+    def forward(self, x):
+        with torch.no_grad():
+            self.linear.weight.mul_(0.9)
+        return self.linear(x)
+
+def in_artifacts():
+    model = load_model(Shrinks(), example_inputs=np.zeros((2, 4), np.float32))
+    generate_artifacts(model, sys.argv[1], loss="mse")
+
+for trained in (lambda: ORTModule(Shrinks())(torch.zeros(2, 4)), in_artifacts):
+    try:
+        trained()
+    except UntrainableError as error:
+        print(error)
+"""
+
+
+def test_a_parameter_that_is_changed_is_refused_by_name_on_both_engines(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", SHRINKS, str(tmp_path / "artifacts")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    ours, ondevice = done.stdout.splitlines()
+    assert ours == ondevice
+    assert ours.startswith("The forward pass changes its parameter 'linear.weight' in place")

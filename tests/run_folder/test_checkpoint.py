@@ -8,6 +8,7 @@ import pytest
 
 from workbench.errors import RunFolderError
 from workbench.run_folder.checkpoint import WEIGHTS, all_finite, read_weights, write_checkpoint
+from workbench.run_folder.training_progress import TrainingProgress
 
 
 def test_weights_come_back_bit_for_bit(tmp_path: Path) -> None:
@@ -88,6 +89,20 @@ def test_a_damaged_checkpoint_says_so(tmp_path: Path) -> None:
     file.write_bytes(file.read_bytes()[:60])
     with pytest.raises(RunFolderError, match="corrupt"):
         read_weights(tmp_path / "c")
+
+
+@pytest.mark.fault
+def test_a_changed_bit_is_seen_although_the_file_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "step-00000001"
+    weights = {"w": np.ones(8, np.float32)}
+    write_checkpoint(path, weights, progress=TrainingProgress(step=1), engine="fake")
+    assert list(read_weights(path)) == ["w"]
+    file = path / "weights.safetensors"
+    content = bytearray(file.read_bytes())
+    content[-1] ^= 0x40
+    file.write_bytes(content)
+    with pytest.raises(RunFolderError, match="is corrupt: its SHA-256 is not the recorded one"):
+        read_weights(path)
 
 
 def test_not_a_number_is_seen() -> None:

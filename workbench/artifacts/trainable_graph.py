@@ -11,6 +11,7 @@ from workbench.artifacts.counters import take_out_counters
 from workbench.artifacts.forward import Forward, first_output_only, forward_graphs
 from workbench.artifacts.parameters import Parameters, choose_parameters
 from workbench.errors import ModelError, UntrainableError
+from workbench.export.buffer_updates import LostUpdateError
 from workbench.export.export import EXPORTERS
 from workbench.settings.lora import LoraOptions
 from workbench.trainable import Report, make_trainable
@@ -75,6 +76,8 @@ def trainable_graph(
     first, *others = EXPORTERS
     try:
         made = attempt((first, *others))
+    except LostUpdateError as error:
+        raise UntrainableError(str(error)) from None
     except UntrainableError as error:
         if not model.has_module:
             raise

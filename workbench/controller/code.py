@@ -8,7 +8,7 @@ from typing import Any
 from workbench.controller.namespace import own_names
 from workbench.controller.predictor import ARTIFACT_SETTINGS
 from workbench.controller.setup import Setup
-from workbench.controller.sources import is_csv, split_names
+from workbench.controller.sources import is_csv, split_names, takes_examples
 from workbench.data import Dataset
 from workbench.models import Model
 
@@ -89,7 +89,8 @@ def _model(setup: Setup, names: Mapping[str, Any]) -> str:
         source, further = setup.model, [f"name={setup.model!r}"]
     else:
         source, further = repr(setup.model), []
-    examples = split_names(setup.example_inputs)
+    wanted = takes_examples(setup.model, names.get(setup.model))
+    examples = split_names(setup.example_inputs) if wanted else ()
     if examples:
         given = examples[0] if len(examples) == 1 else f"({', '.join(examples)})"
         further = [f"example_inputs={given}", *further]

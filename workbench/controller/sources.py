@@ -17,6 +17,16 @@ COMPLETED = 30
 """How many files are offered at most."""
 
 
+def takes_examples(source: str, value: object) -> bool:
+    """Whether a model is called with example inputs to load it.
+
+    Args:
+        source: as of `Sources.model`.
+        value: of the notebook's name `source`, if there is one.
+    """
+    return is_module(value) or ":" in source
+
+
 class Sources:
     """Samples, files, factories and the names of the notebook."""
 
@@ -29,17 +39,19 @@ class Sources:
         Args:
             source: a sample, a path, a factory, or a name of the notebook.
             example_inputs: names of the notebook's arrays that a module is called with, separated
-                by commas; empty: none.
+                by commas; empty: none. Samples and files take none, so for them they are left out.
 
         Raises:
             ModelError: there is none, or it cannot be loaded.
         """
         names = self.names()
-        examples = tuple(_named(names, each, ModelError) for each in split_names(example_inputs))
-        given: Any = (examples[0] if len(examples) == 1 else examples) if examples else None
         value = names.get(source) if source.isidentifier() else None
         if isinstance(value, Model):
             return value
+        if not takes_examples(source, value):
+            return load_model(source)
+        examples = tuple(_named(names, each, ModelError) for each in split_names(example_inputs))
+        given: Any = (examples[0] if len(examples) == 1 else examples) if examples else None
         if is_module(value):
             if given is None:
                 raise ModelError(
@@ -47,9 +59,7 @@ class Sources:
                     "tensor of the notebook whose first axis is the batch, in the field below."
                 )
             return load_model(value, example_inputs=given, name=source)  # type: ignore[arg-type]
-        if given is not None:
-            return load_model(source, example_inputs=given)
-        return load_model(source)
+        return load_model(source, example_inputs=given)
 
     def dataset(self, source: str, model: Model | None, target: str = "") -> Dataset:
         """Load what `source` names; empty: the dataset of the model.

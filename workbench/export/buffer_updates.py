@@ -16,17 +16,22 @@ _UPDATED = "updated:"
 """What the name of an output begins with that is the new value of a buffer."""
 
 
+class LostUpdateError(UntrainableError):
+    """The forward pass writes what no graph would keep; other exporters lose it without a word."""
+
+
 def updated_buffers(module: torch.nn.Module, program: torch.onnx.ONNXProgram) -> tuple[str, ...]:
     """Names of the buffers that training `module`, as it is exported, writes.
 
     Raises:
-        UntrainableError: it writes a buffer that is neither float32 nor int64.
+        LostUpdateError: it writes a buffer that is neither float32 nor int64, or a parameter.
     """
     import torch
 
     exported = program.exported_program
     if exported is None or not any(layer.training for layer in module.children()):
         return ()
+    _refuse_changed_parameters(exported)
     updated = []
     for name in exported.graph_signature.buffers_to_mutate.values():
         if _is_batch_counter(module, name):
@@ -34,13 +39,22 @@ def updated_buffers(module: torch.nn.Module, program: torch.onnx.ONNXProgram) ->
         dtype = module.get_buffer(name).dtype
         if dtype not in (torch.float32, torch.int64):
             shown = name.partition(".")[2].removeprefix("module.")
-            raise UntrainableError(
+            raise LostUpdateError(
                 f"The forward pass writes its buffer {shown!r} of "
                 f"{str(dtype).removeprefix('torch.')}; only float32 and int64 are kept from step "
                 "to step. Make it a float32 buffer."
             )
         updated.append(name)
     return tuple(updated)
+
+
+def _refuse_changed_parameters(exported: torch.export.ExportedProgram) -> None:
+    for name in exported.graph_signature.parameters_to_mutate.values():
+        shown = name.partition(".")[2].removeprefix("module.")
+        raise LostUpdateError(
+            f"The forward pass changes its parameter {shown!r} in place, which a graph does not. "
+            "Use a changed copy in forward, or change it after optimizer.step()."
+        )
 
 
 def _is_batch_counter(module: torch.nn.Module, buffer: str) -> bool:

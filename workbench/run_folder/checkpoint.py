@@ -93,18 +93,30 @@ def read_weights(path: Path) -> dict[str, np.ndarray]:
     """The weights of the checkpoint folder `path`, by name.
 
     Raises:
-        RunFolderError: there is no checkpoint, or its file is corrupt.
+        RunFolderError: there is no checkpoint, or its file is corrupt, also if it can be read but
+            is not what was written.
     """
     _refuse_link(path)
     if not path_exists(path / WEIGHTS):
         raise RunFolderError(f"{path} holds no checkpoint: {WEIGHTS} is missing.")
     check_file(path / WEIGHTS, RunFolderError)
+    _check_weights_hash(path)
     try:
         return dict(load_file(path / WEIGHTS))
     except FileNotFoundError:
         raise RunFolderError(f"{path} holds no checkpoint: {WEIGHTS} is missing.") from None
     except (SafetensorError, OSError) as error:
         raise RunFolderError(f"{path / WEIGHTS} is corrupt: {error}.") from None
+
+
+def _check_weights_hash(path: Path) -> None:
+    try:
+        files = read_json(path / TRAINING).get("files")
+    except FileNotFoundError:  # it was written by an older version
+        return
+    expected = files.get(WEIGHTS) if isinstance(files, dict) else None
+    if expected is not None and sha256(path / WEIGHTS) != expected:
+        raise RunFolderError(f"{path / WEIGHTS} is corrupt: its SHA-256 is not the recorded one.")
 
 
 def latest_checkpoint(folder: RunFolder) -> Path | None:

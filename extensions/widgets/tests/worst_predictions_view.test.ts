@@ -35,6 +35,13 @@ describe("the worst predictions", () => {
     expect(texts(el, "li > span")).toEqual(["is cat", "predicted dog (97 %)", "loss 3.21"]);
   });
 
+  it("are not marked as wrong where the class is right", () => {
+    const rows = [row({}), row({ target: "dog" }), row({ target: "do" })];
+    const { el } = render(engine("a", rows.map((one) => ({ ...one, picture: "AAAA" }))));
+    const marked = [...el.querySelectorAll("li")].map((item) => item.querySelector(".wb-wrong") !== null);
+    expect(marked).toEqual([true, false, true]);
+  });
+
   it("show target and prediction side by side where both are pictures", () => {
     const shown = row({ target: "", prediction: "", picture: "AAAA", target_picture: "BBBB", predicted_picture: "CCCC" });
     const { el } = render(engine("a", [shown]));

@@ -46,9 +46,11 @@ function caption(row: Row): HTMLElement[] {
   const title = `Row ${formatWhole(row.row)} of the test split`;
   const lines = [element("span", { class: "wb-loss", title }, `loss ${row.loss}`)];
   if (row.target || row.prediction) {
+    // Of a class the prediction is its name and how probable it is.
+    const right = row.prediction === row.target || row.prediction.startsWith(`${row.target} (`);
     lines.unshift(
       element("span", {}, element("small", {}, "is "), row.target),
-      element("span", { class: "wb-wrong" }, element("small", {}, "predicted "), row.prediction),
+      element("span", right ? {} : { class: "wb-wrong" }, element("small", {}, "predicted "), row.prediction),
     );
   }
   return lines;
