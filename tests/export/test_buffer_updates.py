@@ -82,7 +82,7 @@ class Shrinks(nn.Module):
 
 def in_artifacts():
     model = load_model(Shrinks(), example_inputs=np.zeros((2, 4), np.float32))
-    generate_artifacts(model, sys.argv[1], loss="mse")
+    generate_artifacts(model, directory=sys.argv[1], loss="mse")
 
 for trained in (lambda: ORTModule(Shrinks())(torch.zeros(2, 4)), in_artifacts):
     try:
