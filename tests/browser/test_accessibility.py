@@ -24,7 +24,8 @@ WATCH_REGIONS = """() => {
   window.told = [];
   const regions = '.wb-page :is([role="status"], [role="alert"], [aria-live])';
   for (const region of document.querySelectorAll(regions)) {
-    new MutationObserver(() => window.told.push(region.textContent))
+    // What is not shown, as in another step, is not read.
+    new MutationObserver(() => region.checkVisibility() && window.told.push(region.textContent))
       .observe(region, { childList: true, characterData: true, subtree: true });
   }
 }"""
