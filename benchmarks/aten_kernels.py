@@ -20,25 +20,32 @@ ROUNDS, QUICK_ROUNDS = 15, 6
 
 
 def measure(quick: bool) -> list[Result]:
+    return node_ratios(
+        "benchmarks.aten_kernel_nodes", "pytorch", "PyTorch's kernel over ONNX Runtime's", quick
+    )
+
+
+def node_ratios(program: str, ours: str, what: str, quick: bool) -> list[Result]:
+    """What `program` measured of each node: the seconds of `ours` over those of "native"."""
     rounds = QUICK_ROUNDS if quick else ROUNDS
-    command = [sys.executable, "-m", "benchmarks.aten_kernel_nodes", str(rounds)]
+    command = [sys.executable, "-m", program, str(rounds)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     results = []
     for operator, detail, found in json.loads(done.stdout.splitlines()[-1]):
-        ort, ours = np.array(found["native"]), np.array(found["pytorch"])
-        measured = ratio(ours, ort)
+        native = np.array(found["native"])
+        measured = ratio(np.array(found[ours]), native)
         difference = found["difference"]
         same = "" if difference is None else f", results differ by {difference:.0e} at most"
         results.append(
             Result(
-                what=f"{operator}, PyTorch's kernel over ONNX Runtime's: {detail}",
+                what=f"{operator}, {what}: {detail}",
                 value=measured.median,
                 low=measured.low,
                 high=measured.high,
                 spread=f"95 % interval over {rounds} rounds",
                 unit="",
                 aim=1.0,
-                note=f"ONNX Runtime {1e3 * float(np.median(ort)):.3f} ms, "
+                note=f"ONNX Runtime {1e3 * float(np.median(native)):.3f} ms, "
                 f"{default_threads()} threads each{same}",
             )
         )
