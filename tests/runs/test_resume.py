@@ -46,8 +46,8 @@ def slowly(monkeypatch: pytest.MonkeyPatch, **behaviour: Any) -> None:
     monkeypatch.setenv("WORKBENCH_FAKE", json.dumps({"step_ms": 5, **behaviour}))
 
 
-def started(digits: Dataset, **settings: Any) -> Run:
-    return train("digits-mlp", digits, **{"engine": "fake", **SETTINGS, **settings})
+def started(digits: Dataset, model: str = "digits-mlp", **settings: Any) -> Run:
+    return train(model, digits, **{"engine": "fake", **SETTINGS, **settings})
 
 
 def assert_same(found: Run, expected: Run) -> None:
@@ -180,15 +180,29 @@ def test_kills_of_an_engine_with_state_of_its_own(
 ) -> None:
     """The native checkpoint, its optimizer and its random state; artifacts are exported once."""
     monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
-    whole = started(digits, engine="ondevice", checkpoint_every=1).wait(240)
+    settings: dict[str, Any] = {"engine": "ondevice", "max_grad_norm": 0.1}
+    whole = started(digits, checkpoint_every=1, **settings).wait(240)
     instants = random.Random(1)
     resumed = 0
     for _ in range(KILLS):
         after_s = instants.uniform(0, 0.4)
-        run, times = killed_and_resumed(digits, after_s, monkeypatch, engine="ondevice")
+        run, times = killed_and_resumed(digits, after_s, monkeypatch, **settings)
         assert_same(run, whole)
         resumed += times
     assert resumed >= KILLS // 4, "most runs had ended before they were killed"
+
+
+def test_clipped_gradients_are_the_same_in_every_process(digits: Dataset) -> None:
+    """ONNX Runtime hands over gradients in the order of a hash table, another one each time."""
+
+    def trained() -> Run:
+        return started(digits, "digits-cnn", engine="ondevice", steps=10, max_grad_norm=0.1).wait(
+            120
+        )
+
+    whole = trained()
+    for _ in range(2):
+        assert_same(trained(), whole)
 
 
 def test_a_completed_run_can_be_trained_further(digits: Dataset) -> None:

@@ -16,6 +16,7 @@ from workbench.artifacts.footprint.footprint import (
     RUNTIME_BYTES,
     Footprint,
     checkpoint_bytes,
+    gradients_bytes,
 )
 from workbench.artifacts.footprint.predict import LARGEST_BATCH, MARGIN_BYTES
 from workbench.child_process.child import serve
@@ -31,13 +32,14 @@ class Predictor:
         with temporary_folder() as folder:
             self._training = optimized_model(artifacts.training_model, folder)
             self._eval = optimized_model(artifacts.eval_model, folder)
-        groups = artifacts.manifest["parameters"]
+        groups, optimizer = artifacts.manifest["parameters"], artifacts.manifest["optimizer"]
         trained, frozen = (
-            sum(math.prod(each["shape"]) * FLOAT32_BYTES for each in groups[name].values())
+            [math.prod(each["shape"]) * FLOAT32_BYTES for each in groups[name].values()]
             for name in ("trainable", "frozen")
         )
-        self._parameters, self._trained = trained + frozen, trained
-        self._state = MOMENTS[artifacts.manifest["optimizer"]["name"]] * trained
+        self._parameters = sum(trained) + sum(frozen)
+        self._gradients = gradients_bytes(trained, clipped=optimizer["max_grad_norm"] is not None)
+        self._state = MOMENTS[optimizer["name"]] * sum(trained)
         self._cache: dict[int, Footprint] = {}
 
     def footprint(self, batch_size: int) -> Footprint:
@@ -67,7 +69,7 @@ class Predictor:
         return Footprint(
             batch_size=batch_size,
             parameters_bytes=self._parameters,
-            gradients_bytes=self._trained,
+            gradients_bytes=self._gradients,
             optimizer_state_bytes=self._state,
             activations_bytes=training.resident_bytes,
             evaluation_bytes=evaluation.resident_bytes,

@@ -10,6 +10,7 @@ from workbench.artifacts.footprint.footprint import (
     MOMENTS,
     RUNTIME_BYTES,
     checkpoint_bytes,
+    gradients_bytes,
 )
 from workbench.lora.linear_weight import targeted_weights
 from workbench.models import Model
@@ -52,15 +53,18 @@ def estimate(model: Model, config: TrainingConfig) -> Estimate:
         names = [] if patterns is None else trainable_names(shapes, patterns)
         for weight in targeted_weights(model.linear_weights, shapes, config.lora):
             adapters += weight.adapter_shapes(config.lora.rank)
-    adapted = sum(map(math.prod, adapters))
-    total = sum(map(math.prod, shapes.values())) + adapted
-    trained = sum(math.prod(shapes[name]) for name in names) + adapted
+    trained_shapes = [*(shapes[name] for name in names), *adapters]
+    total = sum(map(math.prod, [*shapes.values(), *adapters]))
+    trained = sum(map(math.prod, trained_shapes))
     state_bytes = MOMENTS[config.optimizer] * trained * FLOAT32_BYTES
     return Estimate(
         trained_count=trained,
         total_count=total,
         parameters_bytes=total * FLOAT32_BYTES,
-        gradients_bytes=trained * FLOAT32_BYTES,
+        gradients_bytes=gradients_bytes(
+            [math.prod(shape) * FLOAT32_BYTES for shape in trained_shapes],
+            clipped=config.max_grad_norm is not None,
+        ),
         optimizer_state_bytes=state_bytes,
         checkpoint_bytes=checkpoint_bytes(total * FLOAT32_BYTES, state_bytes),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from typing import NamedTuple
 
 RUNTIME_BYTES = 31_000_000
@@ -17,6 +18,17 @@ MOMENTS = {"adamw": 2, "sgd": 0}
 """How many values each optimizer keeps for an element of a parameter."""
 
 FLOAT32_BYTES = 4
+
+
+def gradients_bytes(trained: Collection[int], *, clipped: bool) -> int:
+    """See `Footprint.gradients_bytes`.
+
+    Args:
+        trained: bytes of each trained parameter.
+        clipped: whether the gradients are clipped by their norm.
+    """
+    total = sum(trained)
+    return total + total + max(trained, default=0) if clipped else total
 
 
 def checkpoint_bytes(parameters_bytes: int, optimizer_state_bytes: int) -> int:
@@ -34,7 +46,8 @@ class Footprint(NamedTuple):
     parameters_bytes: int
     """All parameters and running statistics, frozen ones included: shape times size of dtype."""
     gradients_bytes: int
-    """A buffer of the size of each trained parameter."""
+    """A buffer of the size of each trained parameter. With `max_grad_norm` another one for each,
+    clipped, and one of the largest's size to clip in."""
     optimizer_state_bytes: int
     """Two moments of that size with adamw; 0 with sgd, which has no momentum."""
     activations_bytes: int

@@ -20,6 +20,9 @@ ADAMW_EPSILON = 1e-8
 _TORCH_ADAM_MODE = 0
 """The kernel's form that decays weights before the moment update, as torch does."""
 
+_LEAST_NORM = 1e-6
+"""What `torch.nn.utils.clip_grad_norm_` adds to the norm that it divides by."""
+
 _OPSET = 17
 _IR_VERSION = 8
 
@@ -46,16 +49,7 @@ def make_optimizer_model(
     nodes: list[onnx.NodeProto] = []
     gradients = "gradients"
     if max_grad_norm is not None:
-        nodes.append(
-            helper.make_node(
-                "InplaceClipGradNorm",
-                [gradients],
-                ["clipped"],
-                domain=MICROSOFT,
-                max_norm=float(max_grad_norm),
-                norm_type="fro",
-            )
-        )
+        nodes += _clipped(max_grad_norm, weight_decay if optimizer == "sgd" else 0.0)
         gradients = "clipped"
     inputs = [
         helper.make_tensor_value_info("learning_rate", TensorProto.FLOAT, [1]),
@@ -81,9 +75,6 @@ def make_optimizer_model(
         )
     elif optimizer == "sgd":
         # ONNX Runtime feeds step and moments to every optimizer; this one's kernel reads neither.
-        if max_grad_norm is not None and weight_decay:
-            nodes.append(_decayed(gradients, weight_decay))
-            gradients = "decayed"
         fed = ["learning_rate", "params", gradients]
         nodes.append(helper.make_node("SGDOptimizerV2", fed, ["updated"], domain=MICROSOFT))
     else:
@@ -98,25 +89,97 @@ def make_optimizer_model(
     )
 
 
-def _decayed(gradients: str, weight_decay: float) -> onnx.NodeProto:
-    """Each of the `gradients`, and as much of its parameter as the decay says."""
+def _clipped(max_norm: float, weight_decay: float) -> list[onnx.NodeProto]:
+    """The gradients as `torch.nn.utils.clip_grad_norm_` leaves them, as "clipped".
+
+    ONNX Runtime hands over the gradients in the order of a hash table, another one in each process,
+    and its InplaceClipGradNorm sums in that order: no two trainings would be equal bit for bit.
+    Here the squares are sorted before they are summed.
+
+    Args:
+        max_norm: of all gradients together.
+        weight_decay: times the parameter, added to each clipped gradient.
+    """
     from onnx import TensorProto, helper
 
-    gradient, parameter, decayed = (
-        helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
-        for name in ("gradient", "parameter", "sum")
+    constants = (
+        helper.make_tensor("max_norm", TensorProto.FLOAT, [], [max_norm]),
+        helper.make_tensor("least_norm", TensorProto.FLOAT, [], [_LEAST_NORM]),
+        helper.make_tensor("one", TensorProto.FLOAT, [], [1.0]),
+        helper.make_tensor("one_axis", TensorProto.INT64, [1], [-1]),
     )
-    body = helper.make_graph(
+    body, scaled = _scaled(), ["gradients", "factor"]
+    if weight_decay:
+        body, scaled = _scaled_and_decayed(weight_decay), [*scaled, "params"]
+    return [
+        *(helper.make_node("Constant", [], [value.name], value=value) for value in constants),
+        helper.make_node("SequenceMap", ["gradients"], ["squares"], body=_squared_norm()),
+        helper.make_node("ConcatFromSequence", ["squares"], ["squared_norms"], axis=0),
+        helper.make_node("Reshape", ["squared_norms", "one_axis"], ["unsorted"]),
+        helper.make_node("Shape", ["unsorted"], ["count"]),
+        helper.make_node("TopK", ["unsorted", "count"], ["sorted", "order"]),
+        helper.make_node("ReduceSum", ["sorted"], ["squared_total"], keepdims=0),
+        helper.make_node("Sqrt", ["squared_total"], ["total_norm"]),
+        helper.make_node("Add", ["total_norm", "least_norm"], ["divisor"]),
+        helper.make_node("Div", ["max_norm", "divisor"], ["ratio"]),
+        helper.make_node("Min", ["ratio", "one"], ["factor"]),
+        helper.make_node("SequenceMap", scaled, ["clipped"], body=body),
+    ]
+
+
+def _squared_norm() -> onnx.GraphProto:
+    """Of one gradient, as a matrix of one element."""
+    from onnx import TensorProto, helper
+
+    return helper.make_graph(
         [
-            helper.make_node("Mul", ["parameter", "factor"], ["decay"]),
-            helper.make_node("Add", ["gradient", "decay"], ["sum"]),
+            helper.make_node("Reshape", ["gradient", "row_shape"], ["row"]),
+            helper.make_node("Reshape", ["gradient", "column_shape"], ["column"]),
+            helper.make_node("MatMul", ["row", "column"], ["square"]),
         ],
-        "weight_decay",
-        [gradient, parameter],
-        [decayed],
-        [helper.make_tensor("factor", TensorProto.FLOAT, [], [weight_decay])],
+        "squared_norm",
+        [_float("gradient")],
+        [_float("square")],
+        [
+            helper.make_tensor("row_shape", TensorProto.INT64, [2], [1, -1]),
+            helper.make_tensor("column_shape", TensorProto.INT64, [2], [-1, 1]),
+        ],
     )
-    return helper.make_node("SequenceMap", [gradients, "params"], ["decayed"], body=body)
+
+
+def _scaled() -> onnx.GraphProto:
+    """One gradient times a factor."""
+    from onnx import helper
+
+    return helper.make_graph(
+        [helper.make_node("Mul", ["gradient", "factor"], ["scaled"])],
+        "scale",
+        [_float("gradient"), _float("factor")],
+        [_float("scaled")],
+    )
+
+
+def _scaled_and_decayed(weight_decay: float) -> onnx.GraphProto:
+    """One gradient times a factor, and as much of its parameter as the decay says."""
+    from onnx import TensorProto, helper
+
+    return helper.make_graph(
+        [
+            helper.make_node("Mul", ["gradient", "factor"], ["scaled"]),
+            helper.make_node("Mul", ["parameter", "decay"], ["decayed"]),
+            helper.make_node("Add", ["scaled", "decayed"], ["sum"]),
+        ],
+        "scale_and_decay",
+        [_float("gradient"), _float("factor"), _float("parameter")],
+        [_float("sum")],
+        [helper.make_tensor("decay", TensorProto.FLOAT, [], [weight_decay])],
+    )
+
+
+def _float(name: str) -> onnx.ValueInfoProto:
+    from onnx import TensorProto, helper
+
+    return helper.make_tensor_value_info(name, TensorProto.FLOAT, None)
 
 
 def gradient_weight_decay(
