@@ -106,7 +106,6 @@ def _clipped(max_norm: float, weight_decay: float) -> list[onnx.NodeProto]:
         helper.make_tensor("max_norm", TensorProto.FLOAT, [], [max_norm]),
         helper.make_tensor("least_norm", TensorProto.FLOAT, [], [_LEAST_NORM]),
         helper.make_tensor("one", TensorProto.FLOAT, [], [1.0]),
-        helper.make_tensor("one_axis", TensorProto.INT64, [1], [-1]),
     )
     body, scaled = _scaled(), ["gradients", "factor"]
     if weight_decay:
@@ -114,8 +113,7 @@ def _clipped(max_norm: float, weight_decay: float) -> list[onnx.NodeProto]:
     return [
         *(helper.make_node("Constant", [], [value.name], value=value) for value in constants),
         helper.make_node("SequenceMap", ["gradients"], ["squares"], body=_squared_norm()),
-        helper.make_node("ConcatFromSequence", ["squares"], ["squared_norms"], axis=0),
-        helper.make_node("Reshape", ["squared_norms", "one_axis"], ["unsorted"]),
+        helper.make_node("ConcatFromSequence", ["squares"], ["unsorted"], axis=0, new_axis=1),
         helper.make_node("Shape", ["unsorted"], ["count"]),
         helper.make_node("TopK", ["unsorted", "count"], ["sorted", "order"]),
         helper.make_node("ReduceSum", ["sorted"], ["squared_total"], keepdims=0),
@@ -128,22 +126,15 @@ def _clipped(max_norm: float, weight_decay: float) -> list[onnx.NodeProto]:
 
 
 def _squared_norm() -> onnx.GraphProto:
-    """Of one gradient, as a matrix of one element."""
-    from onnx import TensorProto, helper
+    """Of one gradient."""
+    from onnx import helper
 
     return helper.make_graph(
-        [
-            helper.make_node("Reshape", ["gradient", "row_shape"], ["row"]),
-            helper.make_node("Reshape", ["gradient", "column_shape"], ["column"]),
-            helper.make_node("MatMul", ["row", "column"], ["square"]),
-        ],
+        # A product of matrices would leave the square of an empty gradient undefined.
+        [helper.make_node("ReduceSumSquare", ["gradient"], ["square"], keepdims=0)],
         "squared_norm",
         [_float("gradient")],
         [_float("square")],
-        [
-            helper.make_tensor("row_shape", TensorProto.INT64, [2], [1, -1]),
-            helper.make_tensor("column_shape", TensorProto.INT64, [2], [-1, 1]),
-        ],
     )
 
 
