@@ -11,8 +11,9 @@ def test_the_operators_of_a_step_are_listed(workbench: Invoke) -> None:
     )
     assert outcome.status == 0, outcome.stderr
     assert "pytorch: " in outcome.stdout
-    assert "aten::addmm" in outcome.stdout
-    assert "medians over 2 steps" in outcome.stdout
+    # On a machine that is too busy to time a step none are listed, and it is said.
+    assert ("aten::addmm" in outcome.stdout) != ("Do not trust them" in outcome.stdout)
+    assert "medians over the faster half of 2 steps" in outcome.stdout
 
 
 def test_it_is_one_json_document(workbench: Invoke) -> None:

@@ -15,8 +15,8 @@ from workbench.data import Dataset
 from workbench.errors import ConfigError, EngineError
 from workbench.load import load_model
 from workbench.profiling import EngineProfile, Profile, profile
-from workbench.profiling.engine_profile import COLUMNS
-from workbench.run_folder.operator_timing import PASSES
+from workbench.profiling.engine_profile import COLUMNS, by_operator, wall_sentence
+from workbench.run_folder.operator_timing import PASSES, OperatorTime
 
 STEPS = 4
 
@@ -82,17 +82,54 @@ def test_the_numbers_belong_together(found: Profile) -> None:
     assert (parts - table["us"]).abs().max() < 1e-6
     for each in found.engines:
         own = found.table(each.engine)
-        assert own["us"].sum() / 1000 == pytest.approx(each.operators_ms)
+        assert own["us"].sum() / 1000 == pytest.approx(each.operators_ms * each.correction)
         assert own["us"].is_monotonic_decreasing
-        share = own["us"] / (1000 * each.profiled_wall_ms)
+        share = own["us"] / max(1000 * each.wall_ms, own["us"].sum())
         assert (own["share"] - share).abs().max() < 1e-9
         assert each.wall_ms > 0
     assert len(found.frame) == sum(len(each.times) for each in found.engines)
 
 
+def measured(operators_ms: float, step_ms: float) -> EngineProfile:
+    us = 1000 * operators_ms
+    times = (
+        OperatorTime("forward", "Gemm", "a", NATIVE, 2, 0.75 * us),
+        OperatorTime("backward", "Gemm", "b", NATIVE, 1, 0.25 * us),
+    )
+    return EngineProfile("ortmodule", step_ms, 1.1 * operators_ms, times)
+
+
+@pytest.mark.parametrize("operators_ms", [10.0, 50.0, 97.0, 110.0])
+def test_times_that_fit_the_step_stand_as_they_are(operators_ms: float) -> None:
+    found = measured(operators_ms, 97.0)
+    assert found.times == found.measured
+    assert wall_sentence(found).endswith("ms in operators.")
+
+
+def test_times_of_more_than_the_step_are_scaled_to_it_and_it_is_said() -> None:
+    found = measured(146.0, 97.0)
+    assert [time.us for time in found.times] == pytest.approx([72_750, 24_250])
+    assert [row["share"] for row in by_operator(found)] == pytest.approx([1.0])
+    assert "1.5 times the step" in wall_sentence(found)
+    assert "scaled to the step" in wall_sentence(found)
+    result = Profile("net", 4, 1, 2, "here", (found,))
+    assert "scaled to the step" in str(result)
+    assert "1.5 times the step: scaled" in result.plot().axes[0].get_title(loc="left")
+    assert result.to_dict()["engines"][0]["correction"] == pytest.approx(97 / 146)
+
+
+def test_times_of_twice_the_step_are_not_to_be_trusted() -> None:
+    found = measured(215.0, 97.0)
+    assert "2.2 times the step" in wall_sentence(found)
+    assert "Do not trust them; profile again while the machine is quiet." in wall_sentence(found)
+    result = Profile("net", 4, 1, 2, "here", (found,))
+    assert "Gemm" not in str(result), "what is not to be trusted is not listed"
+    assert "do not trust" in result.plot().axes[0].get_title(loc="left")
+
+
 def test_people_and_programs_read_it(found: Profile) -> None:
     assert "ortmodule: " in repr(found)
-    assert "medians over 4 steps after the warm-up, 1 thread;" in repr(found)
+    assert "medians over the faster half of 4 steps after the warm-up, 1 thread;" in repr(found)
     assert "<table" in found._repr_html_()
     record = json.loads(json.dumps(found.to_dict()))
     assert [each["engine"] for each in record["engines"]] == ["ortmodule", "pytorch"]

@@ -76,7 +76,8 @@ def print_profile(profile: Profile) -> None:
 
     for each in profile.engines:
         say(wall_sentence(each))
-        print_table(_table(each))
+        if not each.useless:
+            print_table(_table(each))
         say()
     say(profile.caption)
 

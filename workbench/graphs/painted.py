@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from workbench.errors import ConfigError
 from workbench.graphs.description import GraphDescription
-from workbench.profiling.engine_profile import EngineProfile
+from workbench.profiling.engine_profile import EngineProfile, doubt_sentence
 from workbench.profiling.result import Profile
 
 _BYTES = {
@@ -79,7 +79,7 @@ def painted(shown: GraphDescription, profile: Profile) -> Painted:
         engine.engine,
         tuple(times),
         tuple(_bytes(shown, profile.batch_size)),
-        _sentence(engine.engine, matched, total, missed),
+        f"{_sentence(engine.engine, matched, total, missed)} {doubt_sentence(engine)}".strip(),
     )
 
 

@@ -17,9 +17,16 @@ COLUMNS = {
     "backward_us": "microseconds in the backward pass",
     "optimizer_us": "microseconds in the optimizer step",
     "us": "microseconds per step",
-    "share": "share of the step's wall time under the profiler, 0 to 1",
+    "share": "share of the step's wall time, 0 to 1",
 }
 """The columns of the table and their meaning."""
+
+
+EXCESS = 1.15
+"""Up to this many times the step the operators' times stand as they were measured."""
+
+USELESS = 2.0
+"""See `EngineProfile.useless`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,19 +35,39 @@ class EngineProfile:
 
     engine: str
     wall_ms: float
-    """Median milliseconds of a step without a profiler."""
+    """Milliseconds of a step without a profiler: the median of the faster half of the steps."""
     profiled_wall_ms: float
-    """Median milliseconds of a step under the profiler, which slows it down."""
-    times: tuple[OperatorTime, ...]
-    """Medians over steps, by operator, node and part of the step; slowest first."""
+    """The same under the profiler, which slows steps down."""
+    measured: tuple[OperatorTime, ...]
+    """Medians over the faster half of the steps under the profiler, by operator, node and part of
+    the step; slowest first. `times` are those to show."""
 
     @property
     def operators_ms(self) -> float:
-        """Milliseconds of all operators.
+        """Milliseconds of all operators under the profiler.
 
         The rest of the wall time is Python code, autograd, scheduling and the profiler.
         """
-        return sum(time.us for time in self.times) / 1000
+        return sum(time.us for time in self.measured) / 1000
+
+    @property
+    def correction(self) -> float:
+        """What `times` are of the measured times: less than 1 where these add up to more than
+        `EXCESS` times the step, since profilers and other programs delay threads that wait for each
+        other."""
+        excess = self.operators_ms / self.wall_ms
+        return 1.0 if excess <= EXCESS else 1 / excess
+
+    @property
+    def useless(self) -> bool:
+        """Whether the operators add up to so many steps that even their shares say little."""
+        return self.operators_ms >= USELESS * self.wall_ms
+
+    @property
+    def times(self) -> tuple[OperatorTime, ...]:
+        """The operators' times, corrected so that they are not more than the step."""
+        factor = self.correction
+        return tuple(time._replace(us=factor * time.us) for time in self.measured)
 
 
 def by_operator(profile: EngineProfile) -> list[dict[str, Any]]:
@@ -53,11 +80,24 @@ def by_operator(profile: EngineProfile) -> list[dict[str, Any]]:
 
 
 def wall_sentence(profile: EngineProfile) -> str:
-    """The step time of one engine, in a sentence."""
-    return (
+    """The step time of one engine, and how far its operators explain it."""
+    measured = (
         f"{profile.engine}: {profile.wall_ms:.2f} ms per step; {profile.profiled_wall_ms:.2f} ms "
         f"under the profiler, of which {profile.operators_ms:.2f} ms in operators."
     )
+    doubt = doubt_sentence(profile)
+    return f"{measured} {doubt}" if doubt else measured
+
+
+def doubt_sentence(profile: EngineProfile) -> str:
+    """Why the operators' times are not what they were measured as; empty: they are."""
+    if profile.correction == 1:
+        return ""
+    excess = 1 / profile.correction
+    cause = f"That is {excess:.1f} times the step: timing, or other programs, slowed them down."
+    if profile.useless:
+        return f"{cause} Do not trust them; profile again while the machine is quiet."
+    return f"{cause} The times shown are scaled to the step."
 
 
 def _row(
@@ -71,7 +111,7 @@ def _row(
         "calls": sum(time.calls for time in times),
         **{f"{part}_us": _of(times, part) for part in ("forward", "backward", "optimizer")},
         "us": total,
-        "share": total / (1000 * profile.profiled_wall_ms),
+        "share": total / (1000 * max(profile.wall_ms, profile.operators_ms * profile.correction)),
     }
 
 

@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.figures.static_figure import StaticFigure, caption
-from workbench.profiling.engine_profile import EngineProfile, by_operator
+from workbench.profiling.engine_profile import (
+    EngineProfile,
+    by_operator,
+    doubt_sentence,
+)
 from workbench.run_folder.operator_timing import PASSES
 
 if TYPE_CHECKING:
@@ -73,12 +77,22 @@ def _draw_operators(axes: Axes, profile: EngineProfile, rows: Sequence[dict[str,
     axes.spines[["top", "right"]].set_visible(False)
     axes.tick_params(labelsize=8)
     axes.set_title(
-        f"{profile.engine}: {profile.wall_ms:.2f} ms per step\n"
-        f"profiled {profile.profiled_wall_ms:.2f} ms, operators {profile.operators_ms:.2f} ms",
+        f"{profile.engine}: {profile.wall_ms:.2f} ms per step\n{_second_line(profile)}",
         fontsize=9,
         loc="left",
     )
     axes.set_xlabel("ms per step; number of calls in brackets", fontsize=8)
+
+
+def _second_line(profile: EngineProfile) -> str:
+    measured = (
+        f"profiled {profile.profiled_wall_ms:.2f} ms, operators {profile.operators_ms:.2f} ms"
+    )
+    if not doubt_sentence(profile):
+        return measured
+    excess = 1 / profile.correction
+    said = "do not trust the times" if profile.useless else "scaled to the step"
+    return f"{measured} ({excess:.1f} times the step: {said})"
 
 
 def _shortened(operator: str) -> str:

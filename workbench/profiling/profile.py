@@ -58,7 +58,7 @@ def profile(
         data: a `Dataset`, or what `load_dataset` takes; None: the dataset of the sample.
         engine: "ortmodule" or "ondevice", with "pytorch" for comparison if the model has an
             `nn.Module`; or "pytorch" alone.
-        steps: number of steps with and without each profiler, at least 1; medians are given.
+        steps: number of steps with and without each profiler, at least 1.
         report: called with short progress texts; None: a progress bar in notebooks.
         **settings: fields of `TrainingConfig`; the model's defaults apply to the others.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +23,7 @@ class Profile:
 
     model: str
     steps: int
-    """Number of steps that the medians are taken over."""
+    """Number of steps; medians are taken over the faster half of them."""
     batch_size: int
     threads: int
     machine: str
@@ -33,7 +33,8 @@ class Profile:
     def frame(self) -> pd.DataFrame:
         """One row per engine, part of the step, operator and node.
 
-        Columns: engine, part, op, node (empty for PyTorch), provider, calls, us.
+        Columns: engine, part, op, node (empty for PyTorch), provider, calls, us; these are
+        `EngineProfile.times`, corrected where they add up to more than the step.
         """
         import pandas as pd
 
@@ -69,9 +70,10 @@ class Profile:
     @property
     def caption(self) -> str:
         """Model, settings and machine of the measurement, in one line."""
+        threads = f"{self.threads} thread{'' if self.threads == 1 else 's'}"
         return (
-            f"{self.model}, batch {self.batch_size}, medians over {self.steps} steps after the "
-            f"warm-up, {self.threads} thread{'' if self.threads == 1 else 's'}; {self.machine}"
+            f"{self.model}, batch {self.batch_size}, medians over the faster half of {self.steps} "
+            f"steps after the warm-up, {threads}; {self.machine}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -85,8 +87,11 @@ class Profile:
             "machine": self.machine,
             "engines": [
                 {
-                    **asdict(each),
+                    "engine": each.engine,
+                    "wall_ms": each.wall_ms,
+                    "profiled_wall_ms": each.profiled_wall_ms,
                     "operators_ms": each.operators_ms,
+                    "correction": each.correction,
                     "operators": by_operator(each),
                     "times": [time._asdict() for time in each.times],
                 }
@@ -98,7 +103,7 @@ class Profile:
         lines = []
         for each in self.engines:
             lines.append(wall_sentence(each))
-            shown = by_operator(each)[:_SHOWN]
+            shown = [] if each.useless else by_operator(each)[:_SHOWN]
             width = max((len(row["op"]) for row in shown), default=0)
             lines += [f"  {row['op']:<{width}}  {row['us']:9.0f} µs" for row in shown]
         return "\n".join([*lines, self.caption])
