@@ -91,6 +91,7 @@ def federate(
         raise EngineError(
             f"engine={config.engine!r}: clients are devices and train with 'ondevice'."
         )
+    _refuse_statistics(loaded_model, options)
     rng = np.random.default_rng(config.seed)
     assignment = chosen.assign(dataset, options.clients, rng)
 
@@ -112,6 +113,25 @@ def federate(
         federation=write_clients,
     )
     return Run(started.folder, worker=started.worker, model=loaded_model, code=started.code)
+
+
+def _refuse_statistics(model: Model, options: FederationOptions) -> None:
+    """Refuse running statistics, which neither noise nor masks would hide.
+
+    Raises:
+        ConfigError: the model has some.
+    """
+    if options.privacy is None and not options.secure_aggregation:
+        return
+    held = sorted(set(model.weights()) - set(model.parameter_names))
+    if held:
+        raise ConfigError(
+            [
+                f"{held[0]!r} is a running statistic of the clients' rows, which privacy= and "
+                "secure_aggregation= do not hide. Use a model with GroupNorm or LayerNorm in the "
+                "place of BatchNorm."
+            ]
+        )
 
 
 def _settings(given: dict[str, Any]) -> tuple[FederationOptions, dict[str, Any]]:
