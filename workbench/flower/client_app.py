@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-from flwr.app import Context, Message
+from flwr.app import Context, Error, Message
 from flwr.clientapp import ClientApp
 from flwr.clientapp.mod import LocalDpMod, adaptiveclipping_mod, fixedclipping_mod
 from flwr.clientapp.typing import ClientAppCallable
@@ -16,9 +16,10 @@ from flwr.common import Code, FitRes, Status, ndarrays_to_parameters, parameters
 from flwr.compat.common import recorddict_compat
 
 from workbench.data import Dataset
-from workbench.errors import EngineError
+from workbench.errors import EngineError, WorkbenchError
 from workbench.flower.client_messages import (
     ARRAYS,
+    REFUSED,
     STATISTICS,
     answer,
     arrays_of,
@@ -48,7 +49,7 @@ def make_client_app(
     """
     app = ClientApp()
 
-    @app.train(mods=_mods(options))
+    @app.train(mods=[_sentences, *_mods(options)])
     def train(message: Message, context: Context) -> Message:
         config = _config(message)
         client = client_of(context, config)
@@ -68,7 +69,7 @@ def make_client_app(
                 raise EngineError(f"its value of {name!r} is not finite.")
         return Message(answer(found.facts, weights, others), reply_to=message)
 
-    @app.evaluate()
+    @app.evaluate(mods=[_sentences])
     def evaluate(message: Message, context: Context) -> Message:
         client = client_of(context, _config(message))
         weights = arrays_of(message.content, ARRAYS, STATISTICS)
@@ -76,6 +77,17 @@ def make_client_app(
         return Message(answer(found.facts, {}, {}), reply_to=message)
 
     return app
+
+
+def _sentences(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
+    """A mod that sends the reason of a failure to the server, which leaves the client out."""
+    try:
+        return call_next(message, context)
+    except WorkbenchError as error:
+        reason = str(error)
+    except Exception as error:  # the device goes on, and the server says why it was left out
+        reason = f"{type(error).__name__}: {error}"
+    return Message(Error(code=REFUSED, reason=reason), reply_to=message)
 
 
 def _config(message: Message) -> dict[str, Any]:

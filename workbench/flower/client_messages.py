@@ -12,6 +12,9 @@ ARRAYS, METRICS, CONFIG, STATISTICS = "arrays", "metrics", "config", "statistics
 ROWS = "num-examples"
 """Flower's name of the number of rows, by which strategies weigh clients."""
 
+REFUSED = 1
+"""The code of every error reply; the reason is in its text."""
+
 
 def array_record(arrays: Mapping[str, np.ndarray]) -> ArrayRecord:
     """Arrays for a message."""

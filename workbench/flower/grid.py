@@ -16,7 +16,15 @@ from flwr.serverapp import Grid
 from flwr.supercore.run import Run
 from typing_extensions import override
 
-from workbench.flower.client_messages import ARRAYS, CONFIG, METRICS, ROWS, array_record, question
+from workbench.flower.client_messages import (
+    ARRAYS,
+    CONFIG,
+    METRICS,
+    REFUSED,
+    ROWS,
+    array_record,
+    question,
+)
 from workbench.flower.reply_check import unfit
 from workbench.flower.round_record import RoundRecord
 from workbench.flower.secure_aggregation import secure_mean
@@ -24,9 +32,6 @@ from workbench.settings.federation import FederationOptions
 
 SERVER = 1
 """The run id and task id of the server, which Flower's messages carry."""
-
-REFUSED = 1
-"""The code of every error reply; the reason is in its text."""
 
 
 class Reply(NamedTuple):
@@ -197,9 +202,9 @@ class ClientGrid(Grid):
             metrics["norm_bit"] = int(facts["norm_bit"])
         content: dict[str, Any] = {METRICS: MetricRecord(metrics)}
         if reply.arrays:
-            content[ARRAYS] = array_record(
-                {n: a for n, a in reply.arrays.items() if n not in self.statistics}
-            )
+            # In the order that was sent: Flower's clipping goes by position.
+            names = asked.content.array_records[ARRAYS]
+            content[ARRAYS] = array_record({name: reply.arrays[name] for name in names})
         return Message(RecordDict(content), reply_to=asked)
 
     def _average_statistics(self, replies: list[Reply]) -> None:

@@ -14,12 +14,13 @@ from typing_extensions import override
 from workbench.flower.client_messages import (
     ARRAYS,
     CONFIG,
+    REFUSED,
     STATISTICS,
     arrays_of,
     facts_of,
 )
 from workbench.flower.client_pool import Answered, ClientPool, Task
-from workbench.flower.grid import REFUSED, SERVER, ClientGrid, Reply
+from workbench.flower.grid import SERVER, ClientGrid, Reply
 from workbench.flower.simulated_app import CONTENT, packed, unpacked
 from workbench.flower.simulated_devices import SimulatedDevices
 from workbench.settings.federation import FederationOptions

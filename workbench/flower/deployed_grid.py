@@ -1,0 +1,129 @@
+"""Clients on other machines, which Flower's SuperLink reaches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+
+import numpy as np
+from flwr.app import Message
+from flwr.serverapp import Grid
+from typing_extensions import override
+
+from workbench.errors import EngineError
+from workbench.flower.client_messages import ARRAYS, STATISTICS, arrays_of, facts_of
+from workbench.flower.grid import ClientGrid, Reply
+from workbench.flower.simulated_app import packed
+from workbench.settings.federation import FederationOptions
+
+POLL_S = 0.5
+
+
+class DeployedGrid(ClientGrid):
+    """Reaches the nodes that are connected to a SuperLink; each is a client."""
+
+    def __init__(
+        self,
+        grid: Grid,
+        options: FederationOptions,
+        statistics: dict[str, np.ndarray],
+        most_rows: int,
+        stop_requested: Callable[[], bool],
+    ) -> None:
+        """Wait until as many nodes are connected as there are to be clients, or the time is over.
+
+        Args:
+            grid: Flower's, of a `ServerApp`.
+            options: of the run.
+            statistics: as of `ClientGrid`.
+            most_rows: as of `ClientGrid`.
+            stop_requested: whether to stop waiting.
+
+        Raises:
+            EngineError: no node is connected in time.
+        """
+        super().__init__(options, statistics, most_rows)
+        self._grid = grid
+        self._stop_requested = stop_requested
+        self._numbers: dict[int, int] = {}
+        self._connected(options.clients)
+        self.begin_round(1)
+
+    @override
+    def begin_round(self, number: int) -> None:
+        super().begin_round(number)
+        connected = {self._numbers[node] for node in self._connected(1)}
+        for client in sorted(set(self._numbers.values()) - connected):
+            self.record.leave_out(client, "it is not connected.")
+
+    @override
+    def get_node_ids(self) -> Iterable[int]:
+        return self._connected(1)
+
+    def _connected(self, wanted: int) -> list[int]:
+        """The nodes of clients; nodes beyond the number of clients take no part."""
+        deadline = time.monotonic() + self.options.round_timeout_s
+        while True:
+            for node in sorted(self._grid.get_node_ids()):
+                if len(self._numbers) < self.options.clients:
+                    self._numbers.setdefault(node, len(self._numbers))
+            connected = [node for node in self._grid.get_node_ids() if node in self._numbers]
+            over = time.monotonic() > deadline or self._stop_requested()
+            if len(connected) >= wanted or (connected and over):
+                return sorted(connected)
+            if over:
+                raise EngineError(
+                    f"No client is connected after {self.options.round_timeout_s:g} s "
+                    "(round_timeout_s). Start SuperNodes first; README.md of the app has the "
+                    "commands."
+                )
+            time.sleep(POLL_S)
+
+    @override
+    def client_number(self, node: int) -> int:
+        return self._numbers[node]
+
+    @override
+    def ask(self, messages: Mapping[int, Message], timeout_s: float) -> list[Reply]:
+        answers = {
+            self.client_number(reply.metadata.src_node_id): reply
+            for reply in self._grid.send_and_receive(messages.values(), timeout=timeout_s)
+        }
+        replies = []
+        for client, message in sorted(messages.items()):
+            sent = len(packed(message.content))
+            answer = answers.get(client)
+            if answer is None:
+                late = f"it did not answer within {timeout_s:g} s."
+                replies.append(Reply(client, {}, {}, late, sent))
+            elif answer.has_error():
+                replies.append(Reply(client, {}, {}, answer.error.reason, sent))
+            else:
+                content = answer.content
+                found = arrays_of(content, ARRAYS, STATISTICS)
+                received = len(packed(content))
+                replies.append(Reply(client, facts_of(content), found, "", sent, received))
+        return replies
+
+    @override
+    def exchange(self, messages: Iterable[Message], timeout_s: float) -> list[Message]:
+        asked = list(messages)
+        replies = list(self._grid.send_and_receive(asked, timeout=timeout_s))
+        answered = {reply.metadata.src_node_id for reply in replies}
+        for message in asked:
+            self.record.count_bytes(len(packed(message.content)), 0)
+            node = message.metadata.dst_node_id
+            if node not in answered:
+                late = f"it did not answer within {timeout_s:g} s."
+                self.record.leave_out(self.client_number(node), late)
+        for reply in replies:
+            if reply.has_error():
+                client = self.client_number(reply.metadata.src_node_id)
+                self.record.leave_out(client, reply.error.reason)
+            else:
+                self.record.count_bytes(0, len(packed(reply.content)))
+        return replies
+
+    @override
+    def device_problem(self, reply: Reply) -> str:
+        return ""
