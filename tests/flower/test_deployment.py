@@ -51,7 +51,8 @@ class Deployment:
         }
         write_certificates(folder)
         (home / "config.toml").write_text(
-            f'[superlink]\ndefault = "test"\n\n[superlink.test]\naddress = "127.0.0.1:{self.port}"\n'
+            '[superlink]\ndefault = "test"\n\n[superlink.test]\n'
+            f'address = "127.0.0.1:{self.port}"\n'
             f'root-certificates = "{folder / "ca.crt"}"\n'
         )
 
@@ -172,7 +173,7 @@ def test_rounds_on_real_nodes_go_on_when_one_dies(tmp_path: Path) -> None:
 
         until(lambda: rounds() >= 1, "the first round", deployment.logs)
         end(second)
-        until(lambda: (server / "summary.json").exists(), "the run ends", deployment.logs)
+        until((server / "summary.json").exists, "the run ends", deployment.logs)
         assert first.poll() is None
         run = wb.load_run(server)
         assert run.status == "completed", run.error

@@ -42,6 +42,7 @@ class Prepared(NamedTuple):
     split: ClientSplit
     origin: dict[str, Any] | None
     """Where the initial weights are from."""
+    deployed: bool
 
     def record(self, clients: list[dict[str, Any]]) -> dict[str, Any]:
         """The record of the federation; `clients` is what `write_client_data` returns."""
@@ -50,6 +51,7 @@ class Prepared(NamedTuple):
             "split": self.split.name,
             "clients": clients,
             "parameters": list(self.model.parameter_names),
+            "deployed": self.deployed,
         }
 
 
@@ -98,7 +100,7 @@ def prepare_federation(
     _refuse_statistics(loaded_model, options)
     rng = np.random.default_rng(config.seed)
     assignment = chosen.assign(dataset, options.clients, rng)
-    return Prepared(loaded_model, dataset, config, options, assignment, chosen, origin)
+    return Prepared(loaded_model, dataset, config, options, assignment, chosen, origin, deployed)
 
 
 def _refuse_statistics(model: Model, options: FederationOptions) -> None:

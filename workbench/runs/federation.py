@@ -26,6 +26,7 @@ class Federation:
     Attributes:
         options: the settings.
         split: name of the way in which the rows are divided.
+        simulated: whether the clients are processes of this machine.
     """
 
     def __init__(self, folder: RunFolder, record: dict[str, Any]) -> None:
@@ -33,6 +34,7 @@ class Federation:
         self._clients: list[dict[str, Any]] = record["clients"]
         self.options = FederationOptions.model_validate(record["options"])
         self.split = str(record["split"])
+        self.simulated = not record.get("deployed", False)
 
     def __repr__(self) -> str:
         options = self.options
