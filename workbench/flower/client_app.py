@@ -11,7 +11,7 @@ import numpy as np
 from flwr.app import Context, Error, Message
 from flwr.clientapp import ClientApp
 from flwr.clientapp.mod import LocalDpMod, adaptiveclipping_mod, fixedclipping_mod
-from flwr.clientapp.typing import ClientAppCallable
+from flwr.clientapp.typing import ClientAppCallable, Mod
 from flwr.common import Code, FitRes, Status, ndarrays_to_parameters, parameters_to_ndarrays
 from flwr.compat.common import recorddict_compat
 
@@ -94,9 +94,9 @@ def _config(message: Message) -> dict[str, Any]:
     return dict(message.content.config_records["config"])
 
 
-def _mods(options: FederationOptions) -> list[ClientAppCallable]:
+def _mods(options: FederationOptions) -> list[Mod]:
     """Flower's mods, the outermost first."""
-    mods: list[Any] = []
+    mods: list[Mod] = []
     if options.secure_aggregation:
         from flwr.client.mod import secaggplus_mod
 

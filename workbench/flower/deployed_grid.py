@@ -97,7 +97,7 @@ class DeployedGrid(ClientGrid):
                 late = f"it did not answer within {timeout_s:g} s."
                 replies.append(Reply(client, {}, {}, late, sent))
             elif answer.has_error():
-                replies.append(Reply(client, {}, {}, answer.error.reason, sent))
+                replies.append(Reply(client, {}, {}, _reason(answer), sent))
             else:
                 content = answer.content
                 found = arrays_of(content, ARRAYS, STATISTICS)
@@ -119,7 +119,7 @@ class DeployedGrid(ClientGrid):
         for reply in replies:
             if reply.has_error():
                 client = self.client_number(reply.metadata.src_node_id)
-                self.record.leave_out(client, reply.error.reason)
+                self.record.leave_out(client, _reason(reply))
             else:
                 self.record.count_bytes(0, len(packed(reply.content)))
         return replies
@@ -127,3 +127,7 @@ class DeployedGrid(ClientGrid):
     @override
     def device_problem(self, reply: Reply) -> str:
         return ""
+
+
+def _reason(reply: Message) -> str:
+    return reply.error.reason or f"Flower reports error {reply.error.code}."
