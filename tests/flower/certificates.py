@@ -43,13 +43,15 @@ def write_certificates(folder: Path) -> None:
     pem = serialization.Encoding.PEM
     (folder / "ca.crt").write_bytes(own.public_bytes(pem))
     (folder / "server.pem").write_bytes(signed.public_bytes(pem))
-    (folder / "server.key").write_bytes(_private(server))
+    (folder / "server.key").write_bytes(
+        _private(server, serialization.PrivateFormat.TraditionalOpenSSL)
+    )
 
 
 def write_key_pair(folder: Path, name: str) -> None:
     """`NAME.key` and `NAME.pub` of a device."""
     key = ec.generate_private_key(ec.SECP384R1())
-    (folder / f"{name}.key").write_bytes(_private(key))
+    (folder / f"{name}.key").write_bytes(_private(key, serialization.PrivateFormat.OpenSSH))
     (folder / f"{name}.pub").write_bytes(
         key.public_key().public_bytes(
             serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH
@@ -76,9 +78,5 @@ def _certificate(
     )
 
 
-def _private(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.OpenSSH,
-        serialization.NoEncryption(),
-    )
+def _private(key: ec.EllipticCurvePrivateKey, kind: serialization.PrivateFormat) -> bytes:
+    return key.private_bytes(serialization.Encoding.PEM, kind, serialization.NoEncryption())

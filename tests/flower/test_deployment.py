@@ -77,7 +77,7 @@ class Deployment:
             *("--ssl-keyfile", "server.key", "--enable-supernode-auth"),
             "--disable-runtime-dependency-installation",
         )
-        until(lambda: listening(self.port), "the SuperLink listens", self.logs)
+        self.until(lambda: listening(self.port), "the SuperLink listens")
 
     def supernode(self, number: int, registered: bool = True) -> subprocess.Popen[bytes]:
         name = f"device{number}"
@@ -105,6 +105,14 @@ class Deployment:
             check=False,
         )
         assert done.returncode == 0, done.stdout + done.stderr + self.logs()
+
+    def until(self, is_so: Callable[[], bool], what: str) -> None:
+        """Wait for it while the SuperLink runs."""
+        deadline = time.monotonic() + WAIT_S
+        while not is_so():
+            in_time = time.monotonic() < deadline and self.processes[0].poll() is None
+            assert in_time, f"not in time: {what}\n{self.logs()}"
+            time.sleep(0.2)
 
     def logs(self) -> str:
         return "\n".join(
@@ -141,13 +149,6 @@ def listening(port: int) -> bool:
         return found.connect_ex(("127.0.0.1", port)) == 0
 
 
-def until(is_so: Callable[[], bool], what: str, logs: Callable[[], str]) -> None:
-    deadline = time.monotonic() + WAIT_S
-    while not is_so():
-        assert time.monotonic() < deadline, f"not in time: {what}\n{logs()}"
-        time.sleep(0.2)
-
-
 @pytest.mark.sweep
 @pytest.mark.timeout(900)
 def test_rounds_on_real_nodes_go_on_when_one_dies(tmp_path: Path) -> None:
@@ -171,9 +172,9 @@ def test_rounds_on_real_nodes_go_on_when_one_dies(tmp_path: Path) -> None:
             federation = wb.load_run(server).federation
             return 0 if federation is None else len(federation.rounds)
 
-        until(lambda: rounds() >= 1, "the first round", deployment.logs)
+        deployment.until(lambda: rounds() >= 1, "the first round")
         end(second)
-        until((server / "summary.json").exists, "the run ends", deployment.logs)
+        deployment.until((server / "summary.json").exists, "the run ends")
         assert first.poll() is None
         run = wb.load_run(server)
         assert run.status == "completed", run.error
