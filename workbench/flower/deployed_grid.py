@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
 from flwr.app import Message
+from flwr.common.constant import ErrorCode
 from flwr.serverapp import Grid
 from typing_extensions import override
 
@@ -17,6 +18,7 @@ from workbench.flower.simulated_app import packed
 from workbench.settings.federation import FederationOptions
 
 POLL_S = 0.5
+GONE = "it is not connected."
 
 
 class DeployedGrid(ClientGrid):
@@ -54,7 +56,7 @@ class DeployedGrid(ClientGrid):
         super().begin_round(number)
         connected = {self._numbers[node] for node in self._connected(1)}
         for client in sorted(set(self._numbers.values()) - connected):
-            self.record.leave_out(client, "it is not connected.")
+            self.record.leave_out(client, GONE)
 
     @override
     def get_node_ids(self) -> Iterable[int]:
@@ -85,10 +87,9 @@ class DeployedGrid(ClientGrid):
 
     @override
     def ask(self, messages: Mapping[int, Message], timeout_s: float) -> list[Reply]:
-        answers = {
-            self.client_number(reply.metadata.src_node_id): reply
-            for reply in self._grid.send_and_receive(messages.values(), timeout=timeout_s)
-        }
+        answers = self._by_client(
+            messages.values(), self._grid.send_and_receive(messages.values(), timeout=timeout_s)
+        )
         replies = []
         for client, message in sorted(messages.items()):
             sent = len(packed(message.content))
@@ -109,20 +110,34 @@ class DeployedGrid(ClientGrid):
     def exchange(self, messages: Iterable[Message], timeout_s: float) -> list[Message]:
         asked = list(messages)
         replies = list(self._grid.send_and_receive(asked, timeout=timeout_s))
-        answered = {reply.metadata.src_node_id for reply in replies}
+        answers = self._by_client(asked, replies)
         for message in asked:
-            self.record.count_bytes(len(packed(message.content)), 0)
-            node = message.metadata.dst_node_id
-            if node not in answered:
-                late = f"it did not answer within {timeout_s:g} s."
-                self.record.leave_out(self.client_number(node), late)
-        for reply in replies:
-            if reply.has_error():
-                client = self.client_number(reply.metadata.src_node_id)
-                self.record.leave_out(client, _reason(reply))
+            client = self.client_number(message.metadata.dst_node_id)
+            answer = answers.get(client)
+            received = 0
+            if answer is None:
+                self.record.leave_out(client, f"it did not answer within {timeout_s:g} s.")
+            elif answer.has_error():
+                self.record.leave_out(client, _reason(answer))
             else:
-                self.record.count_bytes(0, len(packed(reply.content)))
+                received = len(packed(answer.content))
+            self.record.count_bytes(len(packed(message.content)), received)
         return replies
+
+    def _by_client(
+        self, asked: Iterable[Message], replies: Iterable[Message]
+    ) -> dict[int, Message]:
+        """The reply of each client, by the message that it answers: an error of the SuperLink, of
+        a node that is gone, does not come from that node."""
+        clients = {
+            each.metadata.message_id: self.client_number(each.metadata.dst_node_id)
+            for each in asked
+        }
+        return {
+            clients[reply.metadata.reply_to_message_id]: reply
+            for reply in replies
+            if reply.metadata.reply_to_message_id in clients
+        }
 
     @override
     def device_problem(self, reply: Reply) -> str:
@@ -130,4 +145,6 @@ class DeployedGrid(ClientGrid):
 
 
 def _reason(reply: Message) -> str:
+    if reply.error.code == ErrorCode.NODE_UNAVAILABLE:
+        return GONE
     return reply.error.reason or f"Flower reports error {reply.error.code}."
