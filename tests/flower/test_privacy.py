@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable
 from typing import Any
 
@@ -67,7 +66,8 @@ def test_the_server_sees_the_sum_alone_and_a_client_may_fail(secure_run: Run) ->
         replies = grid.train(start)
         plain = Recorded(pool, folder, secure_aggregation=False).train(start)
         rows = [np.load(folder.client_path(n) / "train-input-0.npy") for n in range(CLIENTS)]
-        shutil.rmtree(folder.client_path(2))
+        # It fails when the others count on it: its keys are shared already.
+        (folder.client_path(2) / "data.json").unlink()
         failing = Recorded(pool, folder)
         with_failure = failing.train(start)
     finally:
@@ -114,17 +114,17 @@ def largest_difference(one: dict[str, np.ndarray], other: dict[str, np.ndarray])
 @pytest.mark.parametrize(
     ("options", "epsilons"),
     [
-        ({"privacy": "central", "clipping": "adaptive"}, [4.377, 6.676]),
-        ({"privacy": "local", "secure_aggregation": True}, [9.997, 15.583]),
+        ({"privacy": "central", "clipping": "adaptive"}, [4.377, 6.573]),
+        ({"privacy": "local", "secure_aggregation": True}, [9.997, 15.456]),
         pytest.param(
-            {"privacy": "central", "secure_aggregation": True}, [4.377, 6.676],
+            {"privacy": "central", "secure_aggregation": True}, [4.377, 6.573],
             marks=pytest.mark.sweep,
         ),
         pytest.param(
             {"privacy": "central", "secure_aggregation": True, "clipping": "adaptive"},
-            [4.377, 6.676], marks=pytest.mark.sweep,
+            [4.377, 6.573], marks=pytest.mark.sweep,
         ),
-        pytest.param({"privacy": "local"}, [9.997, 15.583], marks=pytest.mark.sweep),
+        pytest.param({"privacy": "local"}, [9.997, 15.456], marks=pytest.mark.sweep),
     ],
 )  # fmt: skip
 def test_privacy_is_recorded_by_round(options: dict[str, Any], epsilons: list[float]) -> None:
