@@ -253,7 +253,7 @@ def test_a_client_whose_rows_are_not_numbers_is_left_out(digits: Dataset) -> Non
     data = part_of(digits, 96)
     inputs = data.train.inputs[0].copy()
     inputs[64:] = np.nan
-    broken = Dataset(data.name, Split([inputs], [data.train.target]), None, data.classes)
+    broken = Dataset(data.name, Split([inputs], data.train.target), None, data.classes)
     who = ["a"] * 64 + ["b"] * 32
     run = federated(broken, clients=2, rounds=1, batch_size=32, split=groups(who), **SGD)
     assert run.federation is not None

@@ -65,6 +65,7 @@ class SimulatedApp:
         context = Context(1, node, {}, state, {})
         reply = self._app(message, context)
         if reply.has_error():
+            kept.unlink(missing_ok=True)
             raise EngineError(reply.error.reason)
         if _under_way(context.state):
             with replacing_file(kept, RunFolderError) as new:
