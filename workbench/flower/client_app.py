@@ -129,6 +129,7 @@ def _named_records(options: FederationOptions) -> Any:
     def named(message: Message, context: Context, call_next: ClientAppCallable) -> Message:
         old = recorddict_compat.recorddict_to_fitins(message.content, keep_input=True)
         names = json.loads(str(old.config.pop("names")))
+        most_rows = int(old.config.pop("most_rows"))
         weights = dict(zip(names, parameters_to_ndarrays(old.parameters), strict=True))
         message.content = question(weights, {}, old.config)
         reply = call_next(message, context)
@@ -140,7 +141,7 @@ def _named_records(options: FederationOptions) -> Any:
             Status(Code.OK, ""),
             ndarrays_to_parameters([found[name] for name in names]),
             # With central privacy no client may count for more than another.
-            1 if options.privacy == "central" else facts["rows"],
+            1 if options.privacy == "central" else min(facts["rows"], most_rows),
             facts,
         )
         content = recorddict_compat.fitres_to_recorddict(result, keep_input=False)

@@ -57,12 +57,12 @@ def secure_mean(
         exchange: how messages are sent.
         messages: by node; their content is the same.
         round_number: from 1.
-        most_rows: largest number of rows of a client: the precision of the mean depends on it.
+        most_rows: a client counts for as many rows at most: larger sums would overflow.
         timeout_s: for each of the four stages.
     """
     content = next(iter(messages.values())).content
     arrays = arrays_of(content, ARRAYS)
-    mean = _Mean(messages, arrays)
+    mean = _Mean(messages, arrays, most_rows)
     state = RecordDict(
         {
             MAIN_CONFIGS_RECORD: ConfigRecord({WorkflowKey.CURRENT_ROUND: round_number}),
@@ -87,8 +87,11 @@ def secure_mean(
 class _Mean:
     """What the workflow asks of a strategy: whom to ask for what, and what to do with the mean."""
 
-    def __init__(self, messages: Mapping[int, Message], arrays: dict[str, np.ndarray]) -> None:
+    def __init__(
+        self, messages: Mapping[int, Message], arrays: dict[str, np.ndarray], most_rows: float
+    ) -> None:
         self._messages = messages
+        self._most_rows = most_rows
         self._arrays = arrays
         self.found: dict[str, np.ndarray] | None = None
         self.facts: dict[int, dict[str, Any]] = {}
@@ -96,13 +99,11 @@ class _Mean:
     def configure_fit(self, *_: object) -> list[tuple[Any, FitIns]]:
         names = json.dumps(list(self._arrays))
         parameters = ndarrays_to_parameters(list(self._arrays.values()))
+        added = {"names": names, "most_rows": self._most_rows}
         return [
             (
                 SimpleNamespace(node_id=node),
-                FitIns(
-                    parameters,
-                    {**cast(Any, message.content.config_records[CONFIG]), "names": names},
-                ),
+                FitIns(parameters, {**cast(Any, message.content.config_records[CONFIG]), **added}),
             )
             for node, message in self._messages.items()
         ]
