@@ -148,6 +148,18 @@ def test_a_private_run_repeats() -> None:
         assert largest_difference(one, other) == 0, privacy
 
 
+@pytest.mark.sweep
+@pytest.mark.parametrize("secure", [False, True])
+def test_an_update_of_zero_is_left_out(secure: bool) -> None:
+    """Flower divides by its norm."""
+    run = federated(privacy="central", secure_aggregation=secure, learning_rate=1e-30)
+    assert run.federation is not None
+    assert run.federation.rounds["clients"].tolist() == [0]
+    assert run.federation.rounds["epsilon"].tolist() == [0.0]
+    start = wb.load_model("digits-mlp").weights()
+    assert largest_difference(run.weights(), start) == 0
+
+
 @pytest.mark.fault
 def test_running_statistics_are_not_hidden_and_refused() -> None:
     with pytest.raises(ConfigError, match="is a running statistic of the clients' rows"):

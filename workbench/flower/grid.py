@@ -181,10 +181,18 @@ class ClientGrid(Grid):
         if not training and not reply.error and reply.facts.get("rows") == 0:
             return ""
         problem = reply.error or unfit(expected, reply.facts, reply.arrays)
-        problem = problem or (self.device_problem(reply) if training else "")
+        if training and not problem:
+            problem = self.device_problem(reply) or self._unclippable(reply, expected)
         self.record.add(reply.client, reply.facts, training, problem)
         self.record.count_bytes(reply.sent_bytes, reply.received_bytes)
         return problem
+
+    def _unclippable(self, reply: Reply, expected: dict[str, np.ndarray]) -> str:
+        """Why noise cannot be fitted to a reply: Flower divides by the norm of its update."""
+        private = self.options.privacy == "central" and not self.options.secure_aggregation
+        if private and all(np.array_equal(reply.arrays[name], expected[name]) for name in expected):
+            return "its update is zero, which has no norm to clip."
+        return ""
 
     @abstractmethod
     def device_problem(self, reply: Reply) -> str:

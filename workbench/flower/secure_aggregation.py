@@ -99,7 +99,7 @@ class _Mean:
     def configure_fit(self, *_: object) -> list[tuple[Any, FitIns]]:
         names = json.dumps(list(self._arrays))
         parameters = ndarrays_to_parameters(list(self._arrays.values()))
-        added = {"names": names, "most_rows": self._most_rows}
+        added: dict[str, Any] = {"names": names, "most_rows": self._most_rows}
         return [
             (
                 SimpleNamespace(node_id=node),
