@@ -18,6 +18,7 @@ COMMANDS = (
     "check",
     "artifacts",
     "train",
+    "federate",
     "personalise",
     "resume",
     "compare",

@@ -249,6 +249,21 @@ def test_a_late_client_is_left_out(digits: Dataset) -> None:
     assert reasons[0] == "it did not answer within 15 s."
 
 
+def test_a_client_whose_loss_is_not_finite_is_left_out(digits: Dataset) -> None:
+    data = part_of(digits, 96)
+    inputs = data.train.inputs[0].copy()
+    # A dataset refuses what is not finite itself.
+    inputs[64:] = 3e38
+    broken = Dataset(data.name, Split([inputs], data.train.target), None, data.classes)
+    who = ["a"] * 64 + ["b"] * 32
+    run = federated(broken, clients=2, rounds=1, batch_size=32, split=groups(who), **SGD)
+    assert run.federation is not None
+    one, other = run.federation.clients["left_out"]
+    assert one == ""
+    assert other in {"its loss is nan.", "its loss is inf."}
+    assert all(np.isfinite(value).all() for value in run.weights().values())
+
+
 def test_pause_and_stop() -> None:
     run = wb.federate("digits-mlp", clients=2, rounds=10_000)
     _wait_for_round(run, 2)
@@ -275,7 +290,7 @@ def test_the_record_of_a_run_is_read_back(digits: Dataset) -> None:
     data = federation.data
     assert data["rows"].sum() == len(digits.train)
     assert data.filter(like="class ").to_numpy().sum() == len(digits.train)
-    assert len(loaded.plot().axes) == 5
+    assert len(loaded.plot().axes) == 7
     assert wb.train("digits-mlp", steps=1, evaluate=False).federation is None
 
 
@@ -294,6 +309,14 @@ def test_the_record_of_a_run_is_read_back(digits: Dataset) -> None:
         ({"split": "dirichlet"}, ConfigError, "one of wb.federated"),
         ({"engine": "pytorch"}, EngineError, "clients are devices"),
         ({"clients": 5000}, DataError, "each client needs one"),
+        ({"privacy": "secret"}, ConfigError, "privacy='secret'"),
+        ({"privacy": "central", "strategy": "fedadam"}, ConfigError, "privacy='local'"),
+        ({"clipping": "adaptive"}, ConfigError, "needs privacy='central'"),
+        ({"secure_aggregation": True, "strategy": "krum"}, ConfigError, "compares clients"),
+        ({"secure_aggregation": True, "clients": 2}, ConfigError, "needs 3 to 1000"),
+        ({"noise_multiplier": 0}, ConfigError, "noise_multiplier=0"),
+        ({"devices": ["phonee"]}, ConfigError, "'phone'"),
+        ({"speed_spread": 0.5}, ConfigError, "speed_spread=0.5"),
     ],
 )
 def test_wrong_settings_are_sentences(

@@ -10,7 +10,7 @@ import pytest
 
 import workbench as wb
 from workbench.flower.client_pool import ClientPool, Task
-from workbench.flower.grid import unfit
+from workbench.flower.reply_check import unfit
 from workbench.run_folder.run_folder import RunFolder
 
 WAIT_S = 120
@@ -104,8 +104,8 @@ WEIGHTS = {"w": np.zeros((2, 3), np.float32)}
 def test_replies_that_do_not_fit_are_refused(
     facts: dict[str, Any], arrays: dict[str, np.ndarray], sentence: str
 ) -> None:
-    assert sentence in unfit(task(0, "train", WEIGHTS), facts, arrays)
-    assert unfit(task(0, "train", WEIGHTS), GOOD, WEIGHTS) == ""
+    assert sentence in unfit(WEIGHTS, facts, arrays)
+    assert unfit(WEIGHTS, GOOD, WEIGHTS) == ""
 
 
 def test_the_pool_starts_in_the_folder_of_no_one(federated_run: RunFolder, tmp_path: Path) -> None:

@@ -30,6 +30,23 @@ def trained(number: int, loss: float, accuracy: float | None) -> dict[str, Any]:
     )  # fmt: skip
 
 
+def test_the_figure_draws_accuracy_against_epsilon() -> None:
+    run = federated(
+        privacy="local", clipping_norm=2.0, secure_aggregation=True, clients=3,
+        divided=[*DIVIDED, DIVIDED[0]], spent=True,
+    )  # fmt: skip
+    figure = run.plot()
+    last = figure.axes[5]
+    assert lines(last) == [([9.0], [0.5])]
+    assert last.get_xlabel() == "epsilon so far, at delta 1e-05"
+    assert last.get_title(loc="left") == "Privacy (local)"
+    caption = figure.get_supxlabel()
+    assert "fixed clipping, noise 1 times its norm, secure aggregation; simulated" in caption
+    rounds = federation_of(run).rounds
+    assert rounds["epsilon"].tolist() == [4.5, 9.0]
+    assert rounds["clipping_norm"].tolist() == [2.0, 2.0]
+
+
 def round_of(step: int, clients: list[dict[str, Any]], **fields: Any) -> dict[str, Any]:
     return {
         "event": "round", "step": step, "seconds": 2.0 * step, "sent_bytes": 3_000_000,
@@ -38,17 +55,23 @@ def round_of(step: int, clients: list[dict[str, Any]], **fields: Any) -> dict[st
 
 
 def federated(
-    accuracy: float | None = 0.5, divided: list[dict[str, Any]] | None = None, **options: Any
+    accuracy: float | None = 0.5,
+    divided: list[dict[str, Any]] | None = None,
+    spent: bool = False,
+    **options: Any,
 ) -> Run:
     """Two clients; the second takes part in the second round alone, in the first it is gone."""
     evaluation = {"event": "evaluation", "step": 2, "epoch": 2, "loss": 0.75, "accuracy": accuracy}
+    privacy = [{"epsilon": 4.5 * n, "clipping_norm": 2.0} if spent else {} for n in (1, 2)]
+    first = [trained(0, 4.0, accuracy), client(1, left_out="it was not there")]
+    second = [trained(0, 2.0, accuracy), trained(1, 6.0, accuracy)]
     run = write_run(
         "federated",
         [
             steps(1, [1.0], [4.0]),
-            round_of(1, [trained(0, 4.0, accuracy), client(1, left_out="it was not there")]),
+            round_of(1, first, **privacy[0]),
             steps(2, [1.0], [3.0]),
-            round_of(2, [trained(0, 2.0, accuracy), trained(1, 6.0, accuracy)]),
+            round_of(2, second, **privacy[1]),
             evaluation,
         ],
         {"status": "completed"},
@@ -120,7 +143,7 @@ def test_a_run_of_one_machine_has_no_federation() -> None:
 
 def test_the_figure_draws_the_rounds() -> None:
     figure = federated().plot()
-    reached, loss, data, traffic = figure.axes
+    reached, loss, data, traffic, seconds, counts = figure.axes
     assert lines(reached) == [
         ([1, 2], [0.5, 0.5]), ([2], [0.5]), ([2], [0.5]),
     ]  # fmt: skip
@@ -133,12 +156,19 @@ def test_the_figure_draws_the_rounds() -> None:
     assert legend(traffic) == ["sent by the server", "received by the server"]
     assert [line.get_linestyle() for line in traffic.lines] == ["-", "--"]
     assert traffic.get_ylim() == (0, pytest.approx(1.08 * 6))
+    assert lines(seconds) == [([1, 2], [2.0, 4.0])]
+    assert lines(counts) == [([1, 2], [1, 2]), ([1, 2], [1, 0])]
+    assert legend(counts) == ["trained", "left out"]
     titles = [axes.get_title(loc="left") for axes in figure.axes]
-    assert titles == ["Test split", "Training loss", "Rows of the clients", "Traffic"]
-    units = [axes.get_ylabel() for axes in (loss, data, traffic)]
-    assert units == ["mean of a client's batches", "client", "MB in all"]
-    assert [axes.get_xlabel() for axes in (reached, loss, traffic)] == ["round"] * 3
-    for axis in (reached.xaxis, loss.xaxis, traffic.xaxis, data.yaxis):
+    assert titles == [
+        *("Test split", "Training loss", "Rows of the clients"),
+        *("Traffic", "Time of a round", "Clients of a round"),
+    ]
+    units = [axes.get_ylabel() for axes in (loss, data, traffic, seconds, counts)]
+    assert units == ["mean of a client's batches", "client", "MB in all", "s", "clients"]
+    by_round = (reached, loss, traffic, seconds, counts)
+    assert [axes.get_xlabel() for axes in by_round] == ["round"] * 5
+    for axis in (*(axes.xaxis for axes in by_round), counts.yaxis, data.yaxis):
         assert axis.get_major_locator()._integer, "there are no half rounds"  # type: ignore[attr-defined]
     assert figure.get_suptitle() == "model-federated: 2 clients, fedavg"
 
@@ -158,7 +188,7 @@ def test_the_rows_of_each_class_are_an_image(classes: int, apart: int) -> None:
     counts = [[3 + index for index in range(classes)], [9] * classes]
     divided = [{**each, "classes": own} for each, own in zip(DIVIDED, counts, strict=True)]
     figure = federated(divided=divided).plot()
-    data, bar = figure.axes[2], figure.axes[4]
+    data, bar = figure.axes[2], figure.axes[6]
     [image] = data.images
     assert isinstance(image, AxesImage)
     np.testing.assert_array_equal(np.asarray(image.get_array()), counts)

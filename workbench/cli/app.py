@@ -7,6 +7,7 @@ import typer
 from workbench.cli.cache import clean_cache
 from workbench.cli.check import check
 from workbench.cli.extensions import build_extensions
+from workbench.cli.federation import federate
 from workbench.cli.machine import doctor, lab
 from workbench.cli.models import artifacts, models
 from workbench.cli.personalise import personalise
@@ -29,6 +30,7 @@ for command in (
     check,
     artifacts,
     train,
+    federate,
     personalise,
     resume,
     compare,

@@ -56,9 +56,9 @@ def train(
         engine=engine,
         ortmodule=chosen_ortmodule(settings.pop("ortmodule", None), [engine or "ondevice"]),
     )
-    _check_output(detached, plot)
+    check_output(detached, plot)
     run = wb.train(model, dataset(data, target), detached=detached, **settings)
-    _watch(run, detached, plot, json)
+    watch(run, detached, plot, json)
 
 
 @takes_settings(*OF_RESUMING)
@@ -76,18 +76,18 @@ def resume(
     """Continue a run that has ended from its latest checkpoint."""
     import workbench as wb
 
-    _check_output(detached, plot)
+    check_output(detached, plot)
     resumed = wb.resume(run, model=model, detached=detached, **settings)
-    _watch(resumed, detached, plot, json)
+    watch(resumed, detached, plot, json)
 
 
-def _check_output(detached: bool, plot: str | None) -> None:
+def check_output(detached: bool, plot: str | None) -> None:
     if detached and plot is not None:
         raise ConfigError([f"--plot {plot} cannot be used with --detached."])
     check_plot(plot)
 
 
-def _watch(run: Run, detached: bool, plot: str | None, json: bool) -> None:
+def watch(run: Run, detached: bool, plot: str | None, json: bool) -> None:
     """Wait for a run and print what it came to; a detached one is only named."""
     from workbench.cli.progress import exit_if, watch_run
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from workbench.federated.app import app
 from workbench.federated.federate import federate
 from workbench.federated.splits import (
     ClientSplit,
@@ -14,6 +15,7 @@ from workbench.federated.splits import (
 
 __all__ = [
     "ClientSplit",
+    "app",
     "dirichlet",
     "feature_shift",
     "federate",

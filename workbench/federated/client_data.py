@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from workbench.data import Dataset, Split
 from workbench.federated.splits import Assignment
-from workbench.run_folder.run_folder import RunFolder
 
 
 def write_client_data(
-    folder: RunFolder, data: Dataset, assignment: Assignment, clients: int
+    path: Callable[[int], Path], data: Dataset, assignment: Assignment, clients: int
 ) -> list[dict[str, Any]]:
     """Save the dataset of each client.
+
+    Args:
+        path: of the folder of a client.
+        data: all rows.
+        assignment: the client of each row.
+        clients: how many there are.
 
     Returns:
         For the record, of each client: `rows`, `test_rows`, and `classes`, the number of training
@@ -26,7 +33,7 @@ def write_client_data(
         train = _part(data.train, np.flatnonzero(assignment.train == client))
         rows = np.flatnonzero(assignment.test == client)
         test = _part(data.test, rows) if data.test is not None and len(rows) else None
-        Dataset(data.name, train, test, data.classes).save(folder.client_path(client))
+        Dataset(data.name, train, test, data.classes).save(path(client))
         counts = np.bincount(train.target, minlength=kinds).tolist() if kinds else None
         described.append({"rows": len(train), "test_rows": len(rows), "classes": counts})
     return described

@@ -2,31 +2,17 @@
 
 from __future__ import annotations
 
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from pydantic import ValidationError
-
 from workbench.data import Dataset
-from workbench.errors import ConfigError, EngineError, value_text
 from workbench.federated.client_data import write_client_data
-from workbench.federated.splits import ClientSplit, iid
+from workbench.federated.prepared import prepare_federation
+from workbench.federated.splits import ClientSplit
 from workbench.models import Model
-from workbench.runs import Run, from_base, prepare
+from workbench.run_folder.run_folder import RunFolder
+from workbench.runs import Run
 from workbench.runs.launch import launch
-from workbench.settings.federation import FederationOptions
-from workbench.settings.setting_problems import problems_of
-
-_OF_ROUNDS = {
-    "epochs": "local_epochs=, passes of a client in a round",
-    "steps": "rounds= and local_steps=",
-    "early_stopping": "fewer rounds=",
-    "device": "round_timeout_s= and unavailable=",
-    "gradient_accumulation": "a larger batch_size=",
-}
-"""Settings of `train` that a federated run has no use for, and what to give instead."""
 
 
 def federate(
@@ -62,8 +48,9 @@ def federate(
         base: the checkpoint to begin with, as of `train`.
         detached: as of `train`.
         **settings: fields of `FederationOptions`, such as `strategy_options`, `local_epochs`,
-            `fraction` or `unavailable`, and fields of `TrainingConfig` for the clients, such as
-            `batch_size`, `learning_rate` or `lora`. A schedule of the learning rate goes by rounds.
+            `fraction`, `unavailable`, `privacy` or `secure_aggregation`, and fields of
+            `TrainingConfig` for the clients, such as `batch_size`, `learning_rate` or `lora`. A
+            schedule of the learning rate goes by rounds.
 
     Raises:
         ConfigError: invalid settings; lists all of them.
@@ -72,67 +59,26 @@ def federate(
         EngineError: Flower is not installed, or `engine` is not "ondevice".
         RunFolderError: the run folder cannot be written.
     """
-    if find_spec("flwr") is None:
-        raise EngineError(
-            "Federated training needs Flower. Install it: "
-            "pip install 'onnxruntime-training-workbench[federated]'"
-        )
-    options, training = _settings(
-        {"clients": clients, "rounds": rounds, "strategy": strategy, **settings}
+    prepared = prepare_federation(
+        model,
+        data,
+        {"clients": clients, "rounds": rounds, "strategy": strategy, **settings},
+        split,
+        base,
     )
-    chosen = iid() if split is None else split
-    if not callable(getattr(chosen, "assign", None)):
-        raise ConfigError(
-            [f"split={value_text(split)}: give one of wb.federated, such as dirichlet(0.3)."]
-        )
-    loaded, origin = from_base(model, base, ())
-    loaded_model, dataset, config = prepare(loaded, data, training)
-    if config.engine != "ondevice":
-        raise EngineError(
-            f"engine={config.engine!r}: clients are devices and train with 'ondevice'."
-        )
-    rng = np.random.default_rng(config.seed)
-    assignment = chosen.assign(dataset, options.clients, rng)
 
-    def write_clients(folder: Any) -> dict[str, Any]:
-        described = write_client_data(folder, dataset, assignment, options.clients)
-        return {
-            "options": options.model_dump(),
-            "split": chosen.name,
-            "clients": described,
-            "parameters": list(loaded_model.parameter_names),
-        }
+    def write_clients(folder: RunFolder) -> dict[str, Any]:
+        described = write_client_data(
+            folder.client_path, prepared.data, prepared.assignment, prepared.options.clients
+        )
+        return prepared.record(described)
 
     started = launch(
-        loaded_model,
-        dataset,
-        config,
+        prepared.model,
+        prepared.data,
+        prepared.config,
         detached=detached,
-        base=origin,
+        base=prepared.origin,
         federation=write_clients,
     )
-    return Run(started.folder, worker=started.worker, model=loaded_model, code=started.code)
-
-
-def _settings(given: dict[str, Any]) -> tuple[FederationOptions, dict[str, Any]]:
-    """The options of the federation, and the settings of its clients.
-
-    Raises:
-        ConfigError: an option is wrong, or a setting has no meaning here.
-    """
-    problems = [
-        f"{name}={value_text(given[name])}: federated training goes by rounds; give {instead}."
-        for name, instead in _OF_ROUNDS.items()
-        if name in given
-    ]
-    fields = FederationOptions.model_fields
-    options = None
-    try:
-        options = FederationOptions(**{n: value for n, value in given.items() if n in fields})
-    except ValidationError as error:
-        problems += problems_of(error, FederationOptions)
-    if options is None or problems:
-        raise ConfigError(problems)
-    training = {name: value for name, value in given.items() if name not in fields}
-    # A step of the run is a round. Evaluation after each is the default.
-    return options, {"engine": "ondevice", **training, "epochs": 1, "steps": options.rounds}
+    return Run(started.folder, worker=started.worker, model=prepared.model, code=started.code)

@@ -21,10 +21,12 @@ class StaticFigure(Figure):
         return buffer.getvalue()
 
 
-def make_figure(panels: int, title: str) -> tuple[StaticFigure, np.ndarray]:
-    figure = StaticFigure(figsize=(3.4 * panels, 3.2), layout="constrained")
+def make_figure(panels: int, title: str, rows: int = 1) -> tuple[StaticFigure, np.ndarray]:
+    """A figure and its panels, row by row; `panels` is the number in a row."""
+    size = (3.4 * panels, 0.4 + 2.8 * rows)
+    figure = StaticFigure(figsize=size, layout="constrained")
     figure.suptitle(printable(title), fontsize=11, fontweight="bold", parse_math=False)
-    axes = figure.subplots(1, panels)
+    axes = figure.subplots(rows, panels, squeeze=False).ravel()
     for panel in axes:
         panel.grid(True, color="#e5e5e5", linewidth=0.6)
         panel.set_axisbelow(True)

@@ -26,7 +26,7 @@ class Task(NamedTuple):
     arrays: Mapping[str, np.ndarray]
 
 
-class Reply(NamedTuple):
+class Answered(NamedTuple):
     """What came back, or why nothing did."""
 
     task: Task
@@ -54,7 +54,7 @@ class ClientPool:
 
     def run(
         self, tasks: Iterable[Task], timeout_s: float, stop_requested: Callable[[], bool]
-    ) -> list[Reply]:
+    ) -> list[Answered]:
         """Do the tasks and wait for them; processes that are late are killed.
 
         Args:
@@ -68,7 +68,7 @@ class ClientPool:
         waiting: queue.SimpleQueue[Task] = queue.SimpleQueue()
         for task in tasks:
             waiting.put(task)
-        replies: queue.SimpleQueue[Reply] = queue.SimpleQueue()
+        replies: queue.SimpleQueue[Answered] = queue.SimpleQueue()
         late = threading.Event()
         servers = [
             threading.Thread(target=self._serve, args=(place, waiting, replies, late, timeout_s))
@@ -96,7 +96,7 @@ class ClientPool:
         self,
         place: int,
         waiting: queue.SimpleQueue[Task],
-        replies: queue.SimpleQueue[Reply],
+        replies: queue.SimpleQueue[Answered],
         late: threading.Event,
         timeout_s: float,
     ) -> None:
@@ -107,11 +107,11 @@ class ClientPool:
             except queue.Empty:
                 return
             if late.is_set():
-                replies.put(Reply(task, {}, {}, _late(timeout_s), 0, 0))
+                replies.put(Answered(task, {}, {}, _late(timeout_s), 0, 0))
                 continue
             replies.put(self._ask(place, task, late, timeout_s))
 
-    def _ask(self, place: int, task: Task, late: threading.Event, timeout_s: float) -> Reply:
+    def _ask(self, place: int, task: Task, late: threading.Event, timeout_s: float) -> Answered:
         process = self._process(place)
         assert process.stdin is not None
         assert process.stdout is not None
@@ -122,9 +122,9 @@ class ClientPool:
         except (OSError, EOFError):
             status = process.wait()
             ended = _late(timeout_s) if late.is_set() else f"its process {_ended(status)}."
-            return Reply(task, {}, {}, ended, sent_bytes, 0)
+            return Answered(task, {}, {}, ended, sent_bytes, 0)
         error = str(frame.facts.get("error", ""))
-        return Reply(task, frame.facts, frame.arrays, error, sent_bytes, frame.size_bytes)
+        return Answered(task, frame.facts, frame.arrays, error, sent_bytes, frame.size_bytes)
 
     def _process(self, place: int) -> subprocess.Popen[bytes]:
         process = self._processes[place]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import random
 import time
-from typing import Any
 
 import numpy as np
-from flwr.app import Array, ArrayRecord, ConfigRecord, MetricRecord
+from flwr.app import ArrayRecord, ConfigRecord, MetricRecord
 
 from workbench.data import Dataset
 from workbench.engines.ondevice import OnDeviceEngine
-from workbench.flower.client_pool import ClientPool
-from workbench.flower.grid import ProcessGrid
+from workbench.flower.client_messages import array_record
+from workbench.flower.epsilon import PrivacyLedger
+from workbench.flower.grid import ClientGrid
+from workbench.flower.round_record import RoundRecord
 from workbench.flower.strategies import make_strategy
 from workbench.run_folder.events import EventWriter, finite_or_none
 from workbench.run_folder.run_folder import RunFolder
@@ -42,11 +43,10 @@ class FederatedTraining:
         engine: OnDeviceEngine,
         dataset: Dataset,
         config: TrainingConfig,
-        federation: dict[str, Any],
         options: FederationOptions,
         control: Control,
         events: EventWriter,
-        pool: ClientPool,
+        grid: ClientGrid,
     ) -> None:
         self._engine = engine
         self._dataset = dataset
@@ -57,17 +57,11 @@ class FederatedTraining:
         self._progress = TrainingProgress()
         self._evaluation: EvaluationResult | None = None
         self._checkpointer = Checkpointer(folder, engine, events, config, lambda: None)
+        self._grid = grid
         weights = engine.weights()
-        statistics = engine.statistics_names(federation["parameters"])
-        self._grid = ProcessGrid(
-            pool,
-            self._options,
-            config.seed,
-            [bool(client["test_rows"]) for client in federation["clients"]],
-            {name: weights[name] for name in statistics},
-            control.stop_requested,
-        )
         self._initial = {name: weights[name] for name in engine.trainable}
+        self._ledger = PrivacyLedger(options.clients)
+        self._clipping_norm = options.clipping_norm
         self._round_started_ns = 0
 
     def run(self) -> LoopResult:
@@ -77,7 +71,7 @@ class FederatedTraining:
             ConfigError: Flower refuses an option of the strategy.
             OSError: the run folder cannot be written.
         """
-        strategy = make_strategy(self._options)
+        strategy = self._strategy = make_strategy(self._options)
         self._checkpointer.save(self._progress)
         # Flower draws the clients of a round by Python's generator.
         random.seed(self._config.seed)
@@ -85,7 +79,7 @@ class FederatedTraining:
         try:
             strategy.start(
                 self._grid,
-                _record(self._initial),
+                array_record(self._initial),
                 num_rounds=self._options.rounds,
                 timeout=self._options.round_timeout_s,
                 train_config=ConfigRecord(),
@@ -128,9 +122,27 @@ class FederatedTraining:
             rss_bytes=rss_bytes(),
         )
         self._progress.step = number
+        self._account(record)
         self._events.write("round", **record.event())
         self._evaluate(number)
         self._checkpointer.save_if_due(self._progress, epoch_ended=True)
+
+    def _account(self, record: RoundRecord) -> None:
+        """Record how much privacy is spent, and the norm that updates were clipped to."""
+        options = self._options
+        if options.privacy is None:
+            return
+        if record.trained:
+            # By the server the noise hides whether a client takes part, by a client which of two
+            # updates it has: they may be twice the norm apart.
+            apart = 1 if options.privacy == "central" else 2
+            self._ledger.add(self._grid.selected, options.noise_multiplier / apart)
+        record.privacy = {
+            "epsilon": self._ledger.epsilon(options.delta),
+            "clipping_norm": self._clipping_norm,
+        }
+        # Adapted for the next round.
+        self._clipping_norm = getattr(self._strategy, "clipping_norm", options.clipping_norm)
 
     def _evaluate(self, number: int) -> None:
         config, test = self._config, self._dataset.test
@@ -159,7 +171,3 @@ class FederatedTraining:
             self._control.wait()
         if paused:
             self._events.write("resumed")
-
-
-def _record(weights: dict[str, np.ndarray]) -> ArrayRecord:
-    return ArrayRecord({name: Array(value) for name, value in weights.items()})

@@ -1,4 +1,4 @@
-"""Flower's `Grid` over client processes of this machine: no SuperLink, no sockets.
+"""Flower's `Grid` with clients that may fail: replies are checked and recorded.
 
 A strategy of Flower asks the grid which clients can be reached and sends them messages. Of a reply
 that does not fit, the strategy sees an error, so it aggregates the others.
@@ -6,81 +6,89 @@ that does not fit, the strategy sees an error, so it aggregates the others.
 
 from __future__ import annotations
 
-import itertools
-import math
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
-from flwr.app import Array, ArrayRecord, ConfigRecord, Error, Message, MetricRecord, RecordDict
+from flwr.app import ConfigRecord, Error, Message, MetricRecord, RecordDict
 from flwr.serverapp import Grid
 from flwr.supercore.run import Run
-from flwr.supercore.task_identity import TaskIdentity
 from typing_extensions import override
 
-from workbench.flower.client_pool import ClientPool, Reply, Task
+from workbench.flower.client_messages import (
+    ARRAYS,
+    CONFIG,
+    METRICS,
+    REFUSED,
+    ROWS,
+    array_record,
+    question,
+)
+from workbench.flower.reply_check import unfit
 from workbench.flower.round_record import RoundRecord
+from workbench.flower.secure_aggregation import secure_mean
 from workbench.settings.federation import FederationOptions
 
 SERVER = 1
-"""The node id, run id and task id of the server, which Flower's messages carry."""
-
-FIRST_CLIENT = 2
-"""The node id of client 0."""
-
-REFUSED = 1
-"""The code of every error reply; the reason is in its text."""
+"""The run id and task id of the server, which Flower's messages carry."""
 
 
-class ProcessGrid(Grid):
-    """Reaches the clients of a run in a `ClientPool`.
+class Reply(NamedTuple):
+    """What came back from a client, or why nothing did."""
+
+    client: int
+    facts: dict[str, Any]
+    arrays: dict[str, np.ndarray]
+    error: str
+    """Why there is no answer, as a sentence; else empty."""
+    sent_bytes: int = 0
+    received_bytes: int = 0
+
+
+class ClientGrid(Grid):
+    """Reaches the clients of a run.
 
     Attributes:
         record: of the current round.
+        statistics: running statistics, as of BatchNorm, that travel beside what the strategy
+            aggregates: a weighted mean of them is meaningful, an optimizer step is not.
+        selected: clients that were asked to train in the current round.
     """
 
     def __init__(
-        self,
-        pool: ClientPool,
-        options: FederationOptions,
-        seed: int,
-        tested: list[bool],
-        statistics: dict[str, np.ndarray],
-        stop_requested: Callable[[], bool],
+        self, options: FederationOptions, statistics: dict[str, np.ndarray], most_rows: int
     ) -> None:
         """Create a grid.
 
         Args:
-            pool: where clients run.
             options: of the run.
-            seed: of the clients that are unavailable.
-            tested: which clients have test rows.
-            statistics: running statistics, as of BatchNorm, that travel beside what the strategy
-                aggregates: a weighted mean of them is meaningful, an optimizer step is not.
-            stop_requested: whether to stop waiting for replies.
+            statistics: their first values.
+            most_rows: largest number of rows of a client, for secure aggregation.
         """
-        TaskIdentity.run_id = TaskIdentity.node_id = TaskIdentity.task_id = SERVER
-        self._pool = pool
-        self._options = options
-        self._seed = seed
-        self._tested = tested
-        self._stop_requested = stop_requested
-        self._run = Run.create_empty(SERVER)
-        self._message_ids = itertools.count(1)
+        self.options = options
         self.statistics = statistics
         self.record = RoundRecord(0)
-        self._available: list[int] = []
-        self.begin_round(1)
+        self.selected: set[int] = set()
+        self._most_rows = 1 if options.privacy == "central" else most_rows
+        self._run = Run.create_empty(SERVER)
 
     def begin_round(self, number: int) -> None:
-        """Start the record of a round, and draw which clients can be reached in it."""
+        """Start the record of a round."""
         self.record = RoundRecord(number)
-        drawn = np.random.default_rng((self._seed, number)).random(self._options.clients)
-        available = np.flatnonzero(drawn >= self._options.unavailable)
-        # One remains: with none, Flower waits for clients without end.
-        self._available = [int(n) for n in available] or [int(np.argmax(drawn))]
-        for client in sorted(set(range(self._options.clients)) - set(self._available)):
-            self.record.leave_out(client, "it was unreachable (simulated).")
+        self.selected = set()
+
+    @abstractmethod
+    def client_number(self, node: int) -> int:
+        """The client of a node, counted from 0."""
+
+    @abstractmethod
+    def ask(self, messages: Mapping[int, Message], timeout_s: float) -> list[Reply]:
+        """Send a message to each client and wait for the answers, in the order of the clients."""
+
+    @abstractmethod
+    def exchange(self, messages: Iterable[Message], timeout_s: float) -> list[Message]:
+        """The same with Flower's own messages, of secure aggregation; records bytes alone."""
 
     @override
     def set_run(self, run: Run) -> None:
@@ -90,10 +98,6 @@ class ProcessGrid(Grid):
     @override
     def run(self) -> Run:
         return self._run
-
-    @override
-    def get_node_ids(self) -> Iterable[int]:
-        return [FIRST_CLIENT + client for client in self._available]
 
     @override
     def create_message(
@@ -118,92 +122,109 @@ class ProcessGrid(Grid):
     def send_and_receive(
         self, messages: Iterable[Message], *, timeout: float | None = None
     ) -> Iterable[Message]:
-        sent: dict[int, Message] = {}
-        tasks: list[Task] = []
-        for message in messages:
-            client = message.metadata.dst_node_id - FIRST_CLIENT
-            task = message.metadata.message_type.partition(".")[0]
-            if task == "evaluate" and not self._tested[client]:
-                continue
-            # As Flower's own grids number them: a reply names the message that it answers.
-            message.metadata.__dict__["_message_id"] = str(next(self._message_ids))
-            sent[client] = message
-            tasks.append(self._task(client, task, message.content))
-        timeout_s = self._options.round_timeout_s if timeout is None else timeout
-        replies = self._pool.run(tasks, timeout_s, self._stop_requested)
-        if tasks and tasks[0].facts["task"] == "train":
-            self._average_statistics(replies)
-        return [self._message(reply, sent[reply.task.client]) for reply in replies]
-
-    def _task(self, client: int, task: str, content: RecordDict) -> Task:
-        # Some strategies compute in float64.
-        weights = {
-            name: array.numpy().astype(np.float32, copy=False)
-            for record in content.array_records.values()
-            for name, array in record.items()
+        sent = {
+            self.client_number(message.metadata.dst_node_id): self._with_round(message)
+            for message in messages
         }
-        config = dict(next(iter(content.config_records.values()), ConfigRecord()))
-        # Sent by FedProx alone.
-        proximal_mu = config.get("proximal-mu", 0.0)
-        assert isinstance(proximal_mu, int | float)
-        facts = {
-            "task": task,
-            "client": client,
-            "round": self.record.number,
-            "proximal_mu": proximal_mu,
-        }
-        return Task(client, facts, {**weights, **self.statistics})
+        sent = {client: message for client, message in sent.items() if message is not None}
+        if not sent:
+            return []
+        timeout_s = self.options.round_timeout_s if timeout is None else timeout
+        training = next(iter(sent.values())).metadata.message_type.startswith("train")
+        if training:
+            self.selected = set(sent)
+        if training and self.options.secure_aggregation:
+            replies = self._ask_securely(sent, timeout_s)
+        else:
+            replies = self.ask(sent, timeout_s)
+        weights = _weights(next(iter(sent.values())))
+        expected = {**weights, **self.statistics} if training else {}
+        checked = [(reply, self._problem(reply, expected, training)) for reply in replies]
+        if training:
+            self._average_statistics([reply for reply, problem in checked if not problem])
+        return [
+            self._message(reply, problem, sent[reply.client])
+            for reply, problem in checked
+            if training or reply.error or reply.facts.get("rows") != 0
+        ]
 
-    def _message(self, reply: Reply, question: Message) -> Message:
-        """The reply as the strategy sees it, recorded."""
-        problem = reply.error or unfit(reply.task, reply.facts, reply.arrays)
-        self.record.add(reply, problem)
-        if problem:
-            return Message(Error(code=REFUSED, reason=problem), reply_to=question)
-        metrics = MetricRecord(
-            {"num-examples": int(reply.facts["rows"]), "loss": float(reply.facts["loss"])}
+    def _with_round(self, message: Message) -> Message:
+        """The message with all that a client needs, in float32: some strategies use float64."""
+        given = message.content.config_records.get(CONFIG, ConfigRecord())
+        config = {**given, "round": self.record.number}
+        content = question(_weights(message), self.statistics, config)
+        metadata = message.metadata
+        return Message(content, metadata.dst_node_id, metadata.message_type)
+
+    def _ask_securely(self, sent: dict[int, Message], timeout_s: float) -> list[Reply]:
+        """The mean as the answer of each client that is in it, beside its own numbers."""
+        mean = secure_mean(
+            self.exchange,
+            {message.metadata.dst_node_id: message for message in sent.values()},
+            round_number=self.record.number,
+            most_rows=self._most_rows,
+            timeout_s=timeout_s,
         )
-        content: dict[str, Any] = {"metrics": metrics}
+        replies = []
+        for client, message in sent.items():
+            facts = mean.facts.get(message.metadata.dst_node_id)
+            problem = "too few clients answered to find the sum of their weights."
+            if mean.arrays is not None and facts is not None:
+                replies.append(Reply(client, facts, mean.arrays, ""))
+            else:
+                reason = self.record.reason(client) or problem
+                replies.append(Reply(client, {}, {}, reason))
+        return replies
+
+    def _problem(self, reply: Reply, expected: dict[str, np.ndarray], training: bool) -> str:
+        """Why a reply is not used, recorded; else empty."""
+        if not training and not reply.error and reply.facts.get("rows") == 0:
+            return ""
+        problem = reply.error or unfit(expected, reply.facts, reply.arrays)
+        if training and not problem:
+            problem = self.device_problem(reply) or self._unclippable(reply, expected)
+        self.record.add(reply.client, reply.facts, training, problem)
+        self.record.count_bytes(reply.sent_bytes, reply.received_bytes)
+        return problem
+
+    def _unclippable(self, reply: Reply, expected: dict[str, np.ndarray]) -> str:
+        """Why noise cannot be fitted to a reply: Flower divides by the norm of its update."""
+        private = self.options.privacy == "central" and not self.options.secure_aggregation
+        if private and all(np.array_equal(reply.arrays[name], expected[name]) for name in expected):
+            return "its update is zero, which has no norm to clip."
+        return ""
+
+    @abstractmethod
+    def device_problem(self, reply: Reply) -> str:
+        """Why the client's simulated device would not have answered; else empty."""
+
+    def _message(self, reply: Reply, problem: str, asked: Message) -> Message:
+        """The reply as the strategy sees it."""
+        if problem:
+            return Message(Error(code=REFUSED, reason=problem), reply_to=asked)
+        facts = reply.facts
+        # Noise hides a client only if none counts for more than another.
+        rows = 1 if self.options.privacy == "central" else int(facts["rows"])
+        metrics: dict[str, Any] = {ROWS: rows, "loss": float(facts["loss"])}
+        if "norm_bit" in facts:
+            metrics["norm_bit"] = int(facts["norm_bit"])
+        content: dict[str, Any] = {METRICS: MetricRecord(metrics)}
         if reply.arrays:
-            trained = {n: Array(a) for n, a in reply.arrays.items() if n not in self.statistics}
-            content["arrays"] = ArrayRecord(trained)
-        return Message(RecordDict(content), reply_to=question)
+            # In the order that was sent: Flower's clipping goes by position.
+            names = asked.content.array_records[ARRAYS]
+            content[ARRAYS] = array_record({name: reply.arrays[name] for name in names})
+        return Message(RecordDict(content), reply_to=asked)
 
     def _average_statistics(self, replies: list[Reply]) -> None:
-        fit = [
-            each
-            for each in replies
-            if not each.error and not unfit(each.task, each.facts, each.arrays)
-        ]
-        total = sum(each.facts["rows"] for each in fit)
+        total = sum(reply.facts["rows"] for reply in replies)
         for name, before in self.statistics.items():
-            if fit:
-                mean = sum(each.arrays[name] * (each.facts["rows"] / total) for each in fit)
+            if replies:
+                mean = sum(each.arrays[name] * (each.facts["rows"] / total) for each in replies)
                 self.statistics[name] = np.asarray(mean, before.dtype)
 
 
-def unfit(task: Task, facts: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
-    """Why a reply cannot be used, as a sentence; else empty."""
-    rows, loss = facts.get("rows"), facts.get("loss")
-    if isinstance(rows, bool) or not isinstance(rows, int) or rows < 1:
-        return f"it sent {rows!r} as its number of rows."
-    if not isinstance(loss, int | float) or not math.isfinite(loss):
-        return f"its loss is {loss!r}."
-    expected = task.arrays if task.facts["task"] == "train" else {}
-    if missing := sorted(expected.keys() - arrays.keys()):
-        return f"it sent no value of {missing[0]!r}."
-    if unknown := sorted(arrays.keys() - expected.keys()):
-        return f"it sent {unknown[0]!r}, which was not requested."
-    problems = (_unfit_array(name, array, expected[name]) for name, array in arrays.items())
-    return next(filter(None, problems), "")
-
-
-def _unfit_array(name: str, array: np.ndarray, expected: np.ndarray) -> str:
-    if array.shape != expected.shape or array.dtype != expected.dtype:
-        return (
-            f"it sent {name!r} as {array.dtype} of shape {list(array.shape)}, not "
-            f"{expected.dtype} of shape {list(expected.shape)}."
-        )
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        return f"it sent a value of {name!r} that is not finite."
-    return ""
+def _weights(message: Message) -> dict[str, np.ndarray]:
+    return {
+        name: array.numpy().astype(np.float32, copy=False)
+        for name, array in message.content.array_records[ARRAYS].items()
+    }

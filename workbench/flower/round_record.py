@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from workbench.flower.client_pool import Reply
-
 
 class RoundRecord:
-    """Collects what the clients of a round did, in the words of the event "round"."""
+    """Collects what the clients of a round did, in the words of the event "round".
+
+    Attributes:
+        privacy: epsilon after the round, and the clipping norm in it; empty without privacy.
+    """
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -20,20 +23,28 @@ class RoundRecord:
         self._sent_bytes = 0
         self._received_bytes = 0
         self._clients: dict[int, dict[str, Any]] = {}
+        self.privacy: dict[str, float] = {}
 
-    def add(self, reply: Reply, problem: str) -> None:
+    def count_bytes(self, sent_bytes: int, received_bytes: int) -> None:
+        """Count what travelled."""
+        self._sent_bytes += sent_bytes
+        self._received_bytes += received_bytes
+
+    def add(self, client: int, facts: Mapping[str, Any], training: bool, problem: str) -> None:
         """Record the reply of a client; `problem` says why it is not used."""
-        self._sent_bytes += reply.sent_bytes
-        self._received_bytes += reply.received_bytes
         if problem:
-            self.leave_out(reply.task.client, problem)
+            self.leave_out(client, problem)
             return
-        facts, found = reply.facts, self._client(reply.task.client)
-        if reply.task.facts["task"] == "train":
+        found = self._client(client)
+        if training:
             found |= {name: facts[name] for name in ("rows", "samples", "loss", "seconds")}
             found["peak_rss_bytes"] = facts["peak_rss_bytes"]
         else:
-            found |= {"test_loss": facts["loss"], "accuracy": facts["accuracy"]}
+            found |= {"test_loss": facts["loss"], "accuracy": facts.get("accuracy")}
+
+    def reason(self, client: int) -> str:
+        """Why a client takes no part, if it does not; else empty."""
+        return str(self._clients.get(client, {}).get("left_out", ""))
 
     def leave_out(self, client: int, reason: str) -> None:
         """Record that a client takes no part, with the reason as a sentence."""
@@ -41,6 +52,11 @@ class RoundRecord:
 
     def _client(self, client: int) -> dict[str, Any]:
         return self._clients.setdefault(client, {"client": client})
+
+    @property
+    def trained(self) -> bool:
+        """Whether a client's weights are in the result."""
+        return bool(self._weights())
 
     @property
     def samples(self) -> int:
@@ -66,5 +82,6 @@ class RoundRecord:
             "seconds": time.perf_counter() - self._started,
             "sent_bytes": self._sent_bytes,
             "received_bytes": self._received_bytes,
+            **self.privacy,
             "clients": [self._clients[client] for client in sorted(self._clients)],
         }

@@ -8,6 +8,7 @@ from flwr.serverapp import strategy as flower
 from flwr.serverapp.strategy import Strategy
 
 from workbench.errors import ConfigError
+from workbench.flower.private_strategies import private
 from workbench.settings.federation import FederationOptions, StrategyName
 
 _CLASSES: dict[StrategyName, type[flower.FedAvg]] = {
@@ -38,7 +39,7 @@ def make_strategy(options: FederationOptions) -> Strategy:
         for name, value in options.strategy_options.items()
     }
     try:
-        return _CLASSES[options.strategy](
+        strategy = _CLASSES[options.strategy](
             fraction_train=options.fraction,
             fraction_evaluate=1.0,
             # Otherwise Flower waits without end while a client is unreachable.
@@ -47,5 +48,6 @@ def make_strategy(options: FederationOptions) -> Strategy:
             min_available_nodes=1,
             **given,
         )
+        return private(strategy, options)
     except (TypeError, ValueError) as error:
         raise ConfigError([f"strategy={options.strategy!r}: {error}"]) from error

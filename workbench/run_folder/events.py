@@ -17,7 +17,8 @@ Kinds of events, by their `event` key (times are seconds since the epoch):
     round       time, step, seconds, sent_bytes, received_bytes, clients: a round of federated
                 training; a step is a round. Of each client its number `client`; if it trained rows,
                 samples (rows times passes), loss, seconds, peak_rss_bytes; if it evaluated
-                test_loss, accuracy; otherwise `left_out`, the reason
+                test_loss, accuracy; otherwise `left_out`, the reason. With differential privacy
+                epsilon (spent so far) and clipping_norm
     layers      time, names: the layers whose statistics follow, in this order
     layer_statistics  time, step, gradient_norms, update_ratios: a number or null for each layer
     checkpoint  time, step

@@ -54,6 +54,8 @@ class FederationRecord(_Record):
     clients: list[ClientRecord]
     parameters: list[str]
     """Names of the model's parameters; what else the graphs hold are running statistics."""
+    deployed: bool = False
+    """Whether clients are nodes that a SuperLink reaches, not processes of one machine."""
 
 
 class SpecRecord(_Record):

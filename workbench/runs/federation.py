@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _ROUND = ["round", "seconds", "clients", "left_out", "sent_bytes", "received_bytes"]
+_PRIVACY = ["epsilon", "clipping_norm"]
 _CLIENT = [
     *("round", "client", "rows", "samples", "loss", "test_loss", "accuracy", "seconds"),
     *("peak_rss_bytes", "left_out"),
@@ -25,6 +26,7 @@ class Federation:
     Attributes:
         options: the settings.
         split: name of the way in which the rows are divided.
+        simulated: whether the clients are processes of this machine.
     """
 
     def __init__(self, folder: RunFolder, record: dict[str, Any]) -> None:
@@ -32,6 +34,7 @@ class Federation:
         self._clients: list[dict[str, Any]] = record["clients"]
         self.options = FederationOptions.model_validate(record["options"])
         self.split = str(record["split"])
+        self.simulated = not record.get("deployed", False)
 
     def __repr__(self) -> str:
         options = self.options
@@ -59,7 +62,8 @@ class Federation:
         """One row per round so far.
 
         Columns: round (from 1), seconds, clients (that trained), left_out (clients that took no
-        part), sent_bytes and received_bytes (by the server).
+        part), sent_bytes and received_bytes (by the server); with privacy also epsilon (spent so
+        far, at `options.delta`) and clipping_norm (of the round).
         """
         import pandas as pd
 
@@ -69,7 +73,8 @@ class Federation:
             left_out = sum("left_out" in client for client in event["clients"])
             row = {"round": event["step"], "clients": trained, "left_out": left_out}
             rows.append({**event, **row})
-        return pd.DataFrame(rows, columns=_ROUND)
+        columns = _ROUND if self.options.privacy is None else [*_ROUND, *_PRIVACY]
+        return pd.DataFrame(rows, columns=columns)
 
     @property
     def clients(self) -> pd.DataFrame:

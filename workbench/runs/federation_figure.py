@@ -1,4 +1,4 @@
-"""The figure of a federated run: accuracy and loss by round, the clients' data, and bytes."""
+"""The figure of a federated run: accuracy and loss, the clients' data, bytes, seconds, privacy."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from workbench.runs.run import Run
 
 CLIENT_COLOR = "#94a3b8"
+LINE_COLOR = "#171717"
 MOST_NAMED_CLASSES = 12
 """Of more classes only some are named on the axis."""
 
@@ -28,8 +29,8 @@ def plot_federation(run: Run) -> Figure:
     federation = run.federation
     assert federation is not None
     options = federation.options
-    figure, (reached, loss, data, traffic) = make_figure(
-        4, f"{run.spec['model']}: {options.clients} clients, {options.strategy}"
+    figure, (reached, loss, data, traffic, seconds, last) = make_figure(
+        3, f"{run.spec['model']}: {options.clients} clients, {options.strategy}", rows=2
     )
     evaluations, clients = run.evaluations, federation.clients
     measure = "accuracy" if evaluations["accuracy"].notna().any() else "test_loss"
@@ -51,13 +52,22 @@ def plot_federation(run: Run) -> Figure:
             rounds["round"],
             rounds[f"{name}_bytes"].cumsum() / 1e6,
             style,
-            color="#171717",
+            color=LINE_COLOR,
             label=f"{name} by the server",
         )
     from_zero(traffic)
     label(traffic, "Traffic", "MB in all")
     traffic.legend(fontsize=8)
-    for axes in (reached, loss, traffic):
+    seconds.plot(rounds["round"], rounds["seconds"], color=LINE_COLOR)
+    from_zero(seconds)
+    label(seconds, "Time of a round", "s")
+    by_round = [reached, loss, traffic, seconds]
+    if options.privacy is None:
+        _draw_counts(last, rounds)
+        by_round.append(last)
+    else:
+        _draw_privacy(last, federation, evaluations, column)
+    for axes in by_round:
         axes.set_xlabel("round", fontsize=8)
         axes.locator_params(axis="x", integer=True)
     caption(figure, _caption(run, federation))
@@ -70,6 +80,31 @@ def _draw_clients(axes: Axes, clients: pd.DataFrame, column: str) -> None:
     for _, rows in clients.dropna(subset=[column]).groupby("client"):
         axes.plot(rows["round"], rows[column], color=CLIENT_COLOR, linewidth=0.7, label=name)
         name = "_"
+
+
+def _draw_counts(axes: Axes, rounds: pd.DataFrame) -> None:
+    """How many clients trained, and how many were left out."""
+    for name, style in (("clients", "-"), ("left_out", "--")):
+        named = {"clients": "trained", "left_out": "left out"}[name]
+        axes.plot(rounds["round"], rounds[name], style, color=LINE_COLOR, label=named)
+    from_zero(axes)
+    label(axes, "Clients of a round", "clients")
+    axes.locator_params(axis="y", integer=True)
+    axes.legend(fontsize=8)
+
+
+def _draw_privacy(
+    axes: Axes, federation: Federation, evaluations: pd.DataFrame, column: str
+) -> None:
+    """What the global weights reach for how much privacy."""
+    options = federation.options
+    spent = federation.rounds.set_index("round")["epsilon"]
+    known = evaluations[evaluations["step"].isin(spent.index)]
+    axes.plot(spent.loc[known["step"]], known[column], marker=".", color=LINE_COLOR)
+    label(
+        axes, f"Privacy ({options.privacy})", "accuracy, 0 to 1" if column == "accuracy" else column
+    )
+    axes.set_xlabel(f"epsilon so far, at delta {options.delta:g}", fontsize=8)
 
 
 def _draw_data(axes: Axes, federation: Federation) -> None:
@@ -103,6 +138,19 @@ def _caption(run: Run, federation: Federation) -> str:
     )
     return (
         f"{run.spec['dataset']} divided by {federation.split}, batch {run.config.batch_size}, "
-        f"{passes}, {options.fraction:.0%} of the clients in a round; simulated on one machine; "
+        f"{passes}, {options.fraction:.0%} of the clients in a round{_privacy(federation)}; "
+        f"{'simulated on one machine' if federation.simulated else 'deployed'}; "
         f"{machine_sentence(run.spec.get('machine'))}"
     )
+
+
+def _privacy(federation: Federation) -> str:
+    options = federation.options
+    words = []
+    if options.privacy is not None:
+        words.append(
+            f"{options.clipping} clipping, noise {options.noise_multiplier:g} times its norm"
+        )
+    if options.secure_aggregation:
+        words.append("secure aggregation")
+    return "".join(f", {each}" for each in words)

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationInfo, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
 from workbench.errors import nearest
+from workbench.settings.device import Device, as_device
 
 StrategyName = Literal[
     "fedavg",
@@ -22,6 +30,17 @@ StrategyName = Literal[
     "multikrum",
     "bulyan",
 ]
+
+PrivacyName = Literal["central", "local"]
+ClippingName = Literal["fixed", "adaptive"]
+
+PRIVATE_MEANS: tuple[StrategyName, ...] = ("fedavg", "fedprox")
+"""Strategies whose result is the mean of the clients, for which Flower's noise is calibrated."""
+
+MEANS: tuple[StrategyName, ...] = (
+    *("fedavg", "fedavgm", "fedprox", "fedadagrad", "fedadam", "fedyogi"),
+)
+"""Strategies that need no more of the clients than their mean, as secure aggregation gives it."""
 
 _ADAPTIVE = ("eta", "eta_l", "beta_1", "beta_2", "tau")
 
@@ -41,6 +60,10 @@ STRATEGY_OPTIONS: Mapping[str, tuple[str, ...]] = {
 """The options of each strategy, by the names and with the defaults of Flower's classes."""
 
 assert set(STRATEGY_OPTIONS) == set(get_args(StrategyName))
+
+
+MOST_SECURE_CLIENTS = 1000
+"""Sums of SecAgg+ are modulo 2^32 and a client adds up to 2^22, so that 1024 clients fit."""
 
 
 class FederationOptions(BaseModel):
@@ -85,6 +108,74 @@ class FederationOptions(BaseModel):
     processes: int | None = Field(
         default=None, ge=1, description="processes that clients run in; None: one per core"
     )
+
+    speed_spread: float = Field(
+        default=1.0,
+        ge=1,
+        allow_inf_nan=False,
+        description="clients are slower than this machine by factors from 1 to this, by the seed",
+    )
+    devices: tuple[Device, ...] = Field(
+        default=(),
+        description="what clients run on, drawn by the seed: names of profiles, or numbers; a "
+        "client that needs more memory than its device has is left out",
+    )
+    privacy: PrivacyName | None = Field(
+        default=None,
+        description="differential privacy of a client: noise by the server (central), or by the "
+        "client before it sends (local)",
+    )
+    clipping: ClippingName = Field(
+        default="fixed", description="norm that updates are clipped to: fixed, or follows them"
+    )
+    clipping_norm: float = Field(
+        default=1.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="largest L2 norm of a client's update; the first one if it adapts",
+    )
+    noise_multiplier: float = Field(
+        default=1.0,
+        gt=0,
+        allow_inf_nan=False,
+        description="standard deviation of the noise over the clipping norm",
+    )
+    delta: float = Field(
+        default=1e-5, gt=0, lt=1, allow_inf_nan=False, description="of (epsilon, delta) privacy"
+    )
+    secure_aggregation: bool = Field(
+        default=False, description="the server sees the sum of the clients' weights alone (SecAgg+)"
+    )
+
+    @field_validator("devices", mode="before")
+    @classmethod
+    def _parse_devices(cls, value: Any) -> Any:
+        if isinstance(value, str | Device | Mapping):
+            value = (value,)
+        return (
+            tuple(as_device(each) for each in value) if isinstance(value, list | tuple) else value
+        )
+
+    @model_validator(mode="after")
+    def _check_privacy(self) -> FederationOptions:
+        if self.privacy == "central" and self.strategy not in PRIVATE_MEANS:
+            raise ValueError(
+                f"privacy='central': noise is calibrated for a mean, which "
+                f"strategy={self.strategy!r} is not; use {' or '.join(map(repr, PRIVATE_MEANS))}, "
+                "or privacy='local'."
+            )
+        if self.clipping == "adaptive" and self.privacy != "central":
+            raise ValueError("clipping='adaptive' needs privacy='central': the server adapts it.")
+        if self.secure_aggregation and self.strategy not in MEANS:
+            raise ValueError(
+                f"secure_aggregation=True: strategy={self.strategy!r} compares clients, which the "
+                f"server does not see then; use one of {', '.join(MEANS)}."
+            )
+        if self.secure_aggregation and not 3 <= self.clients <= MOST_SECURE_CLIENTS:
+            raise ValueError(
+                f"clients={self.clients}: secure aggregation needs 3 to {MOST_SECURE_CLIENTS}."
+            )
+        return self
 
     @field_validator("strategy_options")
     @classmethod

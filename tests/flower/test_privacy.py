@@ -1,0 +1,166 @@
+"""Secure aggregation and noise: what leaves a client, and what it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+from flwr.app import ConfigRecord, Message, RecordDict
+
+import workbench as wb
+from workbench.errors import ConfigError
+from workbench.flower.client_messages import ARRAYS, CONFIG, array_record, arrays_of
+from workbench.flower.client_pool import ClientPool
+from workbench.flower.process_grid import FIRST_CLIENT, ProcessGrid
+from workbench.flower.simulated_app import STATE, packed
+from workbench.run_folder.run_folder import RunFolder
+from workbench.runs import Run
+from workbench.settings.federation import FederationOptions
+
+WAIT_S = 120
+CLIENTS = 4
+COMMON: dict[str, Any] = {"clients": CLIENTS, "rounds": 1, "local_steps": 3, "optimizer": "sgd"}
+
+
+def federated(**settings: Any) -> Run:
+    return wb.federate("digits-mlp", **{**COMMON, **settings}).wait(WAIT_S)
+
+
+@pytest.fixture(scope="module")
+def secure_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_HOME", str(tmp_path_factory.mktemp("home")))
+        return federated(secure_aggregation=True)
+
+
+class Recorded(ProcessGrid):
+    """Keeps all that clients send."""
+
+    def __init__(self, pool: ClientPool, folder: RunFolder, **changes: Any) -> None:
+        record = folder.read_spec()["federation"]
+        options = FederationOptions.model_validate({**record["options"], **changes})
+        rows = [client["rows"] for client in record["clients"]]
+        super().__init__(pool, options, 0, rows, [True] * CLIENTS, {}, lambda: False)
+        self.sent: list[bytes] = []
+
+    def exchange(self, messages: Iterable[Message], timeout_s: float) -> list[Message]:
+        replies = super().exchange(messages, timeout_s)
+        self.sent += [packed(each.content).tobytes() for each in replies if not each.has_error()]
+        return replies
+
+    def train(self, weights: dict[str, np.ndarray]) -> list[Message]:
+        content = RecordDict({ARRAYS: array_record(weights), CONFIG: ConfigRecord()})
+        nodes = range(FIRST_CLIENT, FIRST_CLIENT + CLIENTS)
+        asked = [Message(content, dst_node_id=node, message_type="train") for node in nodes]
+        return list(self.send_and_receive(asked, timeout=WAIT_S))
+
+
+def test_the_server_sees_the_sum_alone_and_a_client_may_fail(secure_run: Run) -> None:
+    """Neither a row nor the weights of a client leave it: all that it sends is recorded."""
+    folder, start = secure_run.folder, wb.load_model("digits-mlp").weights()
+    pool = ClientPool(folder, 2)
+    try:
+        grid = Recorded(pool, folder)
+        replies = grid.train(start)
+        plain = Recorded(pool, folder, secure_aggregation=False).train(start)
+        rows = [np.load(folder.client_path(n) / "train-input-0.npy") for n in range(CLIENTS)]
+        # It fails when the others count on it: its keys are shared already.
+        (folder.client_path(2) / "data.json").unlink()
+        failing = Recorded(pool, folder)
+        with_failure = failing.train(start)
+    finally:
+        pool.close()
+    assert len(grid.sent) == 4 * CLIENTS, "four stages"
+    everything = b"".join(grid.sent)
+    for client in rows:
+        for row in client:
+            assert row.tobytes() not in everything
+    alone = [arrays_of(reply.content, ARRAYS) for reply in plain]
+    for weights in alone:
+        for value in weights.values():
+            assert value.tobytes() not in everything
+    counts = [reply.content.metric_records["metrics"]["num-examples"] for reply in plain]
+    assert largest_difference(mean_of(replies), weighted(alone, counts)) < 1e-4
+    assert not list(folder.path.glob(f"clients/*/{STATE}")), "keys are for one round"
+    failed = [reply for reply in with_failure if reply.has_error()]
+    assert len(failed) == 1
+    assert "not a saved dataset" in str(failed[0].error.reason)
+    assert "not a saved dataset" in failing.record.reason(2)
+    others = [n for n in range(CLIENTS) if n != 2]
+    expected = weighted([alone[n] for n in others], [counts[n] for n in others])
+    assert largest_difference(mean_of(with_failure), expected) < 1e-4
+
+
+def mean_of(replies: list[Message]) -> dict[str, np.ndarray]:
+    """What each of the replies says."""
+    found = [arrays_of(each.content, ARRAYS) for each in replies if not each.has_error()]
+    assert all(largest_difference(each, found[0]) == 0 for each in found)
+    return found[0]
+
+
+def weighted(weights: list[dict[str, np.ndarray]], rows: list[Any]) -> dict[str, np.ndarray]:
+    return {
+        name: np.average([each[name] for each in weights], axis=0, weights=rows)
+        for name in weights[0]
+    }
+
+
+def largest_difference(one: dict[str, np.ndarray], other: dict[str, np.ndarray]) -> float:
+    return max(float(np.abs(one[name] - other[name]).max()) for name in one)
+
+
+@pytest.mark.parametrize(
+    ("options", "epsilons"),
+    [
+        ({"privacy": "central", "clipping": "adaptive"}, [4.377, 6.573]),
+        ({"privacy": "local", "secure_aggregation": True}, [9.997, 15.456]),
+        pytest.param(
+            {"privacy": "central", "secure_aggregation": True}, [4.377, 6.573],
+            marks=pytest.mark.sweep,
+        ),
+        pytest.param(
+            {"privacy": "central", "secure_aggregation": True, "clipping": "adaptive"},
+            [4.377, 6.573], marks=pytest.mark.sweep,
+        ),
+        pytest.param({"privacy": "local"}, [9.997, 15.456], marks=pytest.mark.sweep),
+    ],
+)  # fmt: skip
+def test_privacy_is_recorded_by_round(options: dict[str, Any], epsilons: list[float]) -> None:
+    """Local noise hides which of two updates a client has, twice as far apart."""
+    run = federated(**options, rounds=2, noise_multiplier=1.0, clipping_norm=1e-4, seed=2)
+    assert run.federation is not None
+    rounds = run.federation.rounds
+    assert rounds["clients"].tolist() == [CLIENTS] * 2
+    np.testing.assert_allclose(rounds["epsilon"], epsilons, atol=1e-3)
+    norms = rounds["clipping_norm"].tolist()
+    # All updates are longer.
+    assert norms[0] == 1e-4
+    adaptive = options.get("clipping") == "adaptive"
+    assert (norms[1] > 1e-4) if adaptive else (norms[1] == 1e-4)
+
+
+@pytest.mark.sweep
+def test_a_private_run_repeats() -> None:
+    for privacy in ("central", "local"):
+        one, other = (federated(privacy=privacy, seed=3).weights() for _ in range(2))
+        assert largest_difference(one, other) == 0, privacy
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("secure", [False, True])
+def test_an_update_of_zero_is_left_out(secure: bool) -> None:
+    """Flower divides by its norm."""
+    run = federated(privacy="central", secure_aggregation=secure, learning_rate=1e-30)
+    assert run.federation is not None
+    assert run.federation.rounds["clients"].tolist() == [0]
+    assert run.federation.rounds["epsilon"].tolist() == [0.0]
+    start = wb.load_model("digits-mlp").weights()
+    assert largest_difference(run.weights(), start) == 0
+
+
+@pytest.mark.fault
+def test_running_statistics_are_not_hidden_and_refused() -> None:
+    with pytest.raises(ConfigError, match="is a running statistic of the clients' rows"):
+        wb.federate("digits-cnn", clients=3, privacy="central")

@@ -1,0 +1,146 @@
+"""What federated training begins with, simulated or deployed: settings, and who has which rows."""
+
+from __future__ import annotations
+
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from pydantic import ValidationError
+
+from workbench.data import Dataset
+from workbench.errors import ConfigError, EngineError, value_text
+from workbench.federated.splits import Assignment, ClientSplit, iid
+from workbench.models import Model
+from workbench.runs import Run, from_base, prepare
+from workbench.settings.config import TrainingConfig
+from workbench.settings.federation import FederationOptions
+from workbench.settings.setting_problems import problems_of
+
+_OF_ROUNDS = {
+    "epochs": "local_epochs=, passes of a client in a round",
+    "steps": "rounds= and local_steps=",
+    "early_stopping": "fewer rounds=",
+    "device": "round_timeout_s= and unavailable=",
+    "gradient_accumulation": "a larger batch_size=",
+}
+"""Settings of `train` that a federated run has no use for, and what to give instead."""
+
+_SIMULATED = ("unavailable", "speed_spread", "devices", "processes")
+"""Settings of a simulation, which real devices do not need."""
+
+
+class Prepared(NamedTuple):
+    """What a run folder is written from."""
+
+    model: Model
+    data: Dataset
+    config: TrainingConfig
+    options: FederationOptions
+    assignment: Assignment
+    split: ClientSplit
+    origin: dict[str, Any] | None
+    """Where the initial weights are from."""
+    deployed: bool
+
+    def record(self, clients: list[dict[str, Any]]) -> dict[str, Any]:
+        """The record of the federation; `clients` is what `write_client_data` returns."""
+        return {
+            "options": self.options.model_dump(),
+            "split": self.split.name,
+            "clients": clients,
+            "parameters": list(self.model.parameter_names),
+            "deployed": self.deployed,
+        }
+
+
+def prepare_federation(
+    model: Model | str | Path,
+    data: Dataset | str | None,
+    settings: dict[str, Any],
+    split: ClientSplit | None,
+    base: Run | str | Path | None,
+    *,
+    deployed: bool = False,
+) -> Prepared:
+    """Check all that `federate` is given, and divide the rows.
+
+    Args:
+        model: as of `federate`.
+        data: as of `federate`.
+        settings: of the federation and of the clients.
+        split: as of `federate`.
+        base: as of `federate`.
+        deployed: nothing is simulated.
+
+    Raises:
+        ConfigError, ModelError, DataError, EngineError: as of `federate`.
+    """
+    if find_spec("flwr") is None:
+        raise EngineError(
+            "Federated training needs Flower. Install it: "
+            "pip install 'onnxruntime-training-workbench[federated]'"
+        )
+    simulated = [name for name in _SIMULATED if name in settings]
+    if deployed and simulated:
+        raise ConfigError([f"{name}= is for simulated clients." for name in simulated])
+    options, training = _settings(settings)
+    chosen = iid() if split is None else split
+    if not callable(getattr(chosen, "assign", None)):
+        raise ConfigError(
+            [f"split={value_text(split)}: give one of wb.federated, such as dirichlet(0.3)."]
+        )
+    loaded, origin = from_base(model, base, ())
+    loaded_model, dataset, config = prepare(loaded, data, training)
+    if config.engine != "ondevice":
+        raise EngineError(
+            f"engine={config.engine!r}: clients are devices and train with 'ondevice'."
+        )
+    _refuse_statistics(loaded_model, options)
+    rng = np.random.default_rng(config.seed)
+    assignment = chosen.assign(dataset, options.clients, rng)
+    return Prepared(loaded_model, dataset, config, options, assignment, chosen, origin, deployed)
+
+
+def _refuse_statistics(model: Model, options: FederationOptions) -> None:
+    """Refuse running statistics, which neither noise nor masks would hide.
+
+    Raises:
+        ConfigError: the model has some.
+    """
+    if options.privacy is None and not options.secure_aggregation:
+        return
+    held = sorted(set(model.weights()) - set(model.parameter_names))
+    if held:
+        raise ConfigError(
+            [
+                f"{held[0]!r} is a running statistic of the clients' rows, which privacy= and "
+                "secure_aggregation= do not hide. Use a model with GroupNorm or LayerNorm in the "
+                "place of BatchNorm."
+            ]
+        )
+
+
+def _settings(given: dict[str, Any]) -> tuple[FederationOptions, dict[str, Any]]:
+    """The options of the federation, and the settings of its clients.
+
+    Raises:
+        ConfigError: an option is wrong, or a setting has no meaning here.
+    """
+    problems = [
+        f"{name}={value_text(given[name])}: federated training goes by rounds; give {instead}."
+        for name, instead in _OF_ROUNDS.items()
+        if name in given
+    ]
+    fields = FederationOptions.model_fields
+    options = None
+    try:
+        options = FederationOptions(**{n: value for n, value in given.items() if n in fields})
+    except ValidationError as error:
+        problems += problems_of(error, FederationOptions)
+    if options is None or problems:
+        raise ConfigError(problems)
+    training = {name: value for name, value in given.items() if name not in fields}
+    # A step of the run is a round. Evaluation after each is the default.
+    return options, {"engine": "ondevice", **training, "epochs": 1, "steps": options.rounds}
