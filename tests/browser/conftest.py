@@ -131,6 +131,7 @@ def lab_url(
     command = [
         *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"),
         *("--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}"),
+        "--LabApp.extension_manager=readonly",  # the other one starts node for each page
         f"--ServerApp.root_dir={lab_folder / 'notebooks'}",
     ]
     log = lab_folder / "lab.log"

@@ -2,26 +2,20 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-
-class StaticFigure(Figure):
-    """A figure that shows itself in a notebook without a plotting backend."""
-
-    def _repr_png_(self) -> bytes:
-        buffer = io.BytesIO()
-        self.savefig(buffer, format="png", dpi=110)
-        return buffer.getvalue()
+    from workbench.figures.notebook_figure import StaticFigure
 
 
 def make_figure(panels: int, title: str) -> tuple[StaticFigure, np.ndarray]:
+    from workbench.figures.notebook_figure import StaticFigure
+
     figure = StaticFigure(figsize=(3.4 * panels, 3.2), layout="constrained")
     figure.suptitle(printable(title), fontsize=11, fontweight="bold", parse_math=False)
     axes = figure.subplots(1, panels)
