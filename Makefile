@@ -122,9 +122,10 @@ $(VENV)/pyvenv.cfg:
 	echo "== Making $(VENV) with $$($$python --version)"; \
 	$$python -m venv $(VENV)
 
+# Not compiled by pip: of all these packages a part is ever imported, and that is compiled when it is.
 $(INSTALLED): $(VENV)/pyvenv.cfg pyproject.toml constraints.txt hatch_build.py
 	@echo "== Installing the workbench and what it needs (minutes the first time)"
-	@$(BIN)/python -m pip install -qq --disable-pip-version-check \
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --no-compile \
 	  --constraint constraints.txt --editable '.[$(EXTRAS)]'
 	@touch $@
 
@@ -143,6 +144,6 @@ $(EXTENDED): $(INSTALLED) $(wildcard extensions/torch_interop/*.cpp)
 $(INFERENCE): $(INSTALLED) constraints-inference.txt
 	@echo "== Installing the onnxruntime of today in an environment of its own (half a minute the first time)"
 	@$(BIN)/python -m venv $(@D)
-	@$(@D)/bin/python -m pip install -qq --disable-pip-version-check \
+	@$(@D)/bin/python -m pip install -qq --disable-pip-version-check --no-compile \
 	  --constraint constraints-inference.txt onnxruntime numpy
 	@touch $@

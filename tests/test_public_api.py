@@ -114,6 +114,12 @@ def test_the_kernels_side_loads_no_native_training_code(module: str) -> None:
     assert not {"torch", "onnxruntime"} & set(loaded)
 
 
+def test_the_page_is_made_before_anything_heavy_is_loaded() -> None:
+    """A figure and the check of a model load matplotlib and onnx when they are wanted."""
+    loaded = loaded_after("import workbench as wb\nwb.Workbench()")
+    assert not {"torch", "onnxruntime", "pandas", "matplotlib", "onnx"} & set(loaded)
+
+
 @pytest.mark.parametrize("name", ["check", "compare", "doctor", "engines", "runs"])
 def test_a_function_is_not_hidden_by_its_module(name: str) -> None:
     """`wb.runs` stays the function although the import system binds the module `workbench.runs`."""

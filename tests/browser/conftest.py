@@ -9,6 +9,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -20,6 +21,7 @@ import nbformat
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
 
+from tests.browser import kernel_server
 from tests.browser.notebook import Notebook
 
 TOKEN = "browser-tests"
@@ -91,13 +93,10 @@ def write_settings(lab_folder: Path) -> None:
 
 
 @pytest.fixture(scope="session")
-def lab_url(lab_folder: Path, chromium_path: str) -> Iterator[str]:
-    """Address of a running JupyterLab that knows nothing of this account's own settings."""
+def lab_environment(lab_folder: Path) -> dict[str, str]:
+    """Variables of a JupyterLab and its kernels that know nothing of this account's settings."""
     config = lab_folder / "config"
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    environment = {
+    return {
         **os.environ,
         "PYTHONPATH": str(ROOT),
         "JUPYTER_CONFIG_DIR": str(config),
@@ -107,14 +106,37 @@ def lab_url(lab_folder: Path, chromium_path: str) -> Iterator[str]:
         "IPYTHONDIR": str(config / "ipython"),
         "WORKBENCH_HOME": str(lab_folder / "home"),
     }
+
+
+@pytest.fixture(scope="session")
+def kernels(lab_folder: Path, lab_environment: dict[str, str]) -> Iterator[None]:
+    """What starts a kernel at once: the process that has imported everything."""
+    with tempfile.TemporaryDirectory() as folder:  # the path of a socket must be short
+        address = Path(folder) / "kernels"
+        kernel_server.write_kernelspec(Path(lab_environment["JUPYTER_DATA_DIR"]), address)
+        server = kernel_server.start_server(address, lab_folder / "kernels.log", lab_environment)
+        yield
+        server.terminate()
+        server.wait(timeout=30)
+
+
+@pytest.fixture(scope="session")
+def lab_url(
+    lab_folder: Path, lab_environment: dict[str, str], kernels: None, chromium_path: str
+) -> Iterator[str]:
+    """Address of a running JupyterLab."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
     command = [
         *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"),
         *("--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}"),
+        "--LabApp.extension_manager=readonly",  # the other one starts node for each page
         f"--ServerApp.root_dir={lab_folder / 'notebooks'}",
     ]
     log = lab_folder / "lab.log"
     with log.open("wb") as output:
-        server = subprocess.Popen(command, stdout=output, stderr=output, env=environment)
+        server = subprocess.Popen(command, stdout=output, stderr=output, env=lab_environment)
     url = f"http://127.0.0.1:{port}"
     try:
         wait_until_up(url, server, log)
@@ -189,7 +211,7 @@ def open_notebook(
         path = lab_folder / "notebooks" / name
         content = nbformat.v4.new_notebook(
             cells=[nbformat.v4.new_code_cell(cell) for cell in cells],
-            metadata={"kernelspec": {"name": "python3", "display_name": "Python 3"}},
+            metadata={"kernelspec": {"name": kernel_server.NAME, "display_name": "Python 3"}},
         )
         nbformat.write(content, path)
         notebook = Notebook(page, f"{lab_url}/lab/tree/{name}?token={TOKEN}&reset", path)

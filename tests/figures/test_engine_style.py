@@ -6,7 +6,7 @@ import pytest
 
 from workbench.errors import EngineError
 from workbench.figures.engine_style import line_style
-from workbench.figures.static_figure import StaticFigure
+from workbench.figures.notebook_figure import StaticFigure
 from workbench.settings.engines import engine_table
 
 

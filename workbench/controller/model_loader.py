@@ -6,7 +6,6 @@ import threading
 from collections.abc import Callable
 from typing import NamedTuple
 
-from workbench.check import check
 from workbench.controller.data_preview import data_preview
 from workbench.controller.inspection import layer_rows
 from workbench.controller.request_thread import RequestThread
@@ -156,6 +155,8 @@ class ModelLoader:
 
     def _show_check(self, model: Model) -> None:
         """What ONNX Runtime can train. Where that is unknown, everything can still be trained."""
+        from workbench.check import check
+
         try:
             found = check(model)
         except Exception as error:

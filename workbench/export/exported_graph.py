@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 from workbench.export.buffer_updates import mark_updates
 from workbench.export.user_line import line_of_trace
 from workbench.onnx_io.graph_metadata import CHANGED_INPUTS, MARKS, mark_statistics
-from workbench.onnx_io.ordered_scatter import order_scatters
 
 if TYPE_CHECKING:
     import onnx_ir as ir
@@ -111,6 +110,8 @@ def _fold_constants(model: ir.Model, kept: set[str]) -> None:
     from onnxscript import optimizer, rewriter
     from onnxscript.rewriter import _DEFAULT_REWRITE_RULES
     from onnxscript.rewriter.rules import common as rules
+
+    from workbench.onnx_io.ordered_scatter import order_scatters
 
     # A Clip in the place of two nodes, or of a maximum, has other gradients at its bounds.
     merging = (

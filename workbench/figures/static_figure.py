@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 import numpy as np
-from matplotlib.figure import Figure
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
-
-class StaticFigure(Figure):
-    """A figure that shows itself in a notebook without a plotting backend."""
-
-    def _repr_png_(self) -> bytes:
-        buffer = io.BytesIO()
-        self.savefig(buffer, format="png", dpi=110)
-        return buffer.getvalue()
+    from workbench.figures.notebook_figure import StaticFigure
 
 
 def make_figure(panels: int, title: str, rows: int = 1) -> tuple[StaticFigure, np.ndarray]:
     """A figure and its panels, row by row; `panels` is the number in a row."""
+    from workbench.figures.notebook_figure import StaticFigure
+
     size = (3.4 * panels, 0.4 + 2.8 * rows)
     figure = StaticFigure(figsize=size, layout="constrained")
     figure.suptitle(printable(title), fontsize=11, fontweight="bold", parse_math=False)

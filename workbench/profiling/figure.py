@@ -7,12 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.figures.static_figure import StaticFigure, caption
-from workbench.profiling.engine_profile import (
-    EngineProfile,
-    by_operator,
-    doubt_sentence,
-)
+from workbench.figures.notebook_figure import StaticFigure
+from workbench.figures.static_figure import caption
+from workbench.profiling.engine_profile import EngineProfile, by_operator, doubt_sentence
 from workbench.run_folder.operator_timing import PASSES
 
 if TYPE_CHECKING:
