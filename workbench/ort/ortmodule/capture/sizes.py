@@ -26,7 +26,7 @@ class Fit(NamedTuple):
         """Whether it runs a call with tensors of these shapes, whose ranks are as expected.
 
         A single element is not taken for any number of them, for modules are apt to treat it
-        differently; but a batch of one is a batch.
+        differently; a batch of one is, see `one_row`.
         """
         if shapes == self.shapes:
             return True
@@ -41,6 +41,15 @@ class Fit(NamedTuple):
                 elif sizes.setdefault(name, size) != size or (size < 2 and name != BATCH):
                     return False
         return True
+
+
+def one_row(shapes: Shapes, axes: Axes) -> tuple[int, ...]:
+    """Places of the tensors whose batch is an axis of `axes`, if it has one row; else none."""
+    places = tuple(
+        place for place, dynamic in enumerate(axes) for _, name in dynamic if name == BATCH
+    )
+    axis = {place: a for place, dynamic in enumerate(axes) for a, name in dynamic if name == BATCH}
+    return places if any(shapes[place][axis[place]] == 1 for place in places) else ()
 
 
 class SeenSizes:
