@@ -137,8 +137,6 @@ def _exported(
     for name in exporters:
         try:
             made = EXPORTERS[name](wrapped, signature, OPSET)
-            _refuse_lost(lost)
-            return name, made
         except UntrainableError:
             raise
         except Exception as error:
@@ -147,6 +145,9 @@ def _exported(
             # Tracing would follow one branch and forget the other.
             if torch_exporter.branches_on_values(error):
                 break
+        else:
+            _refuse_lost(lost)
+            return name, made
     raise ModelError(export_failure(module, failures)) from next(iter(failures.values()))
 
 

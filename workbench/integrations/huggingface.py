@@ -14,6 +14,7 @@ from torch import nn
 from transformers import Trainer
 from typing_extensions import override
 
+from workbench.errors import ConfigError
 from workbench.ort.ortmodule import ORTModule
 from workbench.settings.ortmodule_options import ORTModuleOptions
 
@@ -31,7 +32,7 @@ class ORTTrainer(Trainer):
         kwargs: those of `transformers.Trainer`.
 
     Raises:
-        ConfigError: an option of ORTModule is unknown or wrong.
+        ConfigError: an option of ORTModule is unknown or wrong, or `torch_compile` is set.
     """
 
     ort_module: ORTModule | None = None
@@ -52,6 +53,13 @@ class ORTTrainer(Trainer):
             else:
                 kwargs["model"] = model.wrapped
         super().__init__(*args, **kwargs)
+        if self.args.torch_compile:
+            raise ConfigError(
+                [
+                    "torch_compile=True compiles the model for PyTorch, but ORTTrainer trains it "
+                    "in ONNX Runtime. Leave torch_compile out, or use transformers.Trainer"
+                ]
+            )
 
     @override
     def create_accelerator_and_postprocess(self) -> None:

@@ -8,7 +8,6 @@ with a shallow copy; what it holds is kept by itself.
 from __future__ import annotations
 
 import random
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from types import FunctionType
 from typing import Any, NamedTuple
@@ -17,9 +16,9 @@ import numpy as np
 import torch
 from torch import nn
 
+from workbench.export.effects.container_contents import ways_of
 from workbench.export.effects.user_functions import (
     UserFunctions,
-    is_looked_into,
     names_read,
     user_classes,
 )
@@ -118,7 +117,9 @@ class HeldState:
 
         before = read()
         self._containers.append(
-            _Container("state", lambda name: f"its attribute {prefix + name!r}", read, write, before)
+            _Container(
+                "state", lambda name: f"its attribute {prefix + name!r}", read, write, before
+            )
         )
         for name, value in before.items():
             if name in _REGISTRIES:
@@ -221,7 +222,7 @@ class HeldState:
             if isinstance(value, tuple):
                 held = value
             else:
-                ways = _ways(value)
+                ways = ways_of(value)
                 if ways is not None:
                     read, write = ways
                     before = read()
@@ -236,59 +237,6 @@ def derived_tensors(module: nn.Module) -> frozenset[str]:
     hooks = module._forward_pre_hooks.values()
     named = [getattr(hook, "name", None) or getattr(hook, "_tensor_name", None) for hook in hooks]
     return frozenset(name for name in named if isinstance(name, str))
-
-
-def _state_of(bits: np.random.BitGenerator) -> _Ways:
-    before = bits.state
-
-    def put_back(_: Mapping[Any, Any]) -> None:
-        bits.state = before
-
-    return lambda: {"": repr(bits.state)}, put_back
-
-
-def _set(generator: torch.Generator, state: torch.Tensor) -> None:
-    generator.set_state(state)
-
-
-_Ways = tuple[Callable[[], dict[Any, Any]], Callable[[Mapping[Any, Any]], None]]
-
-
-def _ways(value: Any) -> _Ways | None:
-    """How to read and write what an object holds; None if it is not looked into."""
-    if isinstance(value, list | deque):
-
-        def put(before: Mapping[Any, Any]) -> None:
-            value.clear()
-            value.extend(before.values())
-
-        return lambda: dict(enumerate(value)), put
-    if isinstance(value, set):
-
-        def put_all(before: Mapping[Any, Any]) -> None:
-            value.clear()
-            value.update(before)
-
-        return lambda: dict.fromkeys(value), put_all
-    if isinstance(value, np.ndarray) and value.dtype != object:
-        kept = value.copy()
-        return lambda: {"": np.array_equal(kept, value)}, lambda _: np.copyto(value, kept)
-    if isinstance(value, random.Random):
-        return lambda: {"": value.getstate()}, lambda before: value.setstate(before[""])
-    if isinstance(value, np.random.Generator):
-        return _state_of(value.bit_generator)
-    if isinstance(value, torch.Generator):
-        drawn = value.get_state()
-        return lambda: {"": drawn.equal(value.get_state())}, lambda _: _set(value, drawn)
-    if is_looked_into(value):
-        own = vars(value)
-
-        def update(before: Mapping[Any, Any]) -> None:
-            own.clear()
-            own.update(before)
-
-        return lambda: dict(own), update
-    return None
 
 
 def _different(before: Mapping[Any, Any], now: Mapping[Any, Any]) -> Iterator[Any]:

@@ -18,6 +18,8 @@ class Effects(NamedTuple):
 
     arguments: bool
     """Whether it wrote into an argument, or gave it another shape, or changed a list of them."""
+    overwritten: bool
+    """Whether it wrote into an argument."""
     parameters: tuple[str, ...]
     """Names of the parameters that it wrote or replaced."""
     written: tuple[str, ...]
@@ -62,7 +64,8 @@ class Observation:
         for place, each in enumerate(self._tensors):
             if self._of_statistics[place]:
                 continue
-            if _facts(each.tensor) != self._facts[place]:
+            other = _facts(each.tensor) != self._facts[place]
+            if other or self._writes.reshaped(each.tensor):
                 changes.append((each.kind, each.name))
             elif self._writes.wrote(each.tensor):
                 if each.kind == "buffer":
@@ -73,8 +76,14 @@ class Observation:
         def of(kind: str) -> tuple[str, ...]:
             return tuple(dict.fromkeys(name for other, name in changes if other == kind))
 
+        given = [each.tensor for each in self._tensors if each.kind == "argument"]
         self.effects = Effects(
-            bool(of("argument")), of("parameter"), tuple(written), of("buffer"), of("state")
+            bool(of("argument")),
+            any(map(self._writes.wrote, given)),
+            of("parameter"),
+            tuple(written),
+            of("buffer"),
+            of("state"),
         )
 
     def restore(self) -> None:
@@ -83,7 +92,8 @@ class Observation:
         for place, each in enumerate(self._tensors):
             if _facts(each.tensor) != self._facts[place]:
                 each.tensor.data = self._aliases[place]
-                each.tensor.requires_grad_(self._facts[place][-1])
+                if each.tensor.requires_grad != self._facts[place][-1]:
+                    each.tensor.requires_grad_(self._facts[place][-1])
         self._writes.restore()
         self.restore_modelled()
 

@@ -6,12 +6,15 @@ a larger batch knows nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
+
+from workbench.export.effects.written_tensors import storage_key
 
 _ROWS = 3
 """The batch that a batch of one is compared with: few small numbers are a multiple of it."""
@@ -25,34 +28,43 @@ _LAYOUT = frozenset(
 """Operations that come and go with how tensors lie in memory; what they give shows in the next."""
 
 _Noted = tuple[str, tuple[Any, ...], tuple[int, ...]]
-"""An operation, the numbers that it was given, and the ranks of its results."""
+"""An operation, the numbers and parameters that it was given, and the ranks of its results."""
 
 
 class _Operations(TorchDispatchMode):
-    def __init__(self) -> None:
+    def __init__(self, held: Iterable[torch.Tensor]) -> None:
         super().__init__()
         self.noted: list[_Noted] = []
+        self._held = {storage_key(each) for each in held}
 
     def __torch_dispatch__(
         self,
         func: Any,
-        types: Any,  # noqa: ARG002
+        types: Any,
         args: tuple[Any, ...] = (),
         kwargs: Mapping[str, Any] | None = None,
     ) -> Any:
         named = dict(kwargs or {})
         result = func(*args, **named)
         if func.overloadpacket.__name__ not in _LAYOUT:
-            given = [each for each in tree_leaves((args, named)) if not _is_tensor(each)]
+            given = [self._shown(each) for each in tree_leaves((args, named))]
             made = tuple(each.dim() for each in tree_leaves(result) if _is_tensor(each))
             self.noted.append((str(func), tuple(given), made))
         return result
+
+    def _shown(self, value: Any) -> Any:
+        """A number as it is; of a tensor, which one of the module's it is, if any."""
+        if not _is_tensor(value):
+            return value
+        key = storage_key(value)
+        return str(key) if key in self._held else "a tensor"
 
 
 def treats_one_row_alike(
     run: Callable[[Sequence[torch.Tensor]], Any],
     tensors: Sequence[torch.Tensor],
     batches: Sequence[int],
+    held: Sequence[torch.Tensor],
 ) -> bool:
     """Whether `run` does the same operations with one row as with several.
 
@@ -60,6 +72,7 @@ def treats_one_row_alike(
         run: calls a module with these tensors in their places; leaves nothing behind.
         tensors: of a call.
         batches: places of the tensors whose first axis is the batch.
+        held: parameters and buffers of the module.
     """
     noted = []
     for rows in (1, _ROWS):
@@ -67,7 +80,7 @@ def treats_one_row_alike(
             _with_rows(each, rows) if place in batches else each
             for place, each in enumerate(tensors)
         ]
-        with _Operations() as operations:
+        with _Operations(held) as operations:
             try:
                 run(sized)
             except Exception:
@@ -96,9 +109,9 @@ def _same(one: Any, other: Any) -> bool:
     """Whether two arguments are one, or follow the number of rows."""
     if type(one) is not type(other):
         return False
-    if type(one) is int:
-        return one in (other, other / _ROWS)
-    return one is other or bool(one == other) or one != one
+    if type(one) in (int, float):
+        return one in (other, other / _ROWS, other * _ROWS) or math.isnan(one)
+    return one is other or bool(one == other)
 
 
 def _is_tensor(value: Any) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from functools import partial
-from types import CodeType, FunctionType, MethodType
+from types import CodeType, FunctionType, MethodType, SimpleNamespace
 from typing import Any
 
 from torch import nn
@@ -25,7 +25,7 @@ def is_users(value: Any) -> bool:
 def is_looked_into(value: Any) -> bool:
     """Whether an object is what its attributes are: one of a user's class, or a configuration."""
     kind = type(value)
-    ours = is_users(kind) or str(kind.__module__).startswith("transformers.")
+    ours = is_users(kind) or kind is SimpleNamespace or kind.__module__.startswith("transformers.")
     return ours and hasattr(value, "__dict__")
 
 

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 
 class WrittenTensors(TorchDispatchMode):
@@ -20,17 +20,22 @@ class WrittenTensors(TorchDispatchMode):
 
     def __init__(self, tensors: Iterable[torch.Tensor]) -> None:
         super().__init__()
-        self._known = {_key(each) for each in tensors}
+        held = list(tensors)
+        self._known = {storage_key(each) for each in held}
+        self._objects = set(map(id, held))
+        self._reshaped: set[int] = set()
         self._before: dict[int, tuple[torch.UntypedStorage, torch.UntypedStorage]] = {}
 
     def __torch_dispatch__(
         self,
         func: Any,
-        types: Any,  # noqa: ARG002
+        types: Any,
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
         named = kwargs or {}
+        if torch.Tag.inplace_view in func.tags and args and id(args[0]) in self._objects:
+            self._reshaped.add(id(args[0]))
         for place, name in _written(func):
             held = args[place] if place < len(args) else named.get(name)
             for tensor in held if isinstance(held, list | tuple) else (held,):
@@ -40,7 +45,11 @@ class WrittenTensors(TorchDispatchMode):
 
     def wrote(self, tensor: torch.Tensor) -> bool:
         """Whether something was written where `tensor` lies."""
-        return _key(tensor) in self._before
+        return storage_key(tensor) in self._before
+
+    def reshaped(self, tensor: torch.Tensor) -> bool:
+        """Whether `tensor` itself was given a shape in place, be it the one that it had."""
+        return id(tensor) in self._reshaped
 
     def restore(self) -> None:
         """Put back the bytes that were overwritten."""
@@ -50,13 +59,15 @@ class WrittenTensors(TorchDispatchMode):
             storage.copy_(before)
 
     def _keep(self, tensor: torch.Tensor) -> None:
-        key = _key(tensor)
+        key = storage_key(tensor)
         if key in self._known and key not in self._before:
             storage = tensor.untyped_storage()
-            self._before[key] = storage, storage.clone()
+            with _disable_current_modes():
+                self._before[key] = storage, storage.clone()
 
 
-def _key(tensor: torch.Tensor) -> int:
+def storage_key(tensor: torch.Tensor) -> int:
+    """The same number for tensors that lie in one piece of memory."""
     try:
         return tensor.untyped_storage()._cdata
     except (NotImplementedError, RuntimeError):  # sparse and the like

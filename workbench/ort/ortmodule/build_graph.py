@@ -22,7 +22,7 @@ from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.capture.narrow_dtypes import widen
 from workbench.ort.ortmodule.capture.preserved_buffers import preserved_buffers
 from workbench.ort.ortmodule.capture.rounded_values import compute_in_float32
-from workbench.ort.ortmodule.capture.sizes import Axes
+from workbench.ort.ortmodule.capture.sizes import ANY_SIZE, Axes, Ranges
 from workbench.ort.ortmodule.capture.structure import LEAF, Structure
 from workbench.ort.ortmodule.capture.tensor_check import check_tensors
 from workbench.ort.ortmodule.graph_segments import Segments, SegmentsState
@@ -72,6 +72,8 @@ class Built(NamedTuple):
     """The custom autograd function of each call, which PyTorch runs."""
     updated: frozenset[str] = frozenset()
     """Names of the buffers that it writes, but for running statistics."""
+    ranges: Ranges = ANY_SIZE
+    """The sizes that it is right for."""
 
     @property
     def repeatable(self) -> bool:
@@ -152,9 +154,10 @@ def build(
     with preserved_buffers(module.buffers()):
         if exported.calls:
             made = _in_segments(exported, tensors, layout, options, axes, export_s)
-            return made._replace(updated=updated)
+            return made._replace(updated=updated, ranges=exported.ranges)
         loaded = create_program(exported.model, exported.inputs, tensors, layout, options)
-    return _whole(loaded, exported, axes, export_s)._replace(updated=updated)
+    made = _whole(loaded, exported, axes, export_s)
+    return made._replace(updated=updated, ranges=exported.ranges)
 
 
 def _updated_buffers(model: onnx.ModelProto) -> frozenset[str]:

@@ -21,8 +21,8 @@ class GraphCache:
     The first graph has the sizes of its call, and any batch. When a call of other sizes comes, one
     more is built in which every axis that was seen to differ has any size, and replaces those that
     it can do the work of. A batch of one runs on the graph of others where the module does with it
-    what it does with those, and otherwise on one of its own. Where the module cannot be exported so, each choice of sizes gets a graph
-    of its own.
+    what it does with those, and otherwise on one of its own. Where the module cannot be exported
+    so, each choice of sizes gets a graph of its own.
     """
 
     def __init__(self) -> None:
@@ -81,7 +81,8 @@ class GraphCache:
             if axes in self._refused or not self._is_usual(shapes, axes, alike):
                 continue
             try:
-                return self._keep(Fit(shapes, axes), build(axes))
+                built = build(axes)
+                return self._keep(Fit(shapes, axes, built.ranges), built)
             except UntrainableError as error:
                 if isinstance(error, LostUpdateError) or branches_on_values(error):
                     raise

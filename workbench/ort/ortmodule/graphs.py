@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
 
 import torch
 from torch import nn
@@ -14,7 +15,7 @@ from workbench.ort.ortmodule.build_graph import Built, build
 from workbench.ort.ortmodule.capture.autocast import autocast_dtype, in_float32, result_dtypes
 from workbench.ort.ortmodule.capture.export import ChangedArgumentsError, NoTensorsError
 from workbench.ort.ortmodule.capture.layout import Layout
-from workbench.ort.ortmodule.capture.sizes import Axes
+from workbench.ort.ortmodule.capture.sizes import Axes, Shapes
 from workbench.ort.ortmodule.capture.structure import Structure, flatten
 from workbench.ort.ortmodule.capture.tensor_check import check_tensors
 from workbench.ort.ortmodule.data_parallel import releases_memory
@@ -34,6 +35,19 @@ from workbench.ort.ortmodule.trial_call import UNTRIED, Trial, one_row_is_alike,
 
 MOST_GRAPHS = 32
 """Graphs that are built; PyTorch runs calls of further kinds."""
+
+
+class _Call(NamedTuple):
+    """A call for which something is looked up or built."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    arguments: Structure
+    tensors: list[torch.Tensor]
+    shapes: Shapes
+    autocast: torch.dtype | None
+    key: Hashable
+    """Equal for calls that differ in nothing but sizes."""
 
 
 class Graphs:
@@ -74,9 +88,7 @@ class Graphs:
             tensors: takes the tensors that the graph is given.
             tries: PyTorch first tries a call that nothing is built for.
         """
-        layout = self.layout
-        if not layout.is_current():
-            layout = self._look_anew()
+        layout = self.layout if self.layout.is_current() else self._look_anew()
         hook = layout.lost_hook()
         if hook is not None:
             return lost(hook)
@@ -94,73 +106,78 @@ class Graphs:
         shapes = tuple([tuple(each.shape) for each in tensors])
         if any(0 in shape for shape in shapes):
             return EMPTY
-        key = arguments, kinds, trained, layout.modes(), autocast
-        cache = self._caches[key]
-        if cache.why_pytorch:
-            return cache.why_pytorch
-
-        def alike(batches: tuple[int, ...]) -> bool:
-            return one_row_is_alike(self._module, arguments, tensors, batches)
-
-        built = cache.find(shapes, alike)
-        if built is None:
-            if len(self.built) >= MOST_GRAPHS:
-                return TOO_MANY
-            check_tensors(tensors, layout)
-            trial = try_call(self._module, args, kwargs) if tries else UNTRIED
-            if trial.why_pytorch:
-                return self._noted(cache, trial)
-            if layout.attributes.left_out:
-                # The trial changed nothing: now all can be watched.
-                layout = self._look_anew()
-                cache = self._caches[key]
-            layout.releases_memory = releases_memory((wrapper, *layout.modules))
-
-            def make(axes: Axes) -> Built:
-                new = self._build(arguments, tensors, axes, autocast)
-                if autocast is None:
-                    return new
-                found = result_dtypes(self._module, args, kwargs, new.structure, autocast)
-                return new._replace(dtypes=found)
-
-            made = _built(lambda: cache.make(shapes, make, alike))
-            why = made if isinstance(made, str) else trial.why_not(made)
-            if isinstance(made, str) or why:
-                cache.settle(why)
-                return why
-            built = made
+        call = _Call(
+            args,
+            kwargs,
+            arguments,
+            tensors,
+            shapes,
+            autocast,
+            (arguments, kinds, trained, layout.modes(), autocast),
+        )
+        found = self._for_kind(call, wrapper, tries)
+        if not isinstance(found, Built):
+            return found
         try:
-            built.state.refresh()
+            found.state.refresh()
         except OtherStateError:
             self._caches.clear()
             tensors.clear()
             return self.find(wrapper, args, kwargs, tensors, tries=tries)
         if autocast is not None:
             tensors[:] = map(in_float32, tensors)
-        return built
+        return found
+
+    def _for_kind(self, call: _Call, wrapper: nn.Module, tries: bool) -> Built | Trial | str:
+        """What runs `call`, as `find`; it has elements, and something requires a gradient."""
+        cache = self._caches[call.key]
+        if cache.why_pytorch:
+            return cache.why_pytorch
+
+        def alike(batches: tuple[int, ...]) -> bool:
+            return one_row_is_alike(self._module, call.arguments, call.tensors, batches)
+
+        built = cache.find(call.shapes, alike)
+        if built is not None:
+            return built
+        if len(self.built) >= MOST_GRAPHS:
+            return TOO_MANY
+        check_tensors(call.tensors, self.layout)
+        trial = try_call(self._module, call.args, call.kwargs) if tries else UNTRIED
+        if trial.why_pytorch:
+            return self._noted(cache, trial)
+        if self.layout.attributes.left_out:
+            # The trial changed nothing: now all can be watched.
+            self._look_anew()
+            cache = self._caches[call.key]
+        self.layout.releases_memory = releases_memory((wrapper, *self.layout.modules))
+        made = _built(lambda: cache.make(call.shapes, partial(self._build, call), alike))
+        why = made if isinstance(made, str) else trial.why_not(made)
+        if why:
+            cache.settle(why)
+            return why
+        return made
 
     def _look_anew(self) -> Layout:
         self._caches.clear()
         self.layout = Layout(self._module)
         return self.layout
 
-    def _build(
-        self,
-        arguments: Structure,
-        tensors: list[torch.Tensor],
-        axes: Axes,
-        autocast: torch.dtype | None,
-    ) -> Built:
+    def _build(self, call: _Call, axes: Axes) -> Built:
         with torch.autocast("cpu", enabled=False):
-            return build(
+            made = build(
                 self._module,
                 self.layout,
-                arguments,
-                tensors,
+                call.arguments,
+                call.tensors,
                 axes,
-                autocast=autocast,
+                autocast=call.autocast,
                 **self._settings,
             )
+        if call.autocast is None:
+            return made
+        found = result_dtypes(self._module, call.args, call.kwargs, made.structure, call.autocast)
+        return made._replace(dtypes=found)
 
     def _noted(self, cache: GraphCache, trial: Trial) -> Trial:
         """The trial that PyTorch ran; its reason is final unless it may have set something up."""

@@ -28,6 +28,7 @@ from workbench.ort.ortmodule.trial_call import Trial
 from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions, make_options
 
 _transforms_active = torch._C._are_functorch_transforms_active
+_traced_by_dynamo = torch.compiler.is_dynamo_compiling
 _under_autocast = torch.is_autocast_enabled
 
 
@@ -112,6 +113,8 @@ class ORTModule(ModuleWrapper):
         Raises:
             UntrainableError: see the class.
         """
+        if _traced_by_dynamo():
+            return _outside_of_dynamo(self, args, kwargs)
         if not (self.wrapped.training and torch.is_grad_enabled()) or _transforms_active():
             return self._in_pytorch(why_pytorch(self.wrapped.training), args, kwargs)
         before = self._before
@@ -135,6 +138,15 @@ class ORTModule(ModuleWrapper):
             kinds = [(each.shape, each.dtype, each.requires_grad) for each in tensors]
             self._before = RepeatedCall(built, self._graphs.layout, kinds)
         return results[0] if built.structure is LEAF else rebuild(built.structure, iter(results))
+
+    @override
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Do nothing but warn: ONNX Runtime runs what torch.compile would compile."""
+        warnings.warn(
+            "ORTModule.compile() does nothing: ONNX Runtime runs the forward and backward pass. "
+            "Compile the plain module where PyTorch is to run them.",
+            stacklevel=2,
+        )
 
     def _in_pytorch(self, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the wrapped module returns, run by PyTorch; counted for the statistics."""
@@ -198,6 +210,12 @@ class ORTModule(ModuleWrapper):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), **self._settings), (self.wrapped,)
+
+
+@torch.compiler.disable  # type: ignore[untyped-decorator]
+def _outside_of_dynamo(module: ORTModule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of the module by code that `torch.compile` compiles: Dynamo must not look inside."""
+    return module.forward(*args, **kwargs)
 
 
 def _as_dtype(result: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

@@ -31,6 +31,11 @@ class ModuleWrapper(nn.Module):
         registries = {name: vars(module)[name] for name in _REGISTRIES}
         vars(self).update(registries, wrapped=module)
 
+    @property
+    def _modules(self) -> dict[str, nn.Module | None]:  # type: ignore[override]
+        # A Sequential makes itself a new one when an item is taken away.
+        return self.wrapped._modules
+
     def before_forward(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -145,3 +150,30 @@ class ModuleWrapper(nn.Module):
 
     def __getitem__(self, key: Any) -> Any:
         return self.wrapped[key]  # type: ignore[index]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.wrapped[key] = value  # type: ignore[index]
+
+    def __delitem__(self, key: Any) -> None:
+        del self.wrapped[key]  # type: ignore[attr-defined]
+
+    def __contains__(self, key: Any) -> bool:
+        return key in self.wrapped  # type: ignore[operator]
+
+    def __add__(self, other: Any) -> Any:
+        return self.wrapped + other  # type: ignore[operator]
+
+    def __iadd__(self, other: Any) -> Self:
+        wrapped = self.wrapped
+        wrapped += other  # type: ignore[operator]
+        return self
+
+    def __mul__(self, times: int) -> Any:
+        return self.wrapped * times  # type: ignore[operator]
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times: int) -> Self:
+        wrapped = self.wrapped
+        wrapped *= times  # type: ignore[operator]
+        return self

@@ -83,4 +83,5 @@ def one_row_is_alike(
         finally:
             seen.restore()
 
-    return treats_one_row_alike(run, tensors, batches)
+    held = [*module.parameters(), *module.buffers()]
+    return treats_one_row_alike(run, tensors, batches, held)

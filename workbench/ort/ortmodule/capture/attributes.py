@@ -21,7 +21,9 @@ from workbench.export.effects.user_functions import (
     user_classes,
 )
 
-_BOOKKEEPING = frozenset(vars(nn.Module()))
+_BOOKKEEPING = frozenset(vars(nn.Module())) - {"_modules"}
+"""Of a module; the registry of its submodules itself may be replaced."""
+
 _ABSENT = object()
 _MOST = 10_000
 """Containers that are watched."""
@@ -70,7 +72,7 @@ class Attributes:
                     for name in own
                     if name not in _BOOKKEEPING
                     and name not in derived
-                    and (not chosen or name in called.names)
+                    and (not chosen or name in called.names or name == "_modules")
                 ),
             )
         for function in called.functions:
@@ -130,8 +132,9 @@ class Attributes:
     def _watch(self, now: Mapping[str, Any], names: Iterable[str]) -> None:
         held = {name: now[name] for name in names}
         self._pairs.append((held, now))
-        for value in held.values():
-            self._visit(value)
+        for name, value in held.items():
+            if name != "_modules":
+                self._visit(value)
 
     def _visit(self, value: Any) -> None:
         if isinstance(value, torch.Tensor):
