@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from torch import nn
-from transformers import Trainer
+from transformers import Trainer, TrainingArguments
 from typing_extensions import override
 
 from workbench.errors import ConfigError
@@ -44,6 +44,7 @@ class ORTTrainer(Trainer):
         ortmodule: ORTModuleOptions | Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
+        _refuse_compilation(kwargs.get("args", args[1] if len(args) > 1 else None))
         self._ortmodule_options = ortmodule
         model = kwargs.get("model", args[0] if args else None)
         if isinstance(model, ORTModule):
@@ -53,13 +54,6 @@ class ORTTrainer(Trainer):
             else:
                 kwargs["model"] = model.wrapped
         super().__init__(*args, **kwargs)
-        if self.args.torch_compile:
-            raise ConfigError(
-                [
-                    "torch_compile=True compiles the model for PyTorch, but ORTTrainer trains it "
-                    "in ONNX Runtime. Leave torch_compile out, or use transformers.Trainer"
-                ]
-            )
 
     @override
     def create_accelerator_and_postprocess(self) -> None:
@@ -84,3 +78,14 @@ class ORTTrainer(Trainer):
         if self.ort_module is None or self.ort_module.wrapped is not model:
             self.ort_module = ORTModule(model, self._ortmodule_options)
         return self.ort_module
+
+
+def _refuse_compilation(arguments: TrainingArguments | None) -> None:
+    if arguments is None or not arguments.torch_compile:
+        return
+    raise ConfigError(
+        [
+            "torch_compile=True compiles the model for PyTorch, but ORTTrainer trains it in ONNX "
+            "Runtime. Leave torch_compile out, or use transformers.Trainer"
+        ]
+    )
