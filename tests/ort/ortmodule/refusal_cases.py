@@ -156,7 +156,7 @@ CASES: dict[str, Refusal] = {
     "raises": Refusal(
         deciding("raises"),
         called,
-        ("UntrainableError", "refusal_cases.py:", "the module's own words"),
+        ("ValueError", "the module's own words"),
     ),
     "result": Refusal(deciding("set"), called, ("UntrainableError", "builtins.set", "Wrap")),
     "object": Refusal(

@@ -72,7 +72,7 @@ class HeldState:
         for base in user_classes(module):
             self._class(base)
         self._visit(arguments, "argument", "")
-        self._visit(random._inst, "state", "the random generator of Python")  # type: ignore[attr-defined]
+        self._visit(random._inst, "state", "the random generator of Python")
         kept = np.random.get_state(legacy=False)
         self._containers.append(
             _Container(

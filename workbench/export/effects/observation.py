@@ -54,11 +54,11 @@ class Observation:
         self._of_statistics = [id(each.tensor) in kept for each in self._tensors]
 
     def __enter__(self) -> Self:
-        self._writes.__enter__()
+        self._writes.__enter__()  # type: ignore[no-untyped-call]
         return self
 
     def __exit__(self, *error: Any) -> None:
-        self._writes.__exit__(*error)
+        self._writes.__exit__(*error)  # type: ignore[no-untyped-call]
         changes = [(each.kind, each.name) for each in self._held.changes()]
         written: list[str] = []
         for place, each in enumerate(self._tensors):

@@ -31,9 +31,9 @@ _Noted = tuple[str, tuple[Any, ...], tuple[int, ...]]
 """An operation, the numbers and parameters that it was given, and the ranks of its results."""
 
 
-class _Operations(TorchDispatchMode):
+class _Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
     def __init__(self, held: Iterable[torch.Tensor]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         self.noted: list[_Noted] = []
         self._held = {storage_key(each) for each in held}
 

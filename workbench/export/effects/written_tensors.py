@@ -10,7 +10,7 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode, _disable_current_modes
 
 
-class WrittenTensors(TorchDispatchMode):
+class WrittenTensors(TorchDispatchMode):  # type: ignore[no-untyped-call]
     """While it is active, keeps the bytes of what is written for the first time.
 
     Autograd counts changes through `x`, `x.detach()` and views of them, but none through `x.data`;
@@ -19,7 +19,7 @@ class WrittenTensors(TorchDispatchMode):
     """
 
     def __init__(self, tensors: Iterable[torch.Tensor]) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]
         held = list(tensors)
         self._known = {storage_key(each) for each in held}
         self._objects = set(map(id, held))
@@ -53,23 +53,24 @@ class WrittenTensors(TorchDispatchMode):
 
     def restore(self) -> None:
         """Put back the bytes that were overwritten."""
-        for storage, before in self._before.values():
-            if storage.nbytes() != before.nbytes():
-                storage.resize_(before.nbytes())
-            storage.copy_(before)
+        with _disable_current_modes():
+            for storage, before in self._before.values():
+                if storage.nbytes() != before.nbytes():
+                    storage.resize_(before.nbytes())
+                storage.copy_(before)
 
     def _keep(self, tensor: torch.Tensor) -> None:
         key = storage_key(tensor)
         if key in self._known and key not in self._before:
             storage = tensor.untyped_storage()
             with _disable_current_modes():
-                self._before[key] = storage, storage.clone()
+                self._before[key] = storage, storage.clone()  # type: ignore[no-untyped-call]
 
 
 def storage_key(tensor: torch.Tensor) -> int:
     """The same number for tensors that lie in one piece of memory."""
     try:
-        return tensor.untyped_storage()._cdata
+        return int(tensor.untyped_storage()._cdata)
     except (NotImplementedError, RuntimeError):  # sparse and the like
         return id(tensor)
 

@@ -49,8 +49,13 @@ class ORTModule(ModuleWrapper):
     where hooks are registered on its submodules: a graph would lose them. Hooks on the module
     itself run around the graph. `pytorch_calls` counts such calls.
 
+    Before anything is built for a call, PyTorch runs it. If that changes what a graph would not,
+    such as a counter of the module, an argument, or a buffer by `.data`, that was the call, and
+    PyTorch runs later ones too, with a warning. A module that changes a parameter is refused.
+
     A custom `torch.autograd.Function` in the module is applied by PyTorch, between segments of the
-    graph; the first call does so twice, once to build what comes behind it. `functions` names them.
+    graph; the first call does so twice more, to see what it changes and to build what comes behind.
+    `functions` names them.
 
     Under `torch.autocast` the graph casts where PyTorch does: products of bfloat16 numbers, summed
     in float32 and rounded to bfloat16. Recurrent layers and custom functions are refused there.
@@ -195,7 +200,7 @@ class ORTModule(ModuleWrapper):
     def build_for(self, *args: Any, **kwargs: Any) -> None:
         """Build now what calls with arguments like these need.
 
-        Runs nothing but the forward pre-hooks of the module, and changes nothing.
+        Changes nothing but what forward pre-hooks of the module do, which run.
 
         Raises:
             UntrainableError: see the class.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from torch import nn
 from typing_extensions import override
@@ -152,28 +153,26 @@ class ModuleWrapper(nn.Module):
         return self.wrapped[key]  # type: ignore[index]
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        self.wrapped[key] = value  # type: ignore[index]
+        operator.setitem(cast(Any, self.wrapped), key, value)
 
     def __delitem__(self, key: Any) -> None:
-        del self.wrapped[key]  # type: ignore[attr-defined]
+        operator.delitem(cast(Any, self.wrapped), key)
 
     def __contains__(self, key: Any) -> bool:
-        return key in self.wrapped  # type: ignore[operator]
+        return operator.contains(cast(Any, self.wrapped), key)
 
     def __add__(self, other: Any) -> Any:
-        return self.wrapped + other  # type: ignore[operator]
+        return operator.add(self.wrapped, other)
 
     def __iadd__(self, other: Any) -> Self:
-        wrapped = self.wrapped
-        wrapped += other  # type: ignore[operator]
+        operator.iadd(self.wrapped, other)
         return self
 
     def __mul__(self, times: int) -> Any:
-        return self.wrapped * times  # type: ignore[operator]
+        return operator.mul(self.wrapped, times)
 
     __rmul__ = __mul__
 
     def __imul__(self, times: int) -> Self:
-        wrapped = self.wrapped
-        wrapped *= times  # type: ignore[operator]
+        operator.imul(self.wrapped, times)
         return self

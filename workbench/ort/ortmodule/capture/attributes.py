@@ -145,7 +145,8 @@ class Attributes:
             return
         if id(value) in self._seen or len(self._containers) > _MOST:
             return
-        held: Iterable[Any] = ()
+        held: Iterable[Any]
+        copied: Any
         if isinstance(value, list | deque | set):
             held, copied = value, value.copy()
         elif isinstance(value, dict):
