@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import random
 import types
+import warnings
 from collections import deque
 from collections.abc import Callable
 from typing import Any
@@ -232,6 +233,25 @@ def scales_gradient(module: Any, x: Tensor) -> Tensor:
     return module.last(made)  # type: ignore[no-any-return]
 
 
+def hidden_layer(module: Any, x: Tensor) -> Tensor:
+    return module.parts.first(module.linear(x))  # type: ignore[no-any-return]
+
+
+def hiding_layer() -> nn.Module:
+    return Doing(hidden_layer, parts=lambda: types.SimpleNamespace(first=nn.Linear(4, 4)))
+
+
+def lazy_layer(module: Any, x: Tensor) -> Tensor:
+    return module.made(module.linear(x))  # type: ignore[no-any-return]
+
+
+def lazy() -> nn.Module:
+    with warnings.catch_warnings():
+        # "Lazy modules are a new feature under heavy development".
+        warnings.simplefilter("ignore")
+        return Doing(lazy_layer, made=lambda: nn.LazyLinear(4))
+
+
 def squeezes_batch(module: Any, x: Tensor) -> Tensor:
     return module.linear(x).squeeze(0)  # type: ignore[no-any-return]
 
@@ -297,6 +317,8 @@ WITHIN: dict[str, UseCase] = {
         doing(adds_in_place), with_gradient, 0, warns="argument in place"
     ),
     "tensor-hook": UseCase(doing(scales_gradient), batches, 0, warns="register_hook"),
+    "layer-in-object": UseCase(hiding_layer, batches, 0, warns="'parts'"),
+    "lazy-layer": UseCase(lazy, batches),
     "squeezed": UseCase(doing(squeezes_batch), batches, 2),
     "squeezed-one-first": UseCase(doing(squeezes_all), one_first, 2),
     "one-is-special": UseCase(doing(one_is_special), batches, 2),

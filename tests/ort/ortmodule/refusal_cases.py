@@ -247,6 +247,6 @@ CASES: dict[str, Refusal] = {
     "out-of-range": Refusal(
         lambda: nn.Embedding(5, 3),
         lambda module: module(torch.tensor([[7, 2]])),
-        ("EngineError", "forward", "Gather", "wrapped"),
+        ("IndexError", "out of range"),
     ),
 }

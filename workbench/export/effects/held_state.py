@@ -31,6 +31,10 @@ _MOST = 50_000
 _REGISTRIES = {"_parameters": "parameter", "_buffers": "buffer"}
 
 
+RECURRENT_CACHES = frozenset({"_flat_weights", "_flat_weight_refs"})
+"""Where torch's recurrent layers keep their weights a second time."""
+
+
 class Tensor(NamedTuple):
     """A tensor that is held somewhere."""
 
@@ -93,18 +97,28 @@ class HeldState:
                 found[Change(each.kind, each.name(key))] = None
         return list(found)
 
+    def unregistered(self) -> list[str]:
+        """Tensors that get a gradient but are no parameters, as those of layers in a list."""
+        found = [
+            each.name
+            for each in self.tensors
+            if each.kind == "state" and each.tensor.is_leaf and each.tensor.requires_grad
+        ]
+        return list(dict.fromkeys(found))
+
     def restore(self) -> None:
         """Put everything back that was replaced, added or taken away."""
         for each in self._containers:
             if any(True for _ in _different(each.before, each.read())):
                 each.write(each.before)
 
-    def _module(self, module: nn.Module, path: str) -> None:
+    def _module(self, module: nn.Module, path: str, holder: str = "") -> None:
+        """Keep what `module` holds; one that is no submodule has the name of its `holder`."""
         if id(module) in self._seen:
             return
         self._seen.add(id(module))
         prefix = f"{path}." if path else ""
-        derived = derived_tensors(module)
+        derived = derived_tensors(module) | RECURRENT_CACHES
 
         def read() -> dict[str, Any]:
             return {name: value for name, value in vars(module).items() if name not in derived}
@@ -123,9 +137,10 @@ class HeldState:
         )
         for name, value in before.items():
             if name in _REGISTRIES:
-                self._dict(value, _REGISTRIES[name], lambda key: f"{prefix}{key}")
+                kind = "state" if holder else _REGISTRIES[name]
+                self._dict(value, kind, lambda key: holder or f"{prefix}{key}")
                 for key, tensor in value.items():
-                    self._tensor(tensor, _REGISTRIES[name], f"{prefix}{key}")
+                    self._tensor(tensor, kind, holder or f"{prefix}{key}")
             elif name == "_modules":
                 self._dict(value, "state", lambda key: f"its attribute {f'{prefix}{key}'!r}")
             else:
@@ -207,7 +222,7 @@ class HeldState:
             self._tensor(value, kind, name)
         elif isinstance(value, nn.Module):
             for path, each in value.named_modules():
-                self._module(each, path)
+                self._module(each, path, name)
         elif id(value) not in self._seen and len(self._containers) < _MOST:
             self._container(value, kind, name)
 

@@ -28,6 +28,8 @@ class Effects(NamedTuple):
     """Names of the buffers that are other tensors now, or of another shape."""
     state: tuple[str, ...]
     """All else, each as a phrase: "its attribute 'calls'"."""
+    unregistered: tuple[str, ...]
+    """Tensors that it holds and that get a gradient, but are not its parameters."""
 
 
 class Observation:
@@ -45,6 +47,7 @@ class Observation:
         """
         self._held = HeldState(module, arguments)
         self._tensors = self._held.tensors
+        self._unregistered = tuple(self._held.unregistered())
         self._writes = WrittenTensors(each.tensor for each in self._tensors)
         self._facts = [_facts(each.tensor) for each in self._tensors]
         self._aliases = [each.tensor.detach() for each in self._tensors]
@@ -84,6 +87,7 @@ class Observation:
             tuple(written),
             of("buffer"),
             of("state"),
+            self._unregistered,
         )
 
     def restore(self) -> None:

@@ -48,6 +48,13 @@ def loses_buffers(names: Sequence[str]) -> str:
     )
 
 
+def trains_unregistered(names: Sequence[str]) -> str:
+    return (
+        f"it holds {listed(names)}, which requires a gradient and is no parameter of it. Keep "
+        "layers in an nn.ModuleList and tensors as nn.Parameter"
+    )
+
+
 def lost(hook: str) -> str:
     return (
         f"the hook that is registered {hook} would not run in an exported graph. Remove it, or "

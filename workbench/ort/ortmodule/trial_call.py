@@ -7,13 +7,20 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from torch.nn.parameter import is_lazy
 
 from workbench.export.buffer_updates import changed_parameter
 from workbench.export.effects.observation import Effects, Observation
 from workbench.export.effects.one_row import treats_one_row_alike
 from workbench.ort.ortmodule.build_graph import Built
 from workbench.ort.ortmodule.capture.structure import Structure, rebuild
-from workbench.ort.ortmodule.fallback_reasons import CHANGES_ARGUMENTS, keeps_state, loses_buffers
+from workbench.ort.ortmodule.fallback_reasons import (
+    CHANGES_ARGUMENTS,
+    SETS_UP,
+    keeps_state,
+    loses_buffers,
+    trains_unregistered,
+)
 
 
 class Trial(NamedTuple):
@@ -43,6 +50,9 @@ def try_call(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         LostUpdateError: it changes a parameter; everything is then as it was before.
         Exception: whatever the module raises.
     """
+    if any(map(is_lazy, (*module.parameters(), *module.buffers()))):
+        # It learns its shapes from this call.
+        return Trial(SETS_UP, module.forward(*args, **kwargs), (), only_state=True)
     seen = Observation(module, (args, kwargs))
     with seen:
         result = module.forward(*args, **kwargs)
@@ -63,7 +73,9 @@ def _why_pytorch(effects: Effects) -> str:
         return CHANGES_ARGUMENTS
     if effects.replaced:
         return loses_buffers(effects.replaced)
-    return keeps_state(effects.state) if effects.state else ""
+    if effects.state:
+        return keeps_state(effects.state)
+    return trains_unregistered(effects.unregistered) if effects.unregistered else ""
 
 
 def one_row_is_alike(

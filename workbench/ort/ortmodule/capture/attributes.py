@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch import nn
 
-from workbench.export.effects.held_state import derived_tensors
+from workbench.export.effects.held_state import RECURRENT_CACHES, derived_tensors
 from workbench.export.effects.user_functions import (
     UserFunctions,
     is_looked_into,
@@ -63,7 +63,7 @@ class Attributes:
         self._seen: set[int] = set()
         called = UserFunctions(modules[0])
         for each in modules:
-            own, derived = vars(each), derived_tensors(each)
+            own, derived = vars(each), derived_tensors(each) | RECURRENT_CACHES
             chosen = is_users(type(each)) and not called.reads_any
             self._watch(
                 own,
