@@ -44,11 +44,12 @@ class Doing(nn.Module):
 
 def seen(module: nn.Module, x: Tensor) -> list[Any]:
     """All that is to be as with the plain module after a call."""
+    found = step(module, x)
     known = (bool, int, float, str, list, dict, tuple)
     own = vars(getattr(module, "wrapped", module))
     held = {k: v for k, v in own.items() if not k.startswith("_") and isinstance(v, known)}
     state = {name: value.clone() for name, value in module.state_dict().items()}
-    found = [*step(module, x), x.detach().clone(), list(x.shape), state]
+    found += [x.detach().clone(), list(x.shape), state]
     found.append({k: list(v) if isinstance(v, list) else v for k, v in held.items()})
     return found
 

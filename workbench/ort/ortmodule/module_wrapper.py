@@ -165,7 +165,8 @@ class ModuleWrapper(nn.Module):
         return operator.add(self.wrapped, other)
 
     def __iadd__(self, other: Any) -> Self:
-        operator.iadd(self.wrapped, other)
+        wrapped: Any = self.wrapped
+        wrapped += other
         return self
 
     def __mul__(self, times: int) -> Any:
@@ -174,5 +175,6 @@ class ModuleWrapper(nn.Module):
     __rmul__ = __mul__
 
     def __imul__(self, times: int) -> Self:
-        operator.imul(self.wrapped, times)
+        wrapped: Any = self.wrapped
+        wrapped *= times
         return self
