@@ -96,7 +96,8 @@ FINDS_BY_NAME = {
 factory that a call names, or in a pickle that may be read."""
 
 LOADS_TORCH = (
-    *("export/traced", "export/autograd", "ort/ortmodule", "ort/drop_in", "engines/torch"),
+    *("export/traced", "export/autograd", "export/effects"),
+    *("ort/ortmodule", "ort/drop_in", "engines/torch"),
     "integrations",
 )
 """Folders that are only imported where torch is wanted, and load it with themselves."""

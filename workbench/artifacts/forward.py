@@ -64,6 +64,8 @@ def forward_graphs(
     """
     if not model.has_module:
         return _of_onnx(model)
+    from workbench.export.effects.refused_effects import refuse_effects
+
     module = model.module(shared=True)
     examples = model.example_inputs()
     state_file = None if state_folder is None else StateFile(state_folder / "parameters.bin")
@@ -81,7 +83,9 @@ def forward_graphs(
         )
 
     report("exporting the model for training")
+    effects = refuse_effects(module, examples)
     training_graph = export(True)
+    effects.refuse_lost(training_graph)
     report("exporting the model for inference")
     state = module.state_dict()
     named = list(module.named_parameters())

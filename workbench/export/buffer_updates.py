@@ -51,10 +51,15 @@ def updated_buffers(module: torch.nn.Module, program: torch.onnx.ONNXProgram) ->
 def _refuse_changed_parameters(exported: torch.export.ExportedProgram) -> None:
     for name in exported.graph_signature.parameters_to_mutate.values():
         shown = name.partition(".")[2].removeprefix("module.")
-        raise LostUpdateError(
-            f"The forward pass changes its parameter {shown!r} in place, which a graph does not. "
-            "Use a changed copy in forward, or change it after optimizer.step()."
-        )
+        raise changed_parameter(shown)
+
+
+def changed_parameter(name: str) -> LostUpdateError:
+    """The error for a forward pass that changes the parameter `name`."""
+    return LostUpdateError(
+        f"The forward pass changes its parameter {name!r} in place, which a graph does not. "
+        "Use a changed copy in forward, or change it after optimizer.step()."
+    )
 
 
 def _is_batch_counter(module: torch.nn.Module, buffer: str) -> bool:

@@ -16,6 +16,7 @@ import numpy as np
 
 from workbench.errors import ModelError, UntrainableError
 from workbench.export import torch_exporter, torchscript_exporter
+from workbench.export.effects.changed_state import ChangedStateError
 from workbench.export.export_failure import export_failure
 from workbench.export.exported_graph import EXPORTER, LAYER, MAX_IR_VERSION, finish
 from workbench.export.exported_module import Signature, exported_module
@@ -130,19 +131,29 @@ def _exported(
     module: torch.nn.Module, signature: Signature, exporters: Sequence[str]
 ) -> tuple[str, ir.Model]:
     """The graph of the first exporter that does not fail, and its name."""
-    wrapped = exported_module(module)
+    lost: list[str] = []
+    wrapped = exported_module(module, lost)
     failures: dict[str, Exception] = {}
     for name in exporters:
         try:
-            return name, EXPORTERS[name](wrapped, signature, OPSET)
+            made = EXPORTERS[name](wrapped, signature, OPSET)
         except UntrainableError:
             raise
         except Exception as error:
+            _refuse_lost(lost)
             failures[name] = error
             # Tracing would follow one branch and forget the other.
             if torch_exporter.branches_on_values(error):
                 break
+        else:
+            _refuse_lost(lost)
+            return name, made
     raise ModelError(export_failure(module, failures)) from next(iter(failures.values()))
+
+
+def _refuse_lost(changed: list[str]) -> None:
+    if changed:
+        raise ChangedStateError(list(dict.fromkeys(changed)))
 
 
 def _with_functions(

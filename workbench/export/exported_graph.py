@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from workbench.export.buffer_updates import mark_updates
 from workbench.export.user_line import line_of_trace
-from workbench.onnx_io.graph_metadata import CHANGED_INPUTS, MARKS, mark_statistics
+from workbench.onnx_io.graph_metadata import CHANGED_INPUTS, MARKS, SIZE_RANGES, mark_statistics
 
 if TYPE_CHECKING:
     import onnx_ir as ir
@@ -165,7 +165,7 @@ def _keep_layer_names_only(model: ir.Model, source_lines: bool) -> None:
         if len(scopes) > 2:
             layers[node] = str(scopes[-2]).removeprefix(PREFIX)
     passes.ClearMetadataAndDocStringPass()(model)
-    for key in model.metadata_props.keys() - {CHANGED_INPUTS}:
+    for key in model.metadata_props.keys() - {CHANGED_INPUTS, SIZE_RANGES}:
         del model.metadata_props[key]
     model.graph.metadata_props.clear()
     for value in (*model.graph.inputs, *model.graph.outputs, *model.graph.initializers.values()):

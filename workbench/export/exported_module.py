@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import torch
 
 
-def exported_module(module: torch.nn.Module) -> torch.nn.Module:
+def exported_module(module: torch.nn.Module, lost: list[str]) -> torch.nn.Module:
     """A module that calls `module` and returns a tuple of the tensors in what that returns.
 
     All names in it begin with "model.": torch.export puts submodules into a class of its own and
@@ -18,9 +18,14 @@ def exported_module(module: torch.nn.Module) -> torch.nn.Module:
     that is an input, a parameter or returned twice is returned as a copy, for an exporter gives
     the one tensor one name. After them come the buffers named in its attribute `updated`, as the
     forward pass leaves them.
+
+    Args:
+        module: what is exported.
+        lost: takes what the forward pass changes in Python, if `module` trains; put back after it.
     """
     import torch
 
+    from workbench.export.effects.held_state import HeldState
     from workbench.export.traced.traced_functions import TracedFunctions
 
     class Exported(torch.nn.Module):
@@ -33,8 +38,12 @@ def exported_module(module: torch.nn.Module) -> torch.nn.Module:
             taken = {id(value) for value in (*inputs, *self.model.parameters())}
             taken |= {id(value) for value in self.model.buffers()}
             flat = []
-            with TracedFunctions(training=self.model.training):
+            held = HeldState(self.model) if self.model.training else None
+            with TracedFunctions(training=self.model.training, lost=lost):
                 outputs = self.model(*inputs)
+            if held is not None:
+                lost.extend(each.name for each in held.changes() if each.kind == "state")
+                held.restore()
             for output in flattened_outputs(outputs):
                 tensor = output.tensor
                 flat.append(tensor.clone() if id(tensor) in taken else tensor)

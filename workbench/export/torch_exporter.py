@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.errors import ModelError
 from workbench.export.buffer_updates import name_updates, updated_buffers
 from workbench.export.exported_module import Signature
 from workbench.export.translation_table import kept_translation_table
-from workbench.onnx_io.graph_metadata import CHANGED_INPUTS, mark_padding
+from workbench.onnx_io.graph_metadata import CHANGED_INPUTS, SIZE_RANGES, mark_padding
 
 if TYPE_CHECKING:
     import onnx_ir as ir
     import torch
 
 NAME = "torch.export"
+
+_ANY = 2**62
+"""Where torch's infinity begins."""
+
+_LEAST = 2
+"""The least size of an axis while it is exported."""
 
 
 def export_by_torch(module: torch.nn.Module, signature: Signature, opset: int) -> ir.Model:
@@ -66,6 +73,7 @@ def export_by_torch(module: torch.nn.Module, signature: Signature, opset: int) -
     if program.exported_program is not None:
         mark_padding(program.model, program.exported_program)
         _mark_changed_inputs(program.model, program.exported_program, signature)
+        _mark_size_ranges(program.model, program.exported_program, signature)
     name_updates(program.model, updated)
     return program.model
 
@@ -79,6 +87,37 @@ def _mark_changed_inputs(
     names = [name for own, name in named if own in changed]
     if names:
         model.metadata_props[CHANGED_INPUTS] = " ".join(names)
+
+
+def _mark_size_ranges(
+    model: ir.Model, exported: torch.export.ExportedProgram, signature: Signature
+) -> None:
+    """Note for which sizes the module does what was traced.
+
+    Where it decides by a size, as in `if len(x) > 8`, torch notes the range and says nothing.
+    """
+    values = {node.name: node.meta.get("val") for node in exported.graph.nodes}
+    ranges: dict[str, tuple[int, int]] = {}
+    for name, axes in zip(exported.graph_signature.user_inputs, signature.axes, strict=True):
+        shape = getattr(values.get(str(name)), "shape", ())
+        for axis, size in ((axes[axis], size) for axis, size in enumerate(shape) if axis in axes):
+            found = exported.range_constraints.get(
+                getattr(getattr(size, "node", None), "expr", None)
+            )
+            if found is None:
+                continue
+            least, most = _bound(found.lower, 0), _bound(found.upper, _ANY)
+            if least > _LEAST or most < _ANY:
+                ranges[axis] = (least if least > _LEAST else 0, most)
+    if ranges:
+        model.metadata_props[SIZE_RANGES] = json.dumps(ranges)
+
+
+def _bound(value: Any, default: int) -> int:
+    try:
+        return int(value)
+    except (TypeError, OverflowError, ValueError, AttributeError):  # infinity
+        return default
 
 
 def _name_axes(model: ir.Model, signature: Signature) -> None:

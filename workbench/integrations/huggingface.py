@@ -11,9 +11,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from torch import nn
-from transformers import Trainer
+from transformers import Trainer, TrainingArguments
 from typing_extensions import override
 
+from workbench.errors import ConfigError
 from workbench.ort.ortmodule import ORTModule
 from workbench.settings.ortmodule_options import ORTModuleOptions
 
@@ -31,7 +32,7 @@ class ORTTrainer(Trainer):
         kwargs: those of `transformers.Trainer`.
 
     Raises:
-        ConfigError: an option of ORTModule is unknown or wrong.
+        ConfigError: an option of ORTModule is unknown or wrong, or `torch_compile` is set.
     """
 
     ort_module: ORTModule | None = None
@@ -43,6 +44,7 @@ class ORTTrainer(Trainer):
         ortmodule: ORTModuleOptions | Mapping[str, Any] | None = None,
         **kwargs: Any,
     ) -> None:
+        _refuse_compilation(kwargs.get("args", args[1] if len(args) > 1 else None))
         self._ortmodule_options = ortmodule
         model = kwargs.get("model", args[0] if args else None)
         if isinstance(model, ORTModule):
@@ -76,3 +78,14 @@ class ORTTrainer(Trainer):
         if self.ort_module is None or self.ort_module.wrapped is not model:
             self.ort_module = ORTModule(model, self._ortmodule_options)
         return self.ort_module
+
+
+def _refuse_compilation(arguments: TrainingArguments | None) -> None:
+    if arguments is None or not arguments.torch_compile:
+        return
+    raise ConfigError(
+        [
+            "torch_compile=True compiles the model for PyTorch, but ORTTrainer trains it in ONNX "
+            "Runtime. Leave torch_compile out, or use transformers.Trainer"
+        ]
+    )

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     import onnx_ir as ir
     import torch
 
+SIZE_RANGES = "size_ranges"
+"""Metadata of a graph: by the name of a dynamic axis the least and the largest size that the graph
+is right for, as JSON; an axis of any size is left out."""
+
 CHANGED_INPUTS = "changed_inputs"
 """Of a model: names of the inputs that the module changes in place, separated by spaces."""
 

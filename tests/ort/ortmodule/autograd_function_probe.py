@@ -63,7 +63,7 @@ def compare(case: Case) -> Answer:
         "gradients": gradients,
         "nesting": [nesting(result) for result in results],
         "state": state_difference(plain, wrapped),
-        "graphs": sum(len(graphs.built) for graphs in wrapped._graphs.values()),
+        "graphs": len(wrapped._graphs.built),
         "segments": len(wrapped.built_graphs),
         "functions": len(wrapped.functions),
     }

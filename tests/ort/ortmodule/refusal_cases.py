@@ -122,6 +122,18 @@ def two_layers() -> nn.Module:
     return nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 4), nn.Tanh())
 
 
+class Clamped(nn.Module):
+    """Limits its weight where autograd counts no change."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(4, 4)
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.linear.weight.data.clamp_(-0.1, 0.1)
+        return self.linear(x)  # type: ignore[no-any-return]
+
+
 def on_meta() -> nn.Module:
     module = two_layers()
     module[2] = nn.Linear(4, 4, device="meta")  # type: ignore[index]
@@ -156,7 +168,7 @@ CASES: dict[str, Refusal] = {
     "raises": Refusal(
         deciding("raises"),
         called,
-        ("UntrainableError", "refusal_cases.py:", "the module's own words"),
+        ("ValueError", "the module's own words"),
     ),
     "result": Refusal(deciding("set"), called, ("UntrainableError", "builtins.set", "Wrap")),
     "object": Refusal(
@@ -195,6 +207,14 @@ CASES: dict[str, Refusal] = {
         lambda module: module(torch.randn(3, 4, dtype=torch.float64)),
         ("UntrainableError", "float64", "float32"),
     ),
+    "clamped-parameter": Refusal(
+        Clamped, called, ("LostUpdateError", "'linear.weight'", "after optimizer.step()")
+    ),
+    "integers": Refusal(
+        two_layers,
+        lambda module: module(torch.ones(3, 4, dtype=torch.int64)),
+        ("RuntimeError", "same dtype"),
+    ),
     "no-module": Refusal(
         two_layers,
         lambda module: type(module)(nn.Linear),  # type: ignore[arg-type]
@@ -227,6 +247,6 @@ CASES: dict[str, Refusal] = {
     "out-of-range": Refusal(
         lambda: nn.Embedding(5, 3),
         lambda module: module(torch.tensor([[7, 2]])),
-        ("EngineError", "forward", "Gather", "wrapped"),
+        ("IndexError", "out of range"),
     ),
 }

@@ -19,6 +19,7 @@ import torch
 from torch import Tensor, nn
 
 from tests.answers import write_answers
+from tests.ort.ortmodule.effect_cases import CASES as EFFECTS
 from tests.ort.ortmodule.refusal_cases import CASES as REFUSED
 from tests.ort.ortmodule.refusal_cases import Refusal
 from tests.ort.ortmodule.usage_cases import CASES, UseCase
@@ -116,7 +117,7 @@ def tried(run: Callable[[], Answer]) -> Answer:
 
 def main() -> None:
     runs: dict[str, Callable[[], Answer]] = {
-        **{name: partial(compare, case) for name, case in CASES.items()},
+        **{name: partial(compare, case) for name, case in (CASES | EFFECTS).items()},
         **{f"refused:{name}": partial(refuse, case) for name, case in REFUSED.items()},
     }
     names = sys.argv[2:] or list(runs)

@@ -23,6 +23,13 @@ from workbench.export.traced.stop_gradient import stop_gradient
 from workbench.export.traced.value_branches import VALUE_BRANCHES
 
 _DATA = Tensor.data.__get__  # type: ignore[attr-defined]
+_OF_AUTOGRAD: dict[Callable[..., Any], str] = {
+    Tensor.register_hook: "the gradient of a tensor by register_hook",
+    Tensor.retain_grad: "what a tensor keeps by retain_grad",
+    Tensor.register_post_accumulate_grad_hook: "a tensor by register_post_accumulate_grad_hook",
+}
+"""What acts when the gradient comes; a graph has no such tensor."""
+
 _DETACHING = {Tensor.detach, torch.detach, _DATA}
 
 
@@ -45,10 +52,12 @@ class TracedFunctions(TorchFunctionMode):
 
     Args:
         training: refuse what stops the gradient in the trace alone.
+        lost: takes what is done to a tensor that a graph knows nothing of.
     """
 
-    def __init__(self, *, training: bool = False) -> None:
+    def __init__(self, *, training: bool = False, lost: list[str] | None = None) -> None:
         super().__init__()
+        self._lost = lost
         self._training = training
 
     def __torch_function__(
@@ -58,6 +67,8 @@ class TracedFunctions(TorchFunctionMode):
         args: tuple[Any, ...] = (),
         kwargs: dict[str, Any] | None = None,
     ) -> Any:
+        if func in _OF_AUTOGRAD and self._training and self._lost is not None:
+            self._lost.append(_OF_AUTOGRAD[func])
         made = _MADE_OF.get(func, func)(*args, **(kwargs or {}))
         stops = func in _DETACHING or (
             not torch.is_grad_enabled() and any(_needs_gradient(value) for value in args)

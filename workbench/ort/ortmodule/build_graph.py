@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
 from torch import nn
 
+from workbench.onnx_io.graph_metadata import UPDATES
 from workbench.ort.native import native
 from workbench.ort.ortmodule.capture.autocast import (
     in_float32,
     refuse_half_precision,
     refuse_what_pytorch_casts,
 )
-from workbench.ort.ortmodule.capture.export import ForwardGraph, export_forward
+from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph, export_forward
 from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.capture.narrow_dtypes import widen
 from workbench.ort.ortmodule.capture.preserved_buffers import preserved_buffers
 from workbench.ort.ortmodule.capture.rounded_values import compute_in_float32
-from workbench.ort.ortmodule.capture.sizes import Axes
+from workbench.ort.ortmodule.capture.sizes import ANY_SIZE, Axes, Ranges
 from workbench.ort.ortmodule.capture.structure import LEAF, Structure
 from workbench.ort.ortmodule.capture.tensor_check import check_tensors
 from workbench.ort.ortmodule.graph_segments import Segments, SegmentsState
@@ -31,6 +32,9 @@ from workbench.ort.ortmodule.session.function import Program
 from workbench.ort.ortmodule.session.session import TrainingSession
 from workbench.settings.ortmodule_options import DEFAULTS, ORTModuleOptions
 from workbench.trainable import seeded_draws, without_randomness
+
+if TYPE_CHECKING:
+    import onnx
 
 
 class Origin(NamedTuple):
@@ -66,6 +70,10 @@ class Built(NamedTuple):
     """Those with a gradient, where custom autograd functions run between them."""
     functions: tuple[str, ...] = ()
     """The custom autograd function of each call, which PyTorch runs."""
+    updated: frozenset[str] = frozenset()
+    """Names of the buffers that it writes, but for running statistics."""
+    ranges: Ranges = ANY_SIZE
+    """The sizes that it is right for."""
 
     @property
     def repeatable(self) -> bool:
@@ -127,6 +135,7 @@ def build(
         autocast,
     )
     export_s = time.perf_counter() - started
+    updated = _updated_buffers(exported.model)
     rounds = False
     if autocast is not None:
         refuse_what_pytorch_casts(exported.model, bool(exported.calls), autocast)
@@ -144,9 +153,16 @@ def build(
     native().set_seed(int(random.integers(2, 2**31)))
     with preserved_buffers(module.buffers()):
         if exported.calls:
-            return _in_segments(exported, tensors, layout, options, axes, export_s)
+            made = _in_segments(exported, tensors, layout, options, axes, export_s)
+            return made._replace(updated=updated, ranges=exported.ranges)
         loaded = create_program(exported.model, exported.inputs, tensors, layout, options)
-    return _whole(loaded, exported, axes, export_s)
+    made = _whole(loaded, exported, axes, export_s)
+    return made._replace(updated=updated, ranges=exported.ranges)
+
+
+def _updated_buffers(model: onnx.ModelProto) -> frozenset[str]:
+    marks = (entry for node in model.graph.node for entry in node.metadata_props)
+    return frozenset(mark.value.removeprefix(PREFIX) for mark in marks if mark.key == UPDATES)
 
 
 def _whole(loaded: LoadedProgram, exported: ForwardGraph, axes: Axes, export_s: float) -> Built:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import torch
+
+from workbench.export.effects.changed_state import REMEDY, listed
 
 EVALUATION = "evaluation mode"
 NO_GRADIENTS = "gradients are turned off"
@@ -14,6 +18,7 @@ CHANGES_ARGUMENTS = (
     "it changes an argument in place, which a graph does not. Change a copy, as x = x + 1 for "
     "x.add_(1), or use a layer without inplace=True"
 )
+SETS_UP = "the call changed state of the module, which the next one may find set up"
 TOO_MANY = (
     "32 graphs were built already, for other dtypes, shapes or constant arguments. Pass numbers "
     "that change from call to call as tensors"
@@ -21,7 +26,7 @@ TOO_MANY = (
 NORMAL_CALLS = frozenset({EVALUATION, NO_GRADIENTS})
 """Reasons to run in PyTorch that are no part of a training step."""
 
-EXPECTED = NORMAL_CALLS | {TRANSFORM, NOTHING_TRAINS, EMPTY, NO_TENSORS}
+EXPECTED = NORMAL_CALLS | {TRANSFORM, NOTHING_TRAINS, EMPTY, NO_TENSORS, SETS_UP}
 """Reasons that need no warning."""
 
 
@@ -30,6 +35,24 @@ def why_pytorch(training: bool) -> str:
     if not training:
         return EVALUATION
     return NO_GRADIENTS if not torch.is_grad_enabled() else TRANSFORM
+
+
+def keeps_state(changed: Sequence[str]) -> str:
+    return f"its forward changes {listed(changed)}, {REMEDY}"
+
+
+def loses_buffers(names: Sequence[str]) -> str:
+    return (
+        f"its forward replaces its buffer {listed(list(map(repr, names)))} or writes it in a way "
+        "that a graph does not see. Change it in place, as self.count.add_(1), without .data"
+    )
+
+
+def trains_unregistered(names: Sequence[str]) -> str:
+    return (
+        f"it holds {listed(names)}, which requires a gradient and is no parameter of it. Keep "
+        "layers in an nn.ModuleList and tensors as nn.Parameter"
+    )
 
 
 def lost(hook: str) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections import Counter
+from collections.abc import Mapping
 from functools import partial
 from types import MethodType
 from typing import Any
@@ -14,36 +14,21 @@ from torch import nn
 from typing_extensions import override
 
 from workbench.errors import UntrainableError
-from workbench.ort.ortmodule.build_graph import Built, build
-from workbench.ort.ortmodule.capture.autocast import autocast_dtype, in_float32, result_dtypes
-from workbench.ort.ortmodule.capture.export import ChangedArgumentsError, NoTensorsError
-from workbench.ort.ortmodule.capture.layout import Layout
-from workbench.ort.ortmodule.capture.sizes import Axes, Shapes
-from workbench.ort.ortmodule.capture.structure import LEAF, flatten, rebuild
-from workbench.ort.ortmodule.data_parallel import refuse_parallel_wrappers, releases_memory
-from workbench.ort.ortmodule.fallback_reasons import (
-    CHANGES_ARGUMENTS,
-    EMPTY,
-    EXPECTED,
-    NO_TENSORS,
-    NOTHING_TRAINS,
-    TOO_MANY,
-    lost,
-    why_pytorch,
-)
+from workbench.ort.ortmodule.build_graph import Built
+from workbench.ort.ortmodule.capture.structure import LEAF, rebuild
+from workbench.ort.ortmodule.data_parallel import refuse_parallel_wrappers
+from workbench.ort.ortmodule.fallback_reasons import EXPECTED, why_pytorch
 from workbench.ort.ortmodule.forward_signature import ForwardWithSignature, with_signature
-from workbench.ort.ortmodule.graph_cache import GraphCache
+from workbench.ort.ortmodule.graphs import Graphs
 from workbench.ort.ortmodule.module_wrapper import ModuleWrapper
 from workbench.ort.ortmodule.redirected_calls import with_redirected_calls
 from workbench.ort.ortmodule.repeated_call import RepeatedCall
-from workbench.ort.ortmodule.session.bound_state import OtherStateError
 from workbench.ort.ortmodule.session.function import run_graph
+from workbench.ort.ortmodule.trial_call import Trial
 from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions, make_options
 
-MOST_GRAPHS = 32
-"""Graphs that an ORTModule builds; PyTorch runs calls of further kinds."""
-
 _transforms_active = torch._C._are_functorch_transforms_active
+_traced_by_dynamo = torch.compiler.is_dynamo_compiling
 _under_autocast = torch.is_autocast_enabled
 
 
@@ -64,8 +49,13 @@ class ORTModule(ModuleWrapper):
     where hooks are registered on its submodules: a graph would lose them. Hooks on the module
     itself run around the graph. `pytorch_calls` counts such calls.
 
+    Before anything is built for a call, PyTorch runs it. If that changes what a graph would not,
+    such as a counter of the module, an argument, or a buffer by `.data`, that was the call, and
+    PyTorch runs later ones too, with a warning. A module that changes a parameter is refused.
+
     A custom `torch.autograd.Function` in the module is applied by PyTorch, between segments of the
-    graph; the first call does so twice, once to build what comes behind it. `functions` names them.
+    graph; the first call does so twice more, to see what it changes and to build what comes behind.
+    `functions` names them.
 
     Under `torch.autocast` the graph casts where PyTorch does: products of bfloat16 numbers, summed
     in float32 and rounded to bfloat16. Recurrent layers and custom functions are refused there.
@@ -114,8 +104,7 @@ class ORTModule(ModuleWrapper):
             "options": chosen,
             "disable_randomness": disable_randomness,
         }
-        self._layout = Layout(module)
-        self._graphs: defaultdict[Any, GraphCache] = defaultdict(GraphCache)
+        self._graphs = Graphs(module, self._settings)
         self._before: RepeatedCall | None = None
         self.pytorch_calls = Counter()
         self._signed_forward = with_signature(ORTModule.forward, module.forward)
@@ -129,6 +118,8 @@ class ORTModule(ModuleWrapper):
         Raises:
             UntrainableError: see the class.
         """
+        if _traced_by_dynamo():
+            return _outside_of_dynamo(self, args, kwargs)
         if not (self.wrapped.training and torch.is_grad_enabled()) or _transforms_active():
             return self._in_pytorch(why_pytorch(self.wrapped.training), args, kwargs)
         before = self._before
@@ -136,7 +127,9 @@ class ORTModule(ModuleWrapper):
         if before is not None and not kwargs and not autocast and before.fits(args):
             return run_graph(before.program, *args, *before.parameters)[0]
         tensors: list[torch.Tensor] = []
-        built = self._find(args, kwargs, tensors)
+        built = self._graphs.find(self, args, kwargs, tensors)
+        if isinstance(built, Trial):
+            return self._counted(built)
         if isinstance(built, str):
             return self._in_pytorch(built, args, kwargs)
         held = built.state.tensors
@@ -148,44 +141,50 @@ class ORTModule(ModuleWrapper):
             results = tuple(map(_as_dtype, results, built.dtypes))
         elif built.repeatable and not (kwargs or autocast) and len(tensors) == len(args):
             kinds = [(each.shape, each.dtype, each.requires_grad) for each in tensors]
-            self._before = RepeatedCall(built, self._layout, kinds)
+            self._before = RepeatedCall(built, self._graphs.layout, kinds)
         return results[0] if built.structure is LEAF else rebuild(built.structure, iter(results))
+
+    @override
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Do nothing but warn: ONNX Runtime runs what torch.compile would compile."""
+        warnings.warn(
+            "ORTModule.compile() does nothing: ONNX Runtime runs the forward and backward pass. "
+            "Compile the plain module where PyTorch is to run them.",
+            stacklevel=2,
+        )
 
     def _in_pytorch(self, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """What the wrapped module returns, run by PyTorch; counted for the statistics."""
-        if self.pytorch_calls[why] == 0 and why not in EXPECTED:
-            warnings.warn(
-                f"PyTorch runs {type(self.wrapped).__name__} in place of ORTModule: {why}.",
-                stacklevel=5,
-            )
-        self.pytorch_calls[why] += 1
-        attributes = self._layout.attributes
+        self._count(why)
+        attributes = self._graphs.layout.attributes
         as_before = attributes.unchanged()
         result = self.wrapped.forward(*args, **kwargs)
         if as_before:
             attributes.leave_out_changed()
         return result
 
+    def _count(self, why: str) -> None:
+        if self.pytorch_calls[why] == 0 and why not in EXPECTED:
+            warnings.warn(
+                f"PyTorch runs {type(self.wrapped).__name__} in place of ORTModule: {why}.",
+                stacklevel=6,
+            )
+        self.pytorch_calls[why] += 1
+
+    def _counted(self, trial: Trial) -> Any:
+        self._count(trial.why_pytorch)
+        return trial.result
+
     @property
     def built_graphs(self) -> tuple[Built, ...]:
         """What was built and is in use, one for each kind of call."""
-        return tuple(
-            built
-            for graphs in self._graphs.values()
-            for one in graphs.built
-            for built in one.graphs
-        )
+        return tuple(built for one in self._graphs.built for built in one.graphs)
 
     @property
     def functions(self) -> tuple[str, ...]:
         """The custom autograd functions that PyTorch runs between graphs: one for each call in each
         forward pass that something was built for."""
-        return tuple(
-            name
-            for graphs in self._graphs.values()
-            for one in graphs.built
-            for name in one.functions
-        )
+        return tuple(name for one in self._graphs.built for name in one.functions)
 
     @property
     def session_threads(self) -> tuple[int, ...]:
@@ -201,84 +200,12 @@ class ORTModule(ModuleWrapper):
     def build_for(self, *args: Any, **kwargs: Any) -> None:
         """Build now what calls with arguments like these need.
 
-        Runs nothing but the forward pre-hooks of the module, and changes nothing.
+        Changes nothing but what forward pre-hooks of the module do, which run.
 
         Raises:
             UntrainableError: see the class.
         """
-        self._find(*self.before_forward(args, kwargs), [])
-
-    def _find(
-        self, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[torch.Tensor]
-    ) -> Built | str:
-        """What runs this call, built if it is the first of its kind, or why PyTorch must.
-
-        Appends the tensors that the graph takes to `tensors`.
-        """
-        layout = self._layout
-        if not layout.is_current():
-            layout = self._layout = Layout(self.wrapped)
-            self._graphs.clear()
-        hook = layout.lost_hook()
-        if hook is not None:
-            return lost(hook)
-        arguments = flatten((args, kwargs), tensors)
-        autocast = autocast_dtype()
-        kinds = tuple(
-            [
-                (each.requires_grad, each.dtype, each.device, each.layout, each.dim())
-                for each in tensors
-            ]
-        )
-        trained = layout.trained()
-        if not any(trained) and not any(kind[0] for kind in kinds):
-            return NOTHING_TRAINS
-        shapes = tuple([tuple(each.shape) for each in tensors])
-        if any(0 in shape for shape in shapes):
-            return EMPTY
-        graphs = self._graphs[arguments, kinds, trained, layout.modes(), autocast]
-        built = graphs.find(shapes)
-        if built is None:
-            layout.releases_memory = releases_memory((self, *layout.modules))
-
-            def make(axes: Axes) -> Built:
-                settings = {"autocast": autocast, **self._settings}
-                made = build(self.wrapped, layout, arguments, tensors, axes, **settings)
-                if autocast is None:
-                    return made
-                found = result_dtypes(self.wrapped, args, kwargs, made.structure, autocast)
-                return made._replace(dtypes=found)
-
-            made = self._make(graphs, shapes, make)
-            if isinstance(made, str):
-                return made
-            built = made
-        try:
-            built.state.refresh()
-        except OtherStateError:
-            self._graphs.clear()
-            tensors.clear()
-            return self._find(args, kwargs, tensors)
-        if autocast is not None:
-            tensors[:] = map(in_float32, tensors)
-        return built
-
-    def _make(
-        self, graphs: GraphCache, shapes: Shapes, make: Callable[[Axes], Built]
-    ) -> Built | str:
-        """What `make` builds for a call of these shapes, or why nothing can be."""
-        if graphs.why_pytorch:
-            return graphs.why_pytorch
-        if sum(len(each.built) for each in self._graphs.values()) >= MOST_GRAPHS:
-            return TOO_MANY
-        try:
-            with torch.autocast("cpu", enabled=False):
-                return graphs.make(shapes, make)
-        except NoTensorsError:
-            graphs.why_pytorch = NO_TENSORS
-        except ChangedArgumentsError:
-            graphs.why_pytorch = CHANGES_ARGUMENTS
-        return graphs.why_pytorch
+        self._graphs.find(self, *self.before_forward(args, kwargs), [], tries=False)
 
     def __getattr__(self, name: str) -> Any:
         value = super().__getattr__(name)
@@ -288,6 +215,12 @@ class ORTModule(ModuleWrapper):
 
     def __reduce__(self) -> tuple[Any, ...]:
         return partial(type(self), **self._settings), (self.wrapped,)
+
+
+@torch.compiler.disable  # type: ignore[untyped-decorator]
+def _outside_of_dynamo(module: ORTModule, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of the module by code that `torch.compile` compiles: Dynamo must not look inside."""
+    return module.forward(*args, **kwargs)
 
 
 def _as_dtype(result: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:

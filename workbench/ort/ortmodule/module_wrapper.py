@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from torch import nn
 from typing_extensions import override
@@ -30,6 +31,11 @@ class ModuleWrapper(nn.Module):
         # That of nn.Module would make registries of its own.
         registries = {name: vars(module)[name] for name in _REGISTRIES}
         vars(self).update(registries, wrapped=module)
+
+    @property
+    def _modules(self) -> dict[str, nn.Module | None]:  # type: ignore[override]
+        # A Sequential makes itself a new one when an item is taken away.
+        return self.wrapped._modules
 
     def before_forward(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
@@ -145,3 +151,30 @@ class ModuleWrapper(nn.Module):
 
     def __getitem__(self, key: Any) -> Any:
         return self.wrapped[key]  # type: ignore[index]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        operator.setitem(cast(Any, self.wrapped), key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        operator.delitem(cast(Any, self.wrapped), key)
+
+    def __contains__(self, key: Any) -> bool:
+        return operator.contains(cast(Any, self.wrapped), key)
+
+    def __add__(self, other: Any) -> Any:
+        return operator.add(self.wrapped, other)
+
+    def __iadd__(self, other: Any) -> Self:
+        wrapped: Any = self.wrapped
+        wrapped += other
+        return self
+
+    def __mul__(self, times: int) -> Any:
+        return operator.mul(self.wrapped, times)
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times: int) -> Self:
+        wrapped: Any = self.wrapped
+        wrapped *= times
+        return self

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,12 +13,13 @@ from workbench.errors import ModelError, UntrainableError
 from workbench.export import torch_exporter
 from workbench.export.autograd.autograd_functions import AutogradFunctions
 from workbench.export.autograd.function_call import FunctionCall
+from workbench.export.effects.changed_state import ChangedStateError
 from workbench.export.export import EXPORTERS, LAYER, export_onnx
-from workbench.onnx_io.graph_metadata import CHANGED_INPUTS
+from workbench.onnx_io.graph_metadata import CHANGED_INPUTS, SIZE_RANGES
 from workbench.ort.ortmodule.capture.constant_objects import settled
 from workbench.ort.ortmodule.capture.graph_split import has_calls
 from workbench.ort.ortmodule.capture.omitted_results import leave_out
-from workbench.ort.ortmodule.capture.sizes import Axes
+from workbench.ort.ortmodule.capture.sizes import ANY_SIZE, Axes, Ranges
 from workbench.ort.ortmodule.capture.structure import Structure, flatten, rebuild
 
 if TYPE_CHECKING:
@@ -39,6 +41,8 @@ class ForwardGraph(NamedTuple):
     """Of the tensors that it returned; the graph may give others."""
     calls: tuple[FunctionCall, ...]
     """Of custom autograd functions, by the numbers in their nodes; empty if there is no node."""
+    ranges: Ranges = ANY_SIZE
+    """The sizes that it is right for."""
 
 
 class NoTensorsError(Exception):
@@ -149,6 +153,10 @@ def export_forward(
             exporters=tuple(EXPORTERS) if any(dynamic) else (torch_exporter.NAME,),
             source_lines=True,
         )
+    except ChangedStateError as error:
+        raise ChangedStateError(
+            [each.replace(f"'{PREFIX}", "'") for each in error.changed]
+        ) from None
     except ModelError as error:
         _look_at(reports)
         if isinstance(error, UntrainableError):
@@ -164,10 +172,12 @@ def export_forward(
     if any(entry.key == CHANGED_INPUTS for entry in model.metadata_props):
         raise ChangedArgumentsError
     _name_layers_as_the_module_does(model)
+    written = [entry.value for entry in model.metadata_props if entry.key == SIZE_RANGES]
+    ranges: Ranges = json.loads(written[0]) if written else {}
     calls = tuple(functions.calls) if has_calls(model) else ()
     structure, dtypes = found
     structure = settled(structure, module, arguments, tensors, dynamic)
-    return ForwardGraph(model, inputs, structure, dtypes, calls)
+    return ForwardGraph(model, inputs, structure, dtypes, calls, ranges)
 
 
 def _look_at(reports: Sequence[_Found]) -> tuple[Structure, tuple[torch.dtype, ...]] | None:

@@ -58,8 +58,11 @@ class Layout:
         """Slot of each parameter; a tied one has the first of its names."""
         self.buffers = {name: self._slot(name) for name, _ in module.named_buffers()}
         """Slot of each buffer, persistent or not."""
-        self.slots = [*self.parameters.values(), *self.buffers.values()]
-        """Those of the parameters, then those of the buffers."""
+        names = [name for name, _ in module.named_parameters(remove_duplicate=False)]
+        names += [name for name, _ in module.named_buffers(remove_duplicate=False)]
+        self.slots = [self._slot(name) for name in names]
+        """Those of the parameters, then those of the buffers, further names of tied ones too."""
+        self._tied = self._ties()
 
         self.releases_memory = False
         """Whether parameters may lose their memory between the forward and the backward pass."""
@@ -67,12 +70,13 @@ class Layout:
     def is_current(self) -> bool:
         """Whether no submodule was replaced and no parameter or buffer added or taken away.
 
-        And no attribute was given another value.
+        And none was tied to another or is no more, and no attribute was given another value.
         """
         return (
             all(now == before for now, before in self.children)
             and all(registry.get(name) is not None for registry, name in self.slots)
             and sum(map(len, self.registries)) == self.count
+            and self._ties() == self._tied
             and self.attributes.unchanged()
         )
 
@@ -90,6 +94,11 @@ class Layout:
     def tensors(self) -> list[torch.Tensor]:
         """What lies in `slots` now."""
         return [registry[name] for registry, name in self.slots]
+
+    def _ties(self) -> list[int]:
+        """For each slot the place of the first that has the same tensor."""
+        first: dict[int, int] = {}
+        return [first.setdefault(id(each), place) for place, each in enumerate(self.tensors())]
 
     def trained(self) -> tuple[bool, ...]:
         """For each parameter, in order, whether it requires a gradient."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from workbench.modules.dynamic_axes import BATCH
@@ -14,6 +15,12 @@ Axes = tuple[tuple[tuple[int, str], ...], ...]
 """Of each tensor its dynamic axes, each with a name; axes of one name have one size."""
 
 
+Ranges = Mapping[str, tuple[int, int]]
+"""By the name of a dynamic axis, the least and the largest size that a graph is right for."""
+
+ANY_SIZE: Ranges = MappingProxyType({})
+
+
 class Fit(NamedTuple):
     """The calls that a graph takes, by the shapes of their tensors."""
 
@@ -21,12 +28,14 @@ class Fit(NamedTuple):
     """Those that it was built for."""
     axes: Axes
     """Its dynamic axes."""
+    ranges: Ranges = ANY_SIZE
+    """Of those that do not have any size."""
 
     def takes(self, shapes: Shapes) -> bool:
         """Whether it runs a call with tensors of these shapes, whose ranks are as expected.
 
         A single element is not taken for any number of them, for modules are apt to treat it
-        differently; but a batch of one is a batch.
+        differently; a batch of one is, see `one_row`.
         """
         if shapes == self.shapes:
             return True
@@ -38,9 +47,22 @@ class Fit(NamedTuple):
                 if name is None:
                     if size != own[axis]:
                         return False
-                elif sizes.setdefault(name, size) != size or (size < 2 and name != BATCH):
+                elif (
+                    (name in self.ranges and not _within(size, self.ranges[name]))
+                    or sizes.setdefault(name, size) != size
+                    or (size < 2 and name != BATCH)
+                ):
                     return False
         return True
+
+
+def one_row(shapes: Shapes, axes: Axes) -> tuple[int, ...]:
+    """Places of the tensors whose batch is an axis of `axes`, if it has one row; else none."""
+    places = tuple(
+        place for place, dynamic in enumerate(axes) for _, name in dynamic if name == BATCH
+    )
+    axis = {place: a for place, dynamic in enumerate(axes) for a, name in dynamic if name == BATCH}
+    return places if any(shapes[place][axis[place]] == 1 for place in places) else ()
 
 
 class SeenSizes:
@@ -88,6 +110,11 @@ class SeenSizes:
 
     def _sizes(self, shapes: Shapes) -> list[int]:
         return [shapes[tensor][axis] for tensor, axis in self._axes]
+
+
+def _within(size: int, bounds: tuple[int, int]) -> bool:
+    least, most = bounds
+    return least <= size <= most
 
 
 def _each(shapes: Shapes) -> Iterator[tuple[int, int]]:

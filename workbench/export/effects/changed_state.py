@@ -1,0 +1,31 @@
+"""State that a forward pass changes in Python while it is exported: a graph would do so no more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workbench.export.buffer_updates import LostUpdateError
+
+REMEDY = (
+    "which a graph would do once, when it is exported. Keep numbers in a registered buffer that "
+    "forward changes in place, or return them"
+)
+
+
+class ChangedStateError(LostUpdateError):
+    """The forward pass changes something that is no buffer."""
+
+    def __init__(self, changed: Sequence[str]) -> None:
+        """Name it.
+
+        Args:
+            changed: phrases such as "its attribute 'calls'".
+        """
+        super().__init__(f"The forward pass changes {listed(changed)}, {REMEDY}.")
+        self.changed = tuple(changed)
+
+
+def listed(names: Sequence[str], most: int = 3) -> str:
+    """Some names as a text: "a, b and 2 more"."""
+    shown = [*names[:most], *([f"{len(names) - most} more"] if len(names) > most else [])]
+    return " and ".join(filter(None, [", ".join(shown[:-1]), shown[-1]]))

@@ -1,0 +1,101 @@
+"""The functions that a user wrote for a module, and the variables of closures that they read."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from functools import partial
+from types import CodeType, FunctionType, MethodType, SimpleNamespace
+from typing import Any
+
+from torch import nn
+
+_KNOWN = frozenset(
+    {"torch", "numpy", "onnx", "onnxruntime", "onnxscript", "transformers", "workbench"}
+)
+"""Packages whose functions and objects are not looked into: they keep no state that counts."""
+
+
+def is_users(value: Any) -> bool:
+    """Whether a function or class comes neither with Python nor with a package that is known."""
+    package = str(getattr(value, "__module__", None) or "").partition(".")[0]
+    return package not in _KNOWN and package not in sys.stdlib_module_names and package != ""
+
+
+def is_looked_into(value: Any) -> bool:
+    """Whether an object is what its attributes are: one of a user's class, or a configuration."""
+    kind = type(value)
+    ours = is_users(kind) or kind is SimpleNamespace or kind.__module__.startswith("transformers.")
+    return ours and hasattr(value, "__dict__")
+
+
+def user_classes(module: nn.Module) -> list[type]:
+    """The user's classes among those of `module`'s submodules, each once."""
+    found = dict.fromkeys(base for each in module.modules() for base in type(each).__mro__)
+    return [base for base in found if is_users(base)]
+
+
+class UserFunctions:
+    """What the forward passes of a module's submodules may call, as far as names tell."""
+
+    def __init__(self, module: nn.Module) -> None:
+        self.functions: list[FunctionType] = []
+        """The user's own, each once."""
+        self.names: set[str] = set()
+        """All that they look up by name: globals, attributes, methods."""
+        self._methods: dict[str, list[Any]] = {}
+        for base in user_classes(module):
+            for name, value in vars(base).items():
+                self._methods.setdefault(name, []).append(value)
+        for each in module.modules():
+            for name, value in vars(each).items():
+                self._methods.setdefault(name, []).append(value)
+        self._follow(["forward", "__call__", "__getattr__"])
+
+    @property
+    def reads_any(self) -> bool:
+        """Whether an attribute may be read whose name is nowhere written."""
+        return not self.names.isdisjoint({"getattr", "vars", "__dict__", "__getattr__"})
+
+    def _follow(self, names: list[str]) -> None:
+        waiting = [value for name in names for value in self._methods.get(name, ())]
+        while waiting:
+            for function in _functions(waiting.pop()):
+                if function in self.functions or not is_users(function):
+                    continue
+                self.functions.append(function)
+                read = set(names_read(function.__code__))
+                scope = function.__globals__
+                waiting += [scope[name] for name in read if name in scope]
+                waiting += [value for _, value in closure(function)]
+                for name in read - self.names:
+                    waiting += self._methods.get(name, ())
+                self.names |= read
+
+
+def _functions(value: Any) -> Iterator[FunctionType]:
+    while isinstance(value, partial | MethodType | staticmethod | classmethod):
+        value = value.func if isinstance(value, partial) else value.__func__
+    if isinstance(value, property):
+        yield from (each for each in (value.fget, value.fset) if isinstance(each, FunctionType))
+    elif isinstance(value, FunctionType):
+        yield value
+
+
+def names_read(code: CodeType) -> Iterator[str]:
+    """Names that a function, or one within it, looks up elsewhere than among its own variables."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from names_read(constant)
+
+
+def closure(function: FunctionType) -> list[tuple[str, Any]]:
+    """The variables of enclosing functions with their values; one without a value is left out."""
+    found = []
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            found.append((name, cell.cell_contents))
+        except ValueError:
+            continue
+    return found

@@ -1,0 +1,201 @@
+"""What was built for the calls of an ORTModule, and what is built for those that are new."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import torch
+from torch import nn
+
+from workbench.export.effects.changed_state import ChangedStateError
+from workbench.ort.ortmodule.build_graph import Built, build
+from workbench.ort.ortmodule.capture.autocast import autocast_dtype, in_float32, result_dtypes
+from workbench.ort.ortmodule.capture.export import ChangedArgumentsError, NoTensorsError
+from workbench.ort.ortmodule.capture.layout import Layout
+from workbench.ort.ortmodule.capture.sizes import Axes, Shapes
+from workbench.ort.ortmodule.capture.structure import Structure, flatten
+from workbench.ort.ortmodule.capture.tensor_check import check_tensors
+from workbench.ort.ortmodule.data_parallel import releases_memory
+from workbench.ort.ortmodule.fallback_reasons import (
+    CHANGES_ARGUMENTS,
+    EMPTY,
+    NO_TENSORS,
+    NOTHING_TRAINS,
+    SETS_UP,
+    TOO_MANY,
+    keeps_state,
+    lost,
+)
+from workbench.ort.ortmodule.graph_cache import GraphCache
+from workbench.ort.ortmodule.session.bound_state import OtherStateError
+from workbench.ort.ortmodule.trial_call import UNTRIED, Trial, one_row_is_alike, try_call
+
+MOST_GRAPHS = 32
+"""Graphs that are built; PyTorch runs calls of further kinds."""
+
+
+class _Call(NamedTuple):
+    """A call for which something is looked up or built."""
+
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    arguments: Structure
+    tensors: list[torch.Tensor]
+    shapes: Shapes
+    autocast: torch.dtype | None
+    key: Hashable
+    """Equal for calls that differ in nothing but sizes."""
+
+
+class Graphs:
+    """The graphs for one module, by the kinds of calls that they run."""
+
+    def __init__(self, module: nn.Module, settings: Mapping[str, Any]) -> None:
+        """Build nothing yet.
+
+        Args:
+            module: what calls run.
+            settings: how graphs are built, for `build`.
+        """
+        self._module = module
+        self._settings = settings
+        self.layout = Layout(module)
+        self._caches: defaultdict[Any, GraphCache] = defaultdict(GraphCache)
+
+    @property
+    def built(self) -> tuple[Built, ...]:
+        """What is in use."""
+        return tuple(built for cache in self._caches.values() for built in cache.built)
+
+    def find(
+        self,
+        wrapper: nn.Module,
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        tensors: list[torch.Tensor],
+        *,
+        tries: bool = True,
+    ) -> Built | Trial | str:
+        """What runs a call, built if it is the first of its kind, or why PyTorch must, or did.
+
+        Args:
+            wrapper: the ORTModule.
+            args: of the call.
+            kwargs: of the call.
+            tensors: takes the tensors that the graph is given.
+            tries: PyTorch first tries a call that nothing is built for.
+        """
+        layout = self.layout if self.layout.is_current() else self._look_anew()
+        hook = layout.lost_hook()
+        if hook is not None:
+            return lost(hook)
+        arguments = flatten((args, kwargs), tensors)
+        autocast = autocast_dtype()
+        kinds = tuple(
+            [
+                (each.requires_grad, each.dtype, each.device, each.layout, each.dim())
+                for each in tensors
+            ]
+        )
+        trained = layout.trained()
+        if not any(trained) and not any(kind[0] for kind in kinds):
+            return NOTHING_TRAINS
+        shapes = tuple([tuple(each.shape) for each in tensors])
+        if any(0 in shape for shape in shapes):
+            return EMPTY
+        call = _Call(
+            args,
+            kwargs,
+            arguments,
+            tensors,
+            shapes,
+            autocast,
+            (arguments, kinds, trained, layout.modes(), autocast),
+        )
+        found = self._for_kind(call, wrapper, tries)
+        if not isinstance(found, Built):
+            return found
+        try:
+            found.state.refresh()
+        except OtherStateError:
+            self._caches.clear()
+            tensors.clear()
+            return self.find(wrapper, args, kwargs, tensors, tries=tries)
+        if autocast is not None:
+            tensors[:] = map(in_float32, tensors)
+        return found
+
+    def _for_kind(self, call: _Call, wrapper: nn.Module, tries: bool) -> Built | Trial | str:
+        """What runs `call`, as `find`; it has elements, and something requires a gradient."""
+        cache = self._caches[call.key]
+        if cache.why_pytorch:
+            return cache.why_pytorch
+
+        def alike(batches: tuple[int, ...]) -> bool:
+            return one_row_is_alike(self._module, call.arguments, call.tensors, batches)
+
+        built = cache.find(call.shapes, alike)
+        if built is not None:
+            return built
+        if len(self.built) >= MOST_GRAPHS:
+            return TOO_MANY
+        check_tensors(call.tensors, self.layout)
+        trial = try_call(self._module, call.args, call.kwargs) if tries else UNTRIED
+        if trial.why_pytorch:
+            return self._noted(cache, trial)
+        if self.layout.attributes.left_out:
+            # The trial changed nothing: now all can be watched.
+            self._look_anew()
+            cache = self._caches[call.key]
+        self.layout.releases_memory = releases_memory((wrapper, *self.layout.modules))
+        made = _built(lambda: cache.make(call.shapes, partial(self._build, call), alike))
+        why = made if isinstance(made, str) else trial.why_not(made)
+        if why:
+            cache.settle(why)
+            return why
+        return made
+
+    def _look_anew(self) -> Layout:
+        self._caches.clear()
+        self.layout = Layout(self._module)
+        return self.layout
+
+    def _build(self, call: _Call, axes: Axes) -> Built:
+        with torch.autocast("cpu", enabled=False):
+            made = build(
+                self._module,
+                self.layout,
+                call.arguments,
+                call.tensors,
+                axes,
+                autocast=call.autocast,
+                **self._settings,
+            )
+        if call.autocast is None:
+            return made
+        found = result_dtypes(self._module, call.args, call.kwargs, made.structure, call.autocast)
+        return made._replace(dtypes=found)
+
+    def _noted(self, cache: GraphCache, trial: Trial) -> Trial:
+        """The trial that PyTorch ran; its reason is final unless it may have set something up."""
+        self.layout.attributes.leave_out_changed()
+        cache.changes += 1
+        if trial.only_state and cache.changes == 1:
+            return trial._replace(why_pytorch=SETS_UP)
+        cache.settle(trial.why_pytorch)
+        return trial
+
+
+def _built(make: Callable[[], Built]) -> Built | str:
+    """What `make` returns, or why nothing can be built."""
+    try:
+        return make()
+    except NoTensorsError:
+        return NO_TENSORS
+    except ChangedArgumentsError:
+        return CHANGES_ARGUMENTS
+    except ChangedStateError as error:
+        return keeps_state(error.changed)
