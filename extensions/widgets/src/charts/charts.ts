@@ -157,7 +157,10 @@ export default () => {
         draw();
       },
       onReset: reset,
-      onTable: (shown) => panels.forEach((panel) => panel.showTable(shown)),
+      onTable: (shown) => {
+        panels.forEach((panel) => panel.showTable(shown));
+        draw();
+      },
       onSave: (format) => {
         request = Math.random().toString(36).slice(2);
         model.send({ kind: "export", id: request, format });
