@@ -16,6 +16,7 @@ import pytest
 
 import workbench as wb
 from workbench.controller.setting_fields import value_as_text
+from workbench.controller.offer import Offer
 from workbench.run_folder.control import NO_LIMIT, ControlReader
 from workbench.widgets import Workbench
 from workbench.widgets.app import workbench as app
@@ -303,6 +304,34 @@ def test_a_run_of_the_list_restores_the_page_unless_another_is_under_way(
     assert "under way in this page" in page.runs.table.message
     page.stop()
     assert page.wait(PATIENCE_S)
+
+
+def test_an_interrupted_run_that_is_resumed_fills_the_form(
+    make_page: MakePage, tmp_path: Path
+) -> None:
+    path = tmp_path / "cells.csv"
+    names = ",".join(f"x{index}" for index in range(30))
+    rows = "".join(f"{','.join(['1'] * 30)},{row % 2}.0\n" for row in range(40))
+    path.write_text(f"{names},ill\n{rows}", encoding="utf-8")
+    model, data = "breast-cancer-mlp", wb.load_dataset(str(path), "ill")
+    run = wb.train(model, data, engine="fake", epochs=3, batch_size=8).wait(PATIENCE_S)
+    page = make_page(model=None)
+    offer = Offer(run.id, str(run.folder.path), "follow", "")
+    page.offers.show([offer])
+    page.offers.accept(run.id)
+    assert page.wait(PATIENCE_S)
+    assert page.models.field.value == model
+    assert (page.models.dataset.value, page.models.target.value) == (str(path), "ill")
+    assert page.trainer.form.texts.items() >= {"epochs": "3", "batch_size": "8"}.items()
+    until(lambda: page.models.data.rows)
+    assert page.models.data.columns[:2] == ["x0", "x1"]
+    assert page.models.data.columns[-1] == "ill (target)"
+    # What a person has typed meanwhile stays.
+    page.set(epochs=7)
+    page.offers.show([offer])
+    page.offers.accept(run.id)
+    assert page.wait(PATIENCE_S)
+    assert page.trainer.form.texts["epochs"] == "7"
 
 
 def test_one_step_at_a_time(make_page: MakePage) -> None:

@@ -120,12 +120,20 @@ class Controller:
         load = self._loading(setup)
         self._start(lambda: self._make_comparison(setup, load))
 
-    def accept(self, offer: Offer) -> None:
-        """Follow a run that still trains, or resume one that was interrupted."""
-        if offer.action == "follow":
-            self._start(lambda: Training.of(load_run(offer.folder)))
-        else:
-            self._start(lambda: Training.of(resume(offer.folder)))
+    def accept(self, offer: Offer, set_up: Callable[[Run], None] = lambda _: None) -> None:
+        """Follow a run that still trains, or resume one that was interrupted.
+
+        Args:
+            offer: the run.
+            set_up: gets the run before it is followed, on a thread of the controller.
+        """
+
+        def make() -> Job:
+            run = load_run(offer.folder) if offer.action == "follow" else resume(offer.folder)
+            set_up(run)
+            return Training.of(run)
+
+        self._start(make)
 
     def show(self, job: Run | Comparison) -> None:
         """Follow a run or a comparison that was started, or has ended, elsewhere."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from workbench.data.csv_lines import cell, check_lines
 from workbench.data.rows import Rows, exact_float32, make_rows
+from workbench.data.table import Table
 from workbench.errors import DataError, nearest
 
 if TYPE_CHECKING:
@@ -68,7 +69,9 @@ def read_csv(path: Path, target: str | None, target_dtype: str | None) -> Rows:
     values = labels.to_numpy() if _is_number(labels) else _names(path, table, target)
     if values.dtype.kind == "f" or target_dtype == "float32":
         values = values.reshape(-1, 1)
-    return make_rows([features.to_numpy(dtype=np.float64)], values, target_dtype)
+    made = make_rows([features.to_numpy(dtype=np.float64)], values, target_dtype)
+    names = tuple(map(str, features.columns))
+    return made._replace(table=Table(str(path.absolute()), names, target))
 
 
 def _refuse_text(path: Path, table: pd.DataFrame, name: str, column: pd.Series) -> None:

@@ -78,4 +78,13 @@ describe("the bar", () => {
     tabs()[0]?.click();
     expect(moved).toEqual([page()]);
   });
+
+  it("says of a step that was under way that its kernel is gone", () => {
+    shown.model.receive("steps", [step("model", "done", "digits-mlp"), step("train", "busy", "under way")]);
+    shown.model.lose();
+    expect(tabs().map((tab) => tab.getAttribute("aria-label"))).toEqual([
+      "model, done: digits-mlp",
+      "train, needs something: the kernel is gone",
+    ]);
+  });
 });

@@ -78,7 +78,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.bar = AppBar()
         self.status = Status(message=self._controller.state.message)
         self.controls = Controls(actions_of(self._controller))
-        self.offers = OfferList(self._controller.accept)
+        self.offers = OfferList(lambda offer: self._controller.accept(offer, self._fill_in))
         self.models = ModelView(controller=self._controller)
         self.artifacts = ArtifactBuilder(controller=self._controller)
         self.trainer = Trainer(engines=offered, controller=self._controller)
@@ -99,7 +99,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         )
         self.comparison_step = area("wb-step-panel wb-step-compare", [compare])
         self.runs = RunBrowser(
-            on_compare=self._compare_runs, on_resume=self.show, on_restore=self.restore
+            on_compare=self._compare_runs, on_resume=self._resumed, on_restore=self.restore
         )
         self.runs_step = area("wb-step-panel wb-step-runs", [self.runs])
         top = area("wb-top", [self.bar, area("wb-actions", [self.status, self.controls])])
@@ -149,15 +149,30 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         """
         if self._controller.state.active:
             raise RunError("A run is under way in this page: stop it, or wait for its end.")
+        self._set_up(run)
+        self.bar.selected = "train"
+        self.show(run)
+
+    def _set_up(self, run: Run) -> None:
+        """Choose what a run was started with."""
         was = restored(run)
         self._controller.typed.replace(was.settings)
         self.trainer.ortmodule.value = was.ortmodule
         if run.engine in {row["name"] for row in self.trainer.engines.rows}:
             self.trainer.engines.value = [run.engine]
-        self.models.dataset.value = was.dataset
+        self.models.choose_dataset(was.dataset, was.target)
         if was.model:
             self.models.choose(was.model)
-        self.bar.selected = "train"
+
+    def _fill_in(self, run: Run) -> None:
+        """The same, unless a person has chosen another model or typed something already."""
+        controller = self._controller
+        if controller.setup.model in ("", run.spec["model"]) and not controller.typed.texts:
+            self._set_up(run)
+
+    def _resumed(self, run: Run) -> None:
+        if not self._controller.state.active:
+            self._fill_in(run)
         self.show(run)
 
     @property

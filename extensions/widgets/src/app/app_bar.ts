@@ -72,6 +72,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     model.save_changes();
   };
 
+  let gone = false;
   const buildTabs = () => {
     const steps = model.get("steps");
     if (steps.length === tabs.size) return;
@@ -93,24 +94,26 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
       const tab = tabs.get(step.name);
       if (!tab) return;
       const chosen = step.name === model.get("selected");
+      // What was under way when the kernel went is so no more, or no one knows.
+      const lost = gone && step.state === "busy";
+      const state = lost ? "needs" : step.state;
+      const text = lost ? "the kernel is gone" : step.note;
       tab.setAttribute("aria-selected", String(chosen));
       tab.tabIndex = chosen ? 0 : -1;
-      tab.dataset["state"] = step.state;
-      tab.title = step.note;
+      tab.dataset["state"] = state;
+      tab.title = text;
       const mark = element("span", { class: "wb-step-mark", "aria-hidden": "true" });
-      mark.textContent = step.state === "done" ? "✓" : String(index + 1);
-      const note = element("span", { class: "wb-step-note" }, step.note);
+      mark.textContent = state === "done" ? "✓" : String(index + 1);
+      const note = element("span", { class: "wb-step-note" }, text);
       const name = element("span", { class: "wb-step-title" }, step.title);
       tab.replaceChildren(mark, name, note);
-      const state = STATES[step.state] ?? step.state;
-      tab.setAttribute("aria-label", `${step.title}, ${state}: ${step.note}`);
+      tab.setAttribute("aria-label", `${step.title}, ${STATES[state] ?? state}: ${text}`);
       const option = menu.options[index];
-      if (option) option.textContent = `${index + 1} ${step.title} – ${step.note}`;
+      if (option) option.textContent = `${index + 1} ${step.title} – ${text}`;
     });
     menu.value = model.get("selected");
   };
 
-  let gone = false;
   let looks = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   /** Shows the chosen panel, and ties each panel to its tab once it is there. */
@@ -194,7 +197,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     model,
     () => {
       gone = true;
-      badge.hidden = true;
+      update();
     },
     signal,
   );
