@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import workbench as wb
-from workbench.controller.setting_fields import value_as_text
 from workbench.controller.offer import Offer
+from workbench.controller.setting_fields import value_as_text
 from workbench.run_folder.control import NO_LIMIT, ControlReader
 from workbench.widgets import Workbench
 from workbench.widgets.app import workbench as app

@@ -100,7 +100,9 @@ def load_saved_dataset(folder: Path) -> Dataset:
         classes = None if record["classes"] is None else tuple(record["classes"])
         vocabulary = record.get("vocabulary")
         known = None if vocabulary is None else tuple(vocabulary)
-        return Dataset(record["name"], train, test, classes, known, _read_table(record.get("table")))
+        return Dataset(
+            record["name"], train, test, classes, known, _read_table(record.get("table"))
+        )
     except FileNotFoundError as error:
         raise DataError(f"{folder} is not a saved dataset: {error.filename} is missing.") from None
     except (KeyError, TypeError, ValueError, OSError, RunFolderError) as error:

@@ -78,7 +78,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.bar = AppBar()
         self.status = Status(message=self._controller.state.message)
         self.controls = Controls(actions_of(self._controller))
-        self.offers = OfferList(lambda offer: self._controller.accept(offer, self._fill_in))
+        self.offers = OfferList(self._controller.accept)
         self.models = ModelView(controller=self._controller)
         self.artifacts = ArtifactBuilder(controller=self._controller)
         self.trainer = Trainer(engines=offered, controller=self._controller)
@@ -281,6 +281,9 @@ class PageView(View):
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         self._page._show_code()
+
+    def offer_accepted(self, run: Run) -> None:
+        self._page._fill_in(run)
 
     def job_started(self, job: Job) -> None:
         page = self._page

@@ -168,4 +168,4 @@ class ModelStepView(View):
         if preview is None:
             self._step.data.clear("" if problem else DATA_HINT, problem)
         else:
-            self._step.data.show(preview)
+            self._step.data.show(preview, problem)
