@@ -163,12 +163,48 @@ def test_compare_fills_the_table(make_page: MakePage) -> None:
     assert page.trainer.charts.points("fake").shape[1] == 60
 
 
+def test_results_of_another_model_are_put_away(make_page: MakePage) -> None:
+    page = make_page()
+    until(lambda: page.trainer.charts.hint == "Press Train or Compare.")
+    page.set(steps=2, comparison_steps=20)
+    page.train()
+    assert page.wait(PATIENCE_S)
+    page.models.choose("digits-mlp")  # the same again
+    until(lambda: page.models.layers.layers)
+    assert page.trainer.charts.points("fake").shape[1] == 2
+    page.models.choose("digits-cnn")
+    put_away = "The results of digits-mlp are in the step Runs."
+    until(lambda: page.trainer.charts.hint.startswith(put_away))
+    assert page.trainer.charts.curves == []
+    assert not page.trainer.statistics.engines
+    page.compare()
+    assert page.wait(PATIENCE_S)
+    until(lambda: page.comparison.table.rows)
+    page.models.choose("digits-mlp")
+    until(lambda: not page.comparison.table.rows)
+    assert page.comparison.charts.hint.startswith("The results of digits-cnn are in the step Runs.")
+    assert page.comparison.ratios.verdict == "Nothing is compared yet."
+    assert page.comparison.differences.runs == []
+    # Recorded runs that are compared stay, whatever is chosen.
+    page.set(steps=2)
+    page.train()
+    assert page.wait(PATIENCE_S)
+    run = wb.load_run(wb.runs()["id"][0])
+    page.comparison.show(run)
+    until(lambda: page.comparison.table.rows)
+    page.models.choose("digits-cnn")
+    until(lambda: page.trainer.charts.curves == [])
+    assert page.comparison.comparison is not None
+
+
 def test_a_comparison_waits_for_quiet_as_long_as_the_form_says(make_page: MakePage) -> None:
     page = make_page()
     page.set(quiet_s=3600)
     page.compare()
     until(lambda: "waiting for a quiet machine" in page.status.message)
     assert "waiting for a quiet machine" in page.trainer.charts.hint
+    assert page.comparison.ratios.verdict.startswith("The engines are starting")
+    assert page.comparison.ratios.badge == ""
     page.stop()
     assert page.wait(PATIENCE_S)
     assert page.status.message == "Stopped before any engine had started."

@@ -11,7 +11,7 @@ from workbench.compare import Comparison
 from workbench.controller import Controller, Setup
 from workbench.controller.code import code_for
 from workbench.controller.data_preview import DataPreview
-from workbench.controller.job import ComparisonJob, Job
+from workbench.controller.job import ComparisonJob, Job, model_of
 from workbench.controller.machine_watch import MachineWatch
 from workbench.controller.notebook_file import may_save
 from workbench.controller.restore import restored
@@ -29,6 +29,7 @@ from workbench.widgets.app.code_panel import CodePanel
 from workbench.widgets.app.offer_list import OfferList
 from workbench.widgets.app.static_figure import StaticFigure
 from workbench.widgets.artifacts.artifact_builder import ArtifactBuilder
+from workbench.widgets.charts import put_away
 from workbench.widgets.compare import ComparisonView
 from workbench.widgets.model.model_view import ModelView
 from workbench.widgets.page.alone import actions_of
@@ -271,12 +272,20 @@ class PageView(View):
 
     def __init__(self, page: Workbench) -> None:
         self._page = page
+        self._compared: ComparisonJob | None = None
+        """The comparison that was made here last, once it has ended."""
 
     def show_state(self, state: State) -> None:
         self._page._figure.active = state.active
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
-        self._page.bar.verdict = ""  # of the model before
+        page = self._page
+        page.bar.verdict = ""  # of the model before
+        shown = model_of(self._compared)
+        if model is not None and self._compared is not None and shown != model.name:
+            if page.comparison.comparison is self._compared.comparison:
+                page.comparison.clear(put_away(shown))
+            self._compared = None
         self._page._show_code()
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
@@ -297,6 +306,7 @@ class PageView(View):
         page = self._page
         page._job = None
         if isinstance(job, ComparisonJob):
+            self._compared = job
             verdict = job.comparison.verdict()
             trusted = verdict.level in ("quiet", "none")
             page.bar.verdict = (
