@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
     ValidationError,
@@ -19,6 +18,7 @@ from pydantic import (
 from workbench.errors import ConfigError
 from workbench.losses.loss import Loss, as_losses, losses_from_json, losses_to_json
 from workbench.machine.threads import RECORD, default_threads, within_cores
+from workbench.settings.plain_numbers import PlainNumbers
 from workbench.settings.device import Device, as_device
 from workbench.settings.engines import EngineName
 from workbench.settings.lora import LoraOptions
@@ -41,7 +41,7 @@ def _cores(settings: Mapping[str, Any]) -> int | None:
     return None if device is None else device.cores
 
 
-class TrainingConfig(BaseModel):
+class TrainingConfig(PlainNumbers):
     """Settings of one run. Frozen; the same for every engine of a comparison.
 
     Optimizer and loss defaults are those of `torch.optim` and `torch.nn.functional`.

@@ -307,11 +307,7 @@ class PageView(View):
         page._job = None
         if isinstance(job, ComparisonJob):
             self._compared = job
-            verdict = job.comparison.verdict()
-            trusted = verdict.level in ("quiet", "none")
-            page.bar.verdict = (
-                verdict.sentence if trusted else f"{verdict.badge}: {verdict.sentence}"
-            )
+            page.bar.verdict = job.comparison.verdict().caveat_first
         if any(run.progress.done_steps for run in job.runs.values()):
             table = result_table(job.runs.values(), job.outcome)
             page._figure.show(job.plot(), job.id, table)
