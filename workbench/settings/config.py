@@ -18,11 +18,11 @@ from pydantic import (
 from workbench.errors import ConfigError
 from workbench.losses.loss import Loss, as_losses, losses_from_json, losses_to_json
 from workbench.machine.threads import RECORD, default_threads, within_cores
-from workbench.settings.plain_numbers import PlainNumbers
 from workbench.settings.device import Device, as_device
 from workbench.settings.engines import EngineName
 from workbench.settings.lora import LoraOptions
 from workbench.settings.ortmodule_options import ORTModuleOptions
+from workbench.settings.plain_numbers import PlainNumbers
 from workbench.settings.setting_problems import problems_of
 
 LARGEST_COUNT = 2**53

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ConfigDict, Field, model_validator
-
-from workbench.settings.plain_numbers import PlainNumbers
 from pydantic_core import PydanticCustomError
 
 from workbench.errors import nearest
+from workbench.settings.plain_numbers import PlainNumbers
 
 GIB = 2**30
 

@@ -14,7 +14,6 @@ from workbench.controller.data_preview import DataPreview
 from workbench.controller.job import ComparisonJob, Job, model_of
 from workbench.controller.machine_watch import MachineWatch
 from workbench.controller.notebook_file import may_save
-from workbench.controller.restore import restored
 from workbench.controller.result_table import result_table
 from workbench.controller.setting_fields import COMPARISON_FIELDS
 from workbench.controller.state import State
@@ -26,6 +25,7 @@ from workbench.runs import Run, load_run
 from workbench.widgets.app.app_bar import AppBar
 from workbench.widgets.app.bar_view import BarView
 from workbench.widgets.app.code_panel import CodePanel
+from workbench.widgets.app.form_filler import FormFiller
 from workbench.widgets.app.offer_list import OfferList
 from workbench.widgets.app.static_figure import StaticFigure
 from workbench.widgets.artifacts.artifact_builder import ArtifactBuilder
@@ -83,6 +83,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.models = ModelView(controller=self._controller)
         self.artifacts = ArtifactBuilder(controller=self._controller)
         self.trainer = Trainer(engines=offered, controller=self._controller)
+        self._filler = FormFiller(self._controller, self.models, self.trainer)
         self.comparison_form = SettingsForm(typed, COMPARISON_FIELDS)
         self.comparison = ComparisonView()
         self.code = CodePanel()
@@ -150,30 +151,13 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         """
         if self._controller.state.active:
             raise RunError("A run is under way in this page: stop it, or wait for its end.")
-        self._set_up(run)
+        self._filler.fill(run)
         self.bar.selected = "train"
         self.show(run)
 
-    def _set_up(self, run: Run) -> None:
-        """Choose what a run was started with."""
-        was = restored(run)
-        self._controller.typed.replace(was.settings)
-        self.trainer.ortmodule.value = was.ortmodule
-        if run.engine in {row["name"] for row in self.trainer.engines.rows}:
-            self.trainer.engines.value = [run.engine]
-        self.models.choose_dataset(was.dataset, was.target)
-        if was.model:
-            self.models.choose(was.model)
-
-    def _fill_in(self, run: Run) -> None:
-        """The same, unless a person has chosen another model or typed something already."""
-        controller = self._controller
-        if controller.setup.model in ("", run.spec["model"]) and not controller.typed.texts:
-            self._set_up(run)
-
     def _resumed(self, run: Run) -> None:
         if not self._controller.state.active:
-            self._fill_in(run)
+            self._filler.fill_empty(run)
         self.show(run)
 
     @property
@@ -292,7 +276,7 @@ class PageView(View):
         self._page._show_code()
 
     def offer_accepted(self, run: Run) -> None:
-        self._page._fill_in(run)
+        self._page._filler.fill_empty(run)
 
     def job_started(self, job: Job) -> None:
         page = self._page
