@@ -61,7 +61,7 @@ def test_a_completed_run_keeps_the_weights_of_its_last_step(
         with pytest.raises(WorkbenchError, match=r"weights.safetensors is corrupt|is damaged"):
             run.weights()
         weights.unlink()
-        with pytest.raises(RunError, match="has no complete checkpoint: .* is damaged"):
+        with pytest.raises(RunError, match=r"has no complete checkpoint: .* is damaged"):
             run.weights()
 
 
