@@ -62,8 +62,8 @@ def read_csv(path: Path, target: str | None, target_dtype: str | None) -> Rows:
         )
     _refuse_empty_cells(path, table)
     features = table.drop(columns=target)
+    _refuse_text(path, table, features)
     for name, column in features.items():
-        _refuse_text(path, table, str(name), column)
         exact_float32(column.to_numpy(), f"Column {name!r} of {path}")
     labels = table[target]
     values = labels.to_numpy() if _is_number(labels) else _names(path, table, target)
@@ -74,14 +74,17 @@ def read_csv(path: Path, target: str | None, target_dtype: str | None) -> Rows:
     return made._replace(table=Table(str(path.absolute()), names, target))
 
 
-def _refuse_text(path: Path, table: pd.DataFrame, name: str, column: pd.Series) -> None:
-    if _is_number(column):
+def _refuse_text(path: Path, table: pd.DataFrame, features: pd.DataFrame) -> None:
+    names = [str(name) for name, column in features.items() if not _is_number(column)]
+    if not names:
         return
-    row = _first_text(column)
-    line, text = cell(path, row, [*table.columns].index(name))
+    row = _first_text(features[names[0]])
+    line, text = cell(path, row, [*table.columns].index(names[0]))
+    verb = "does" if len(names) == 2 else "do"
+    others = f", as {verb} {', '.join(map(repr, names[1:]))}" if len(names) > 1 else ""
     raise DataError(
-        f"{path}: column {name!r} contains text ({text[:40]!r} in line {line}); inputs must be "
-        "numbers. Drop the column or encode it, for example with pandas.get_dummies."
+        f"{path}: column {names[0]!r} contains text ({text[:40]!r} in line {line}){others}; inputs "
+        "must be numbers. Drop the column or encode it, for example with pandas.get_dummies."
     )
 
 
