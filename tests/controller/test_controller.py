@@ -85,8 +85,8 @@ def test_what_a_job_came_to_stays_until_something_is_wrong(make: Make) -> None:
     controller.train()
     assert controller.wait(PATIENCE_S)
     outcome = controller.state.message
-    controller.choose_dataset("digits")
-    controller._models._thread.wait(PATIENCE_S)
+    controller.estimate()
+    assert controller._artifacts._thread.wait(PATIENCE_S)
     assert controller.state.message == outcome
     controller.setup.settings["requires_grad"] = ("no.such",)
     controller.estimate()

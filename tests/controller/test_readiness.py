@@ -38,9 +38,13 @@ def test_a_model_without_a_dataset_needs_one() -> None:
     readiness.show_data(None, "houses.csv has no column 'price'.")
     readiness.show_model(wb.load_model("digits-mlp"))
     readiness.show_data(None)
+    readiness.show_model(None, "No model 'digits-mpl'.")
+    readiness.show_data(DataPreview("digits", ()))
     readiness.show_model(None)
     assert [each.message for each in told] == [
         "houses.csv has no column 'price'.",
         "digits-mlp needs a dataset: choose one in the step Model.",
+        "No model 'digits-mpl'.",
+        "No model 'digits-mpl'.",
         "Choose a model to begin.",
     ]

@@ -93,6 +93,8 @@ class Controller:
     def choose_dataset(self, dataset: str, target: str = "") -> None:
         """Choose what `Sources.dataset` takes; an empty string chooses that of the model."""
         self.setup.dataset, self.setup.target = dataset.strip(), target.strip()
+        if self.setup.dataset:
+            self._show_beside(State("idle", "busy", f"Loading {self.setup.dataset} …"))
         self._models.choose_dataset(dataset, target)
 
     def list_engines(self) -> None:

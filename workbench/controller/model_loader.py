@@ -89,7 +89,9 @@ class ModelLoader:
     def loss_changed(self) -> None:
         """Check again whether the dataset fits, if the loss is another than it was checked with."""
         model = self._at_hand(self._chosen)
-        if None not in (model, self._checked_loss) and self._loss(model) != self._checked_loss:
+        if model is None or self._checked_loss is None:
+            return
+        if self._loss(model) != self._checked_loss:
             self._thread.ask(self._show_data)
 
     def loading(self, source: str, example_inputs: str = "") -> Callable[[], Model | None]:

@@ -15,10 +15,7 @@ CHOOSE = State("idle", "idle", "Choose a model to begin.")
 
 
 class Readiness(View):
-    """What is being done beside training, what keeps it from starting, or that it can start.
-
-    A model that cannot be loaded is told by whoever loads it.
-    """
+    """What is being done beside training, what keeps it from starting, or that it can start."""
 
     def __init__(self, show: Callable[[State], None]) -> None:
         """Start with no model.
@@ -28,19 +25,18 @@ class Readiness(View):
         """
         self._show = show
         self._model: Model | None = None
-        self._wrong_data = self._wrong_artifacts = ""
+        self._wrong_model = self._wrong_data = self._wrong_artifacts = ""
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
-        self._model, self._wrong_artifacts = model, ""
-        if model is None and not problem:
-            self._show(CHOOSE)
+        self._model, self._wrong_model, self._wrong_artifacts = model, problem, ""
+        if model is None:
+            self._tell()
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         self._wrong_data = problem
         if preview is None and not problem and self._model is not None:
             self._wrong_data = f"{self._model.name} needs a dataset: choose one in the step Model."
-        if self._model is not None or problem:
-            self._tell()
+        self._tell()
 
     def show_prediction(
         self, prediction: Prediction | None, doing: str = "", problem: str = ""
@@ -62,7 +58,7 @@ class Readiness(View):
             self._tell()
 
     def _tell(self) -> None:
-        wrong = self._wrong_data or self._wrong_artifacts
+        wrong = self._wrong_model or self._wrong_data or self._wrong_artifacts
         if wrong:
             self._show(State("idle", "error", wrong))
         elif self._model is not None:

@@ -64,7 +64,7 @@ class Steps(View):
             self._of_artifacts(),
             self._of("train"),
             self._of("compare"),
-            Step("runs", "Runs", "ready", "what was trained here"),
+            Step("runs", "Runs", "ready", "recorded runs"),
         ]
 
     def show_state(self, state: State) -> None:
@@ -118,7 +118,7 @@ class Steps(View):
             return Step("artifacts", "Artifacts", "needs", "needs a model")
         if self._generated:
             return Step("artifacts", "Artifacts", "done", "generated")
-        return Step("artifacts", "Artifacts", "ready", "optional: Train makes them")
+        return Step("artifacts", "Artifacts", "ready", "optional")
 
     def _of(self, name: str) -> Step:
         title = name.capitalize()
