@@ -58,9 +58,14 @@ def test_a_busy_machine_is_said_with_what_it_did() -> None:
         "; the machine was busy (other programs used 1.4 of 2 cores): do not trust these ratios."
     )
     assert (verdict.badge, verdict.level) == ("machine busy", "busy")
+    # What is cut off at its end still says what to think of it.
+    assert verdict.caveat_first == f"Do not trust: machine busy. {verdict.sentence}"
     unknown = verdict_of(ratios, "pytorch", None, 2)
     assert "it is not known whether the machine was quiet" in unknown.sentence
     assert unknown.level == "unknown"
+    assert unknown.caveat_first.startswith("load not known. ondevice is 1.8 times")
+    quiet = verdict_of(ratios, "pytorch", QUIET, 2)
+    assert quiet.caveat_first == quiet.sentence
 
 
 def test_several_engines_are_one_sentence() -> None:

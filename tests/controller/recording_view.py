@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 
 from workbench.controller import State
+from workbench.controller.data_preview import DataPreview
 from workbench.controller.engine_rows import EngineRows
 from workbench.controller.inspection import LayerRow
 from workbench.controller.job import Job
@@ -24,6 +25,7 @@ class RecordingView(View):
         self.engines: EngineRows = []
         self.models: list[Model | None] = []
         self.layers: Sequence[LayerRow] | None = None
+        self.data: list[tuple[DataPreview | None, str]] = []
         self.started: list[Job] = []
         self.ended: list[Job] = []
         self.failures = 0
@@ -42,6 +44,9 @@ class RecordingView(View):
 
     def show_layers(self, rows: Sequence[LayerRow] | None, *, loading: bool = False) -> None:
         self.layers = rows
+
+    def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
+        self.data.append((preview, problem))
 
     def job_started(self, job: Job) -> None:
         self.started.append(job)

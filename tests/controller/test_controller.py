@@ -60,6 +60,42 @@ def test_a_chosen_model_brings_its_settings_card_and_layers(make: Make) -> None:
     assert view.layers is None
 
 
+def test_a_dataset_that_does_not_fit_is_told_before_a_training(make: Make) -> None:
+    controller, view = make()
+    ready = "digits-mlp is ready. Press Train or Compare."
+    until(lambda: controller.state.message == ready)
+    controller.choose_dataset("breast-cancer")
+    until(lambda: "but the rows of dataset" in controller.state.message)
+    preview, problem = view.data[-1]
+    assert preview is not None, "its rows are shown all the same"
+    assert problem == controller.state.message
+    assert controller.state.level == "error"
+    controller.choose_dataset("")
+    until(lambda: controller.state.message == ready)
+    # A loss that is chosen later may not suit the target.
+    controller.typed.set(loss="mse")
+    until(lambda: "mse" in controller.state.message)
+    controller.typed.set(loss=None)
+    until(lambda: controller.state.message == ready)
+
+
+def test_what_a_job_came_to_stays_until_something_is_wrong(make: Make) -> None:
+    controller, _ = make()
+    controller.setup.settings["steps"] = 1
+    controller.train()
+    assert controller.wait(PATIENCE_S)
+    outcome = controller.state.message
+    controller.estimate()
+    assert controller._artifacts._thread.wait(PATIENCE_S)
+    assert controller.state.message == outcome
+    controller.setup.settings["requires_grad"] = ("no.such",)
+    controller.estimate()
+    until(lambda: "matches no parameter" in controller.state.message)
+    del controller.setup.settings["requires_grad"]
+    controller.estimate()
+    until(lambda: "digits-mlp is ready" in controller.state.message)
+
+
 def test_a_training_is_told_from_its_start_to_its_end(make: Make) -> None:
     controller, view = make()
     until(lambda: view.layers)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 from workbench.controller.data_preview import data_preview
 from workbench.data import Dataset, Split
+from workbench.data.dataset import load_saved_dataset
 from workbench.load import load_dataset
 
 
@@ -82,3 +85,16 @@ def test_several_inputs_are_one_table() -> None:
     assert preview.columns == ("0", "1", "2", "target")
     assert preview.rows[2] == ("0", "0", "2", "1")
     assert preview.ranges == ("0 to 0", "0 to 0", "0 to 2", "")
+
+
+def test_a_file_has_the_names_of_its_columns_however_many(tmp_path: Path) -> None:
+    path = tmp_path / "sensors.csv"
+    names = ",".join(f"sensor {index}" for index in range(64))
+    path.write_text(f"{names},fault\n" + f"{','.join(['1.5'] * 64)},no\n" * 10, encoding="utf-8")
+    data = load_dataset(str(path), "fault")
+    preview = data_preview(data)
+    assert not preview.pictures, "64 columns are no picture of 8 x 8"
+    assert preview.columns[:2] == ("sensor 0", "sensor 1")
+    assert preview.columns[-2:] == ("…", "fault (target)")
+    data.save(tmp_path / "saved")
+    assert load_saved_dataset(tmp_path / "saved").table == data.table

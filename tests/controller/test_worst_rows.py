@@ -9,6 +9,7 @@ import pytest
 
 from workbench.controller.worst_rows import shown_rows
 from workbench.data import Dataset, Split
+from workbench.data.table import Table
 from workbench.runs.worst_predictions import WorstPrediction
 
 NAN = float("nan")
@@ -79,3 +80,10 @@ def test_each_position_of_a_text_is_shown_and_what_has_no_target_is_a_dot() -> N
 
 def test_no_rows_are_no_rows() -> None:
     assert shown_rows([], data()) == []
+
+
+def test_values_of_a_file_have_the_names_of_its_columns() -> None:
+    table = Table("/houses.csv", ("rooms", "area"), "price")
+    known = Dataset("any", Split([np.zeros((1, 2))], np.zeros(1)), table=table)
+    [row] = shown_rows([worst("values", [1.0], [0.0], [3.0, 70.0])], known)
+    assert row.columns == ("rooms", "area")

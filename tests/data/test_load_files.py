@@ -98,6 +98,8 @@ def test_csv_with_text_whole_and_real_targets(tmp_path) -> None:
     [
         ("a,b\n1,2\n", None, "give the name of a column of .*: a, b"),
         ("a,b\n1,2\n", "c", "no column 'c'"),
+        ("a,b,c,d\n1,x,y,2\n", "d", r"column 'b' contains text .*, as does 'c'; inputs must be"),
+        ("a,b,c,d\nz,x,y,2\n", "d", r"column 'a' contains text .*, as do 'b', 'c'; inputs must"),
         ("a,b\n1,2\n,4\n", "b", r"an empty cell in line 3, column 'a'"),
         ("a,b\n1,2\n3,\n", "b", r"an empty cell in line 3, column 'b'"),
         ("a,b\n1,2\ninf,4\n", "b", "infinity in row 1"),

@@ -11,6 +11,7 @@ from tests.runs.test_run import LONG, until
 from workbench.data import Dataset
 from workbench.engines.base import EngineSetup
 from workbench.engines.fake import FakeEngine
+from workbench.errors import RunError, WorkbenchError
 from workbench.runs import Run, load_run, train
 
 Weights = dict[str, np.ndarray]
@@ -54,6 +55,14 @@ def test_a_completed_run_keeps_the_weights_of_its_last_step(
     assert_equal(run.weights(), stepped(digits, run, steps))
     assert run.folder.checkpoints() == [run.checkpoint], "older checkpoints were left"
     assert_equal(load_run(run.id).weights(), run.weights())
+    if steps == STEPS and evaluate:
+        weights = run.folder.checkpoint_path(steps) / "weights.safetensors"
+        weights.write_bytes(weights.read_bytes()[:100])
+        with pytest.raises(WorkbenchError, match=r"weights.safetensors is corrupt|is damaged"):
+            run.weights()
+        weights.unlink()
+        with pytest.raises(RunError, match=r"has no complete checkpoint: .* is damaged"):
+            run.weights()
 
 
 def test_a_stopped_run_keeps_the_weights_of_its_last_step(

@@ -52,3 +52,8 @@ def test_steps_that_are_trained_anew_are_forgotten(step: int, left: int) -> None
     assert len(curve.points()) == left
     curve.add(2 * left + 1, [3.0, 5.0])
     assert curve.points() == (*[1.0] * left, 4.0)
+
+
+def test_steps_that_were_not_read_are_no_gap() -> None:
+    assert curve_of((1, [4.0]), (5, [2.0])).points() == (4.0, 3.5, 3.0, 2.5, 2.0)
+    assert math.isnan(curve_of((3, [2.0])).points()[0])

@@ -1,5 +1,7 @@
 """Settings are refused as a whole, with every problem at once."""
 
+from typing import Any
+
 import pytest
 
 from workbench.errors import ConfigError
@@ -23,6 +25,22 @@ def test_every_problem_is_listed_at_once_with_the_nearest_name() -> None:
 def test_a_learning_rate_is_a_positive_number(value: float) -> None:
     with pytest.raises(ConfigError, match="learning_rate"):
         make_config({"learning_rate": value})
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"steps": True}, "steps=True: must be an integer"),
+        ({"learning_rate": "0.1"}, "learning_rate='0.1': must be a number"),
+        ({"lora": {"rank": "8"}}, "lora.rank='8': must be an integer"),
+        ({"device": {"cores": True}}, "device.cores=True: must be an integer"),
+    ],
+)
+def test_text_and_truth_values_are_no_numbers(settings: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        make_config(settings)
+    assert sentence in str(caught.value)
 
 
 def test_weight_decay_defaults_are_those_of_torch_optim() -> None:

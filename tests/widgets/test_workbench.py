@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from workbench.controller.offer import Offer
 from workbench.controller.setting_fields import value_as_text
 from workbench.run_folder.control import NO_LIMIT, ControlReader
 from workbench.widgets import Workbench
@@ -162,12 +163,48 @@ def test_compare_fills_the_table(make_page: MakePage) -> None:
     assert page.trainer.charts.points("fake").shape[1] == 60
 
 
+def test_results_of_another_model_are_put_away(make_page: MakePage) -> None:
+    page = make_page()
+    until(lambda: page.trainer.charts.hint == "Press Train or Compare.")
+    page.set(steps=2, comparison_steps=20)
+    page.train()
+    assert page.wait(PATIENCE_S)
+    page.models.choose("digits-mlp")  # the same again
+    until(lambda: page.models.layers.layers)
+    assert page.trainer.charts.points("fake").shape[1] == 2
+    page.models.choose("digits-cnn")
+    put_away = "The results of digits-mlp are in the step Runs."
+    until(lambda: page.trainer.charts.hint.startswith(put_away))
+    assert page.trainer.charts.curves == []
+    assert not page.trainer.statistics.engines
+    page.compare()
+    assert page.wait(PATIENCE_S)
+    until(lambda: page.comparison.table.rows)
+    page.models.choose("digits-mlp")
+    until(lambda: not page.comparison.table.rows)
+    assert page.comparison.charts.hint.startswith("The results of digits-cnn are in the step Runs.")
+    assert page.comparison.ratios.verdict == "Nothing is compared yet."
+    assert page.comparison.differences.runs == []
+    # Recorded runs that are compared stay, whatever is chosen.
+    page.set(steps=2)
+    page.train()
+    assert page.wait(PATIENCE_S)
+    run = wb.load_run(wb.runs()["id"][0])
+    page.comparison.show(run)
+    until(lambda: page.comparison.table.rows)
+    page.models.choose("digits-cnn")
+    until(lambda: page.trainer.charts.curves == [])
+    assert page.comparison.comparison is not None
+
+
 def test_a_comparison_waits_for_quiet_as_long_as_the_form_says(make_page: MakePage) -> None:
     page = make_page()
     page.set(quiet_s=3600)
     page.compare()
     until(lambda: "waiting for a quiet machine" in page.status.message)
     assert "waiting for a quiet machine" in page.trainer.charts.hint
+    assert page.comparison.ratios.verdict.startswith("The engines are starting")
+    assert page.comparison.ratios.badge == ""
     page.stop()
     assert page.wait(PATIENCE_S)
     assert page.status.message == "Stopped before any engine had started."
@@ -303,6 +340,34 @@ def test_a_run_of_the_list_restores_the_page_unless_another_is_under_way(
     assert "under way in this page" in page.runs.table.message
     page.stop()
     assert page.wait(PATIENCE_S)
+
+
+def test_an_interrupted_run_that_is_resumed_fills_the_form(
+    make_page: MakePage, tmp_path: Path
+) -> None:
+    path = tmp_path / "cells.csv"
+    names = ",".join(f"x{index}" for index in range(30))
+    rows = "".join(f"{','.join(['1'] * 30)},{row % 2}.0\n" for row in range(40))
+    path.write_text(f"{names},ill\n{rows}", encoding="utf-8")
+    model, data = "breast-cancer-mlp", wb.load_dataset(str(path), "ill")
+    run = wb.train(model, data, engine="fake", epochs=3, batch_size=8).wait(PATIENCE_S)
+    page = make_page(model=None)
+    offer = Offer(run.id, str(run.folder.path), "follow", "")
+    page.offers.show([offer])
+    page.offers.accept(run.id)
+    assert page.wait(PATIENCE_S)
+    assert page.models.field.value == model
+    assert (page.models.dataset.value, page.models.target.value) == (str(path), "ill")
+    assert page.trainer.form.texts.items() >= {"epochs": "3", "batch_size": "8"}.items()
+    until(lambda: page.models.data.rows)
+    assert page.models.data.columns[:2] == ["x0", "x1"]
+    assert page.models.data.columns[-1] == "ill (target)"
+    # What a person has typed meanwhile stays.
+    page.set(epochs=7)
+    page.offers.show([offer])
+    page.offers.accept(run.id)
+    assert page.wait(PATIENCE_S)
+    assert page.trainer.form.texts["epochs"] == "7"
 
 
 def test_one_step_at_a_time(make_page: MakePage) -> None:

@@ -49,7 +49,7 @@ class Artifacts(ArtifactsFolder):
         self,
         path: Path | str,
         *,
-        data: Dataset | None = None,
+        data: Dataset | str | None = None,
         rows: int = 8,
         learning_rate: float | None = None,
     ) -> Path:
@@ -61,8 +61,8 @@ class Artifacts(ArtifactsFolder):
 
         Args:
             path: the .zip to write.
-            data: the sample is the first rows of its training split. None: drawn, with integers
-                of 0 and 1.
+            data: a dataset, or its name: the sample is the first rows of its training split. None:
+                drawn, with integers of 0 and 1.
             rows: of the sample, unless the model has a fixed batch.
             learning_rate: of the programs. None: one is found that lowers the loss of the sample.
 

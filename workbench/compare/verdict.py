@@ -35,6 +35,13 @@ class Verdict(NamedTuple):
     """A few words on how far the ratios can be trusted."""
     level: Level
 
+    @property
+    def caveat_first(self) -> str:
+        """The sentence for where its end may be cut off: what makes it doubtful comes first."""
+        if self.level in ("quiet", "none"):
+            return self.sentence
+        return f"{'Do not trust: ' if self.level == 'busy' else ''}{self.badge}. {self.sentence}"
+
 
 def verdict_of(
     ratios: Mapping[str, Ratio], reference: str, load: Load | None, engines: int

@@ -14,6 +14,7 @@ from workbench.controller.model_loader import ModelLoader
 from workbench.controller.namespace import own_names
 from workbench.controller.offer import Offer, offers
 from workbench.controller.predictor import Predictor
+from workbench.controller.readiness import CHOOSE, Readiness
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
 from workbench.controller.sources import Sources
@@ -25,6 +26,7 @@ from workbench.errors import ModelError
 from workbench.models import Model
 from workbench.runs import Run, load_run, prepare, resume, train
 from workbench.runs.activity import ENDED
+from workbench.settings.config import TrainingConfig
 
 Load = Callable[[], tuple[Model, Dataset]]
 
@@ -34,7 +36,6 @@ PERIOD_S = 0.1
 COMPARISON_PERIOD_S = 1.0
 """The same during a comparison, where to draw takes from the cores that it measures."""
 
-READY = State("idle", "idle", "Choose a model to begin.")
 PREPARING = State("starting", "busy", "Preparing the model and its data …", progress=0.0)
 
 
@@ -58,16 +59,21 @@ class Controller:
             names: gives the objects of the notebook by name.
         """
         self.setup = Setup() if setup is None else setup
-        self.state = READY
+        self.state = CHOOSE
         self.typed = TypedSettings(self.setup)
-        self.views = Views(view)
+        self.views = Views(view, Readiness(self._show_readiness))
         self.sources = Sources(names)
         self._view = self.views
         self._follower: Follower | None = None
         self._lock = threading.RLock()
         self._idle = threading.Event()
         self._idle.set()
-        self._models = ModelLoader(self.views, self.sources, self._on_loaded, self._on_side_error)
+        self._outcome_shown = False
+        """Whether the message is what a job came to."""
+        self._models = ModelLoader(
+            self.views, self.sources, self._loss, self._on_loaded, self._on_side_error
+        )
+        self.typed.observe(self._models.loss_changed)
         self._requests = RequestThread("workbench-page", self._on_error, self._poll, PERIOD_S)
         self._engines = RequestThread("workbench-engines", self._on_side_error)
         self._artifacts = Predictor(
@@ -81,12 +87,14 @@ class Controller:
         self.setup.model = model.name if isinstance(model, Model) else model.strip()
         # What was said of the model before is not true of this one.
         loading = State("idle", "busy", f"Loading {self.setup.model} …")
-        self._show_beside(loading if self.setup.model else READY)
+        self._show_beside(loading if self.setup.model else CHOOSE)
         self._models.choose(model, self.setup.example_inputs)
 
     def choose_dataset(self, dataset: str, target: str = "") -> None:
         """Choose what `Sources.dataset` takes; an empty string chooses that of the model."""
         self.setup.dataset, self.setup.target = dataset.strip(), target.strip()
+        if self.setup.dataset:
+            self._show_beside(State("idle", "busy", f"Loading {self.setup.dataset} …"))
         self._models.choose_dataset(dataset, target)
 
     def list_engines(self) -> None:
@@ -122,10 +130,13 @@ class Controller:
 
     def accept(self, offer: Offer) -> None:
         """Follow a run that still trains, or resume one that was interrupted."""
-        if offer.action == "follow":
-            self._start(lambda: Training.of(load_run(offer.folder)))
-        else:
-            self._start(lambda: Training.of(resume(offer.folder)))
+
+        def make() -> Job:
+            run = load_run(offer.folder) if offer.action == "follow" else resume(offer.folder)
+            self._view.offer_accepted(run)
+            return Training.of(run)
+
+        self._start(make)
 
     def show(self, job: Run | Comparison) -> None:
         """Follow a run or a comparison that was started, or has ended, elsewhere."""
@@ -198,6 +209,7 @@ class Controller:
 
     def _rest(self, state: State) -> None:
         self._show(state)
+        self._outcome_shown = True
         self._idle.set()
 
     def _show(self, state: State) -> None:
@@ -210,7 +222,19 @@ class Controller:
         is about to start keeps its status."""
         with self._lock:
             if self._follower is None:
+                self._outcome_shown = False
                 self._show(state._replace(status=self.state.status))
+
+    def _show_readiness(self, state: State) -> None:
+        """What a job came to stays until there is more to say than that another can start."""
+        with self._lock:
+            if state.level != "idle" or not self._outcome_shown:
+                self._show_beside(state)
+
+    def _loss(self, model: Model) -> Any:
+        """The loss that a run would be started with now."""
+        chosen = {**model.defaults, **self.setup.settings}
+        return chosen.get("loss", TrainingConfig.model_fields["loss"].default)
 
     def _steer(self, action: Callable[[Job], None]) -> None:
         def act() -> None:
@@ -252,8 +276,6 @@ class Controller:
 
     def _on_loaded(self, model: Model) -> None:
         self.typed.set_defaults(model.defaults)
-        ready = f"{model.name} is ready. Press Train or Compare."
-        self._show_beside(State("idle", "idle", ready))
 
     def _on_side_error(self, error: Exception) -> None:
         self._show_beside(failure(error))

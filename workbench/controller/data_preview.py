@@ -18,6 +18,7 @@ from workbench.controller.row_display import (
     is_text,
 )
 from workbench.data import Dataset
+from workbench.data.table import Table
 
 ROWS = 12
 """How many rows are shown, evenly over the split: rows may be sorted by class."""
@@ -77,13 +78,13 @@ def data_preview(data: Dataset) -> DataPreview:
     preview = DataPreview(data.name, tuple(facts), _counts(target, data.classes))
     some = np.unique(np.linspace(0, len(train) - 1, ROWS).astype(np.int64))
     labels = [_label(value, data.classes) for value in target[some]]
-    pictures = as_pictures(train.inputs[0][some])
+    pictures = () if data.table else as_pictures(train.inputs[0][some])
     if pictures:
         shown = tuple(map(Picture, pictures, labels))
         return preview._replace(pictures=shown)
     if data.vocabulary is not None and is_text(np.asarray(train.inputs[0][0]), data.vocabulary):
         return preview._replace(texts=_texts(data, some[:: ROWS // TEXTS]))
-    return _with_table(preview, train.inputs, some, labels)
+    return _with_table(preview, train.inputs, some, labels, data.table)
 
 
 def _described(array: np.ndarray, names: Sequence[str] | None, what: str) -> str:
@@ -142,7 +143,11 @@ def _texts(data: Dataset, rows: np.ndarray) -> tuple[Text, ...]:
 
 
 def _with_table(
-    preview: DataPreview, inputs: Sequence[np.ndarray], rows: np.ndarray, labels: Sequence[str]
+    preview: DataPreview,
+    inputs: Sequence[np.ndarray],
+    rows: np.ndarray,
+    labels: Sequence[str],
+    table: Table | None,
 ) -> DataPreview:
     cells = [as_cells([array[row] for array in inputs]) for row in rows]
     ranged = [np.asarray(array[:RANGED_ROWS]) for array in inputs]
@@ -151,7 +156,11 @@ def _with_table(
     ranges = [f"{as_number(one.min().item())} to {as_number(one.max().item())}" for one in columns]
     more = ["…"] if sum(map(_size, inputs)) > len(columns) else []
     return preview._replace(
-        columns=(*(str(index) for index in range(len(columns))), *more, "target"),
+        columns=(
+            *(table.columns[:COLUMNS] if table else map(str, range(len(columns)))),
+            *more,
+            f"{table.target} (target)" if table else "target",
+        ),
         rows=tuple((*row, label) for row, label in zip(cells, labels, strict=True)),
         ranges=(*ranges, *["" for _ in more], ""),
     )

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from workbench.controller.job import ComparisonJob, Job
 from workbench.controller.pace import Pace
+from workbench.controller.run_detail import duration_text
 from workbench.controller.state import Level, State
 from workbench.controller.view import View
 from workbench.runs.activity import ENDED
@@ -112,7 +113,7 @@ class Follower:
     def _duration(self) -> str:
         """How long the job took: from its record, since it may have ended before it was shown."""
         seconds = total_duration_s(list(self.job.runs.values()))
-        return "" if math.isnan(seconds) else f"{seconds:.0f} s"
+        return "" if math.isnan(seconds) else duration_text(seconds)
 
     @property
     def _elapsed(self) -> str:

@@ -215,6 +215,11 @@ class ComparisonJob:
         """Nothing to do: a comparison starts its engines itself."""
 
 
+def model_of(job: Job | None) -> str:
+    """Name of the model that the runs of a job train; empty while there are none."""
+    return next((str(run.spec["model"]) for run in job.runs.values()), "") if job else ""
+
+
 def _any_failed(runs: dict[str, Run]) -> bool:
     return any(run.error is not None for run in runs.values())
 

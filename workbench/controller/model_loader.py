@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from workbench.controller.data_preview import data_preview
 from workbench.controller.inspection import layer_rows
@@ -12,7 +12,7 @@ from workbench.controller.request_thread import RequestThread
 from workbench.controller.sources import Sources
 from workbench.controller.state import sentence_of
 from workbench.controller.view import View
-from workbench.data import Dataset
+from workbench.data import Dataset, check_fit
 from workbench.models import Model
 
 
@@ -36,6 +36,7 @@ class ModelLoader:
         self,
         view: View,
         sources: Sources,
+        loss: Callable[[Model], Any],
         on_loaded: Callable[[Model], None],
         on_error: Callable[[Exception], None],
     ) -> None:
@@ -44,11 +45,15 @@ class ModelLoader:
         Args:
             view: shows the model, its layers and its data.
             sources: find what is chosen.
+            loss: gives the loss that a model is to be trained with, as `TrainingConfig` takes it.
             on_loaded: gets each model that was loaded, on any thread.
             on_error: gets what went wrong.
         """
         self._view = view
         self._sources = sources
+        self._loss = loss
+        self._checked_loss: Any = None
+        """That the data shown were checked with; None: they were not."""
         self._on_loaded = on_loaded
         self._lock = threading.Lock()
         """Of the fields; never held while something is loaded, so `choose` returns at once."""
@@ -79,6 +84,14 @@ class ModelLoader:
         """Choose a dataset and have it shown; returns at once."""
         self._dataset, self._target = dataset.strip(), target.strip()
         self._thread.ask(self._show_data)
+
+    def loss_changed(self) -> None:
+        """Check again whether the dataset fits, if the loss is another than it was checked with."""
+        model = self._at_hand(self._chosen)
+        if model is None or self._checked_loss is None:
+            return
+        if self._loss(model) != self._checked_loss:
+            self._thread.ask(self._show_data)
 
     def loading(self, source: str, example_inputs: str = "") -> Callable[[], Model | None]:
         """A function that loads what `source` means now, whatever is chosen until it is called.
@@ -173,11 +186,17 @@ class ModelLoader:
         if not self._dataset and (model is None or model.dataset is None):
             self._view.show_data(None)
             return
+        preview = None
+        self._checked_loss = None
         try:
             data = self.load_data(model, self._dataset, self._target)
-            self._view.show_data(data_preview(data))
+            preview = data_preview(data)
+            if model is not None:
+                self._checked_loss = self._loss(model)
+                check_fit(model, data, self._checked_loss)
+            self._view.show_data(preview)
         except Exception as error:
-            self._view.show_data(None, sentence_of(error))
+            self._view.show_data(preview, sentence_of(error))
 
     def _show_none(self, problem: str = "") -> None:
         self._view.show_model(None, problem)

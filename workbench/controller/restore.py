@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
-from workbench.errors import ModelError
+from workbench.data.table import Table
+from workbench.errors import DataError, ModelError
 from workbench.load.model import find_sample
 from workbench.models import Model
 from workbench.runs import Run
@@ -19,6 +21,8 @@ class Restored(NamedTuple):
     model: Model | str
     """Empty where only code of the person's own builds it."""
     dataset: str
+    target: str
+    """The target column where the dataset is a .csv file."""
     settings: dict[str, Any]
     """What differs from the defaults of the model and of `TrainingConfig`."""
     ortmodule: dict[str, Any]
@@ -48,12 +52,24 @@ def restored(run: Run) -> Restored:
     }
     if not isinstance(settings.get("loss", ""), str):
         del settings["loss"]
+    table = _table(run)
+    if table is not None:
+        here, path = Path.cwd(), Path(table.file)
+        dataset = str(path.relative_to(here) if path.is_relative_to(here) else path)
     return Restored(
         model,
         "" if dataset == own_dataset else dataset,
+        "" if table is None else table.target,
         settings,
         run.config.ortmodule.changed,
     )
+
+
+def _table(run: Run) -> Table | None:
+    """The .csv file that the run was given."""
+    with contextlib.suppress(DataError):
+        return run.dataset.table
+    return None
 
 
 def _typed(value: Any) -> Any:

@@ -64,7 +64,7 @@ class Steps(View):
             self._of_artifacts(),
             self._of("train"),
             self._of("compare"),
-            Step("runs", "Runs", "ready", "what was trained here"),
+            Step("runs", "Runs", "ready", "recorded runs"),
         ]
 
     def show_state(self, state: State) -> None:
@@ -80,7 +80,11 @@ class Steps(View):
         self.update()
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
-        self._data_problem = problem
+        self._data_problem = ""
+        if problem:
+            self._data_problem = (
+                "the dataset cannot be loaded" if preview is None else "the dataset does not fit"
+            )
         if preview is None and not problem and self._model is not None:
             self._data_problem = "choose a dataset"
         self.update()
@@ -106,9 +110,7 @@ class Steps(View):
                 "cannot be loaded" if self._model_problem else "choose a model",
             )
         if self._data_problem:
-            short = self._data_problem == "choose a dataset"
-            note = self._data_problem if short else "the dataset cannot be loaded"
-            return Step("model", "Model", "needs", note)
+            return Step("model", "Model", "needs", self._data_problem)
         return Step("model", "Model", "done", self._model.name)
 
     def _of_artifacts(self) -> Step:
@@ -116,7 +118,7 @@ class Steps(View):
             return Step("artifacts", "Artifacts", "needs", "needs a model")
         if self._generated:
             return Step("artifacts", "Artifacts", "done", "generated")
-        return Step("artifacts", "Artifacts", "ready", "optional: Train makes them")
+        return Step("artifacts", "Artifacts", "ready", "optional")
 
     def _of(self, name: str) -> Step:
         title = name.capitalize()
@@ -133,7 +135,7 @@ class Steps(View):
         if self._model is None:
             return "needs a model"
         if self._data_problem:
-            return "needs a dataset"
+            return "needs another dataset" if "fit" in self._data_problem else "needs a dataset"
         if not self._setup.engines:
             return "needs an engine"
         wrong = len(self._typed.read.problems)

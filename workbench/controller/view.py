@@ -14,6 +14,7 @@ from workbench.controller.offer import Offer
 from workbench.controller.prediction import Prediction
 from workbench.controller.state import State
 from workbench.models import Model
+from workbench.runs import Run
 from workbench.runs.reader import NewPoints
 
 
@@ -39,7 +40,8 @@ class View:
         """Whether ONNX Runtime can train the model, in sentences; empty: not known."""
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
-        """What is in the dataset; None: none is chosen, or it cannot be loaded, and why."""
+        """What is in the dataset, and why the model cannot be trained on it; None: none is chosen,
+        or it cannot be loaded, and why."""
 
     def show_prediction(
         self, prediction: Prediction | None, doing: str = "", problem: str = ""
@@ -52,6 +54,9 @@ class View:
 
     def show_offers(self, offers: Sequence[Offer]) -> None:
         """Runs that still train, or that were interrupted."""
+
+    def offer_accepted(self, run: Run) -> None:
+        """A run that was offered is about to be followed."""
 
     def job_started(self, job: Job) -> None:
         """A job is followed from now on; no point of it has been shown yet."""

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from workbench.controller.row_display import (
+    COLUMNS,
     as_cells,
     as_number,
     as_pictures,
@@ -48,6 +49,8 @@ class ShownRow(NamedTuple):
     predicted_symbols: tuple[str, ...]
     cells: tuple[str, ...]
     """The first values of the input; empty where a picture or a text shows it."""
+    columns: tuple[str, ...] = ()
+    """Names of the cells, where they are columns of a file."""
 
 
 class WorstRows:
@@ -85,7 +88,8 @@ def shown_rows(worst: Sequence[WorstPrediction], data: Dataset) -> list[ShownRow
     """What is shown of each of those rows of `data`, in their order."""
     if not worst:
         return []
-    pictures = as_pictures(np.stack([one.inputs[0] for one in worst]))
+    inputs = np.stack([one.inputs[0] for one in worst])
+    pictures = () if data.table else as_pictures(inputs)
     outputs = _output_pictures(worst)
     return [
         _shown(one, data, pictures[at] if pictures else None, outputs[at] if outputs else None)
@@ -125,6 +129,7 @@ def _shown(
         target_symbols=_symbols(one.target, data.classes) if by_position else (),
         predicted_symbols=_symbols(one.prediction, data.classes) if by_position else (),
         cells=() if picture is not None or text else as_cells(one.inputs),
+        columns=data.table.columns[:COLUMNS] if data.table else (),
     )
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from workbench.data.csv_lines import cell, check_lines
 from workbench.data.rows import Rows, exact_float32, make_rows
+from workbench.data.table import Table
 from workbench.errors import DataError, nearest
 
 if TYPE_CHECKING:
@@ -61,24 +62,29 @@ def read_csv(path: Path, target: str | None, target_dtype: str | None) -> Rows:
         )
     _refuse_empty_cells(path, table)
     features = table.drop(columns=target)
+    _refuse_text(path, table, features)
     for name, column in features.items():
-        _refuse_text(path, table, str(name), column)
         exact_float32(column.to_numpy(), f"Column {name!r} of {path}")
     labels = table[target]
     values = labels.to_numpy() if _is_number(labels) else _names(path, table, target)
     if values.dtype.kind == "f" or target_dtype == "float32":
         values = values.reshape(-1, 1)
-    return make_rows([features.to_numpy(dtype=np.float64)], values, target_dtype)
+    made = make_rows([features.to_numpy(dtype=np.float64)], values, target_dtype)
+    names = tuple(map(str, features.columns))
+    return made._replace(table=Table(str(path.absolute()), names, target))
 
 
-def _refuse_text(path: Path, table: pd.DataFrame, name: str, column: pd.Series) -> None:
-    if _is_number(column):
+def _refuse_text(path: Path, table: pd.DataFrame, features: pd.DataFrame) -> None:
+    names = [str(name) for name, column in features.items() if not _is_number(column)]
+    if not names:
         return
-    row = _first_text(column)
-    line, text = cell(path, row, [*table.columns].index(name))
+    row = _first_text(features[names[0]])
+    line, text = cell(path, row, [*table.columns].index(names[0]))
+    verb = "does" if len(names) == 2 else "do"
+    others = f", as {verb} {', '.join(map(repr, names[1:]))}" if len(names) > 1 else ""
     raise DataError(
-        f"{path}: column {name!r} contains text ({text[:40]!r} in line {line}); inputs must be "
-        "numbers. Drop the column or encode it, for example with pandas.get_dummies."
+        f"{path}: column {names[0]!r} contains text ({text[:40]!r} in line {line}){others}; inputs "
+        "must be numbers. Drop the column or encode it, for example with pandas.get_dummies."
     )
 
 

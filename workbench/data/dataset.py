@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from workbench.data.split import Split
+from workbench.data.table import Table
 from workbench.errors import DataError, RunFolderError
 from workbench.files.format_version import refuse_newer_format
 from workbench.files.input_file import check_file, path_exists
@@ -32,6 +33,7 @@ class Dataset:
         test: the split that is evaluated after each epoch, or None.
         classes: class names in the order of their indices, or None.
         vocabulary: of text, what each number of the input stands for, in their order, or None.
+        table: the .csv file that it was read from, with the names of its columns, or None.
     """
 
     def __init__(
@@ -41,12 +43,14 @@ class Dataset:
         test: Split | None = None,
         classes: tuple[str, ...] | None = None,
         vocabulary: tuple[str, ...] | None = None,
+        table: Table | None = None,
     ) -> None:
         self.name = name
         self.train = train
         self.test = test
         self.classes = classes
         self.vocabulary = vocabulary
+        self.table = table
 
     def __repr__(self) -> str:
         return f"Dataset({self.name!r}, train={self.train!r}, test={self.test!r})"
@@ -67,6 +71,7 @@ class Dataset:
                 "name": self.name,
                 "classes": self.classes,
                 "vocabulary": self.vocabulary,
+                "table": None if self.table is None else self.table._asdict(),
                 "inputs": len(self.train.inputs),
                 "targets": len(self.train.targets),
                 "test": self.test is not None,
@@ -95,11 +100,19 @@ def load_saved_dataset(folder: Path) -> Dataset:
         classes = None if record["classes"] is None else tuple(record["classes"])
         vocabulary = record.get("vocabulary")
         known = None if vocabulary is None else tuple(vocabulary)
-        return Dataset(record["name"], train, test, classes, known)
+        return Dataset(
+            record["name"], train, test, classes, known, _read_table(record.get("table"))
+        )
     except FileNotFoundError as error:
         raise DataError(f"{folder} is not a saved dataset: {error.filename} is missing.") from None
     except (KeyError, TypeError, ValueError, OSError, RunFolderError) as error:
         raise DataError(f"{folder} is not a readable saved dataset: {error}.") from error
+
+
+def _read_table(record: dict[str, Any] | None) -> Table | None:
+    if record is None:
+        return None
+    return Table(str(record["file"]), tuple(map(str, record["columns"])), str(record["target"]))
 
 
 def _write_split(folder: Path, split_name: str, split: Split) -> None:

@@ -10,6 +10,7 @@ import numpy as np
 from workbench.data.arguments import check_fraction
 from workbench.data.dataset import Dataset
 from workbench.data.split import Split
+from workbench.data.table import Table
 from workbench.errors import FROM_USER_CODE, DataError, exception_text
 
 EXACT_IN_FLOAT32 = 2**24
@@ -28,6 +29,7 @@ class Rows(NamedTuple):
     target: np.ndarray | tuple[np.ndarray, ...]
     """A tuple if there are several, one per loss."""
     classes: tuple[str, ...] | None = None
+    table: Table | None = None
 
 
 def make_rows(inputs: Sequence[Any], target: Any, target_dtype: str | None = None) -> Rows:
@@ -75,7 +77,7 @@ def split_rows(rows: Rows, name: str, test_fraction: float, seed: int) -> Datase
     # Sorted: rows keep their order within a split, and a memory map is read sequentially.
     test_rows, train_rows = np.sort(order[:test_count]), np.sort(order[test_count:])
     test = _part(whole, test_rows) if test_count else None
-    return Dataset(name, _part(whole, train_rows), test, rows.classes)
+    return Dataset(name, _part(whole, train_rows), test, rows.classes, table=rows.table)
 
 
 def _part(whole: Split, rows: np.ndarray) -> Split:

@@ -54,6 +54,10 @@ class Examples:
             DataError: there is no such kind, or a label is not one or is there twice.
         """
         self.kind: Kind = check_kind(kind)
+        if isinstance(classes, str) or not isinstance(classes, Iterable):
+            raise DataError(
+                f"classes={value_text(classes)}: give a list of labels, such as ['star', 'house']."
+            )
         labels = tuple(check_label(label) for label in classes)
         if len(set(labels)) != len(labels):
             raise DataError(f"classes={labels!r}: each label must be there once.")

@@ -86,7 +86,12 @@ def read_examples(path: Path) -> tuple[Kind, list[str], list[Example]]:
         return _examples(members)
     except DataError as error:
         raise DataError(f"{display_path(path)} holds no valid examples: {error}") from None
-    except (KeyError, ValueError, TypeError, IndexError, OverflowError) as error:
+    except KeyError as error:
+        raise DataError(
+            f"{display_path(path)} is no file of examples as Examples.save writes it: it has no "
+            f"{error.args[0]!r}."
+        ) from None
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise DataError(
             f"{display_path(path)} is no file of examples as Examples.save writes it: "
             f"{type(error).__name__}: {error}."

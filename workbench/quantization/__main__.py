@@ -15,6 +15,7 @@ from workbench.data import Dataset, load_saved_dataset
 from workbench.data.target_specs import target_specs
 from workbench.ort.graph.quantized import quantize
 from workbench.quantization.exported_model import ExportedModel
+from workbench.quantization.finite_weights import refuse_not_finite_weights
 from workbench.quantization.request import Request
 from workbench.quantization.result import Evaluated, Quantized
 from workbench.run_folder.run_folder import write_json
@@ -31,10 +32,11 @@ def answer(report: Callable[[str], None]) -> None:
     """Quantize the model of the request, evaluate both and write the result.
 
     Raises:
-        ModelError: there is nothing to quantize.
+        ModelError: there is nothing to quantize, or the weights are not finite.
         DataError: the dataset cannot be read.
     """
     request = Request.read(Path(sys.argv[1]))
+    refuse_not_finite_weights(request.model)
     config, data = request.config, load_saved_dataset(request.data)
     targets = target_specs(data.train.targets)
     original = ExportedModel(request.model, config.losses, targets, config.threads)

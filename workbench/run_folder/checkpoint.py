@@ -145,6 +145,14 @@ def read_latest_weights(folder: RunFolder) -> dict[str, np.ndarray] | None:
     return None
 
 
+def without_checkpoint(folder: RunFolder) -> str:
+    """Why a run has no complete checkpoint, as the end of a sentence."""
+    damaged = folder.checkpoints()
+    if not damaged:
+        return "has written no checkpoint yet"
+    return f"has no complete checkpoint: {damaged[-1]} is damaged or unfinished"
+
+
 class ForeignCheckpointError(RunFolderError):
     """A checkpoint that is whole, and of a newer version or another engine."""
 

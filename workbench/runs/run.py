@@ -11,7 +11,11 @@ from workbench.files.advisory_lock import is_locked
 from workbench.files.output_file import output_path
 from workbench.load import load_model
 from workbench.models import Model
-from workbench.run_folder.checkpoint import latest_checkpoint, read_latest_weights
+from workbench.run_folder.checkpoint import (
+    latest_checkpoint,
+    read_latest_weights,
+    without_checkpoint,
+)
 from workbench.run_folder.control import NO_LIMIT, RequestedState, grant, request_state
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs.activity import ENDED, Activity, Progress, Status
@@ -209,7 +213,7 @@ class Run(LabelledRun, RecordedRun):
             RunFolderError: it is corrupt.
         """
         if (weights := read_latest_weights(self.folder)) is None:
-            raise RunError(f"Run {self.id} has written no checkpoint yet.")
+            raise RunError(f"Run {self.id} {without_checkpoint(self.folder)}.")
         return weights
 
     def export(

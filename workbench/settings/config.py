@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Literal
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
     ValidationError,
@@ -23,6 +22,7 @@ from workbench.settings.device import Device, as_device
 from workbench.settings.engines import EngineName
 from workbench.settings.lora import LoraOptions
 from workbench.settings.ortmodule_options import ORTModuleOptions
+from workbench.settings.plain_numbers import PlainNumbers
 from workbench.settings.setting_problems import problems_of
 
 LARGEST_COUNT = 2**53
@@ -41,7 +41,7 @@ def _cores(settings: Mapping[str, Any]) -> int | None:
     return None if device is None else device.cores
 
 
-class TrainingConfig(BaseModel):
+class TrainingConfig(PlainNumbers):
     """Settings of one run. Frozen; the same for every engine of a comparison.
 
     Optimizer and loss defaults are those of `torch.optim` and `torch.nn.functional`.

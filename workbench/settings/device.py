@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from workbench.errors import nearest
+from workbench.settings.plain_numbers import PlainNumbers
 
 GIB = 2**30
 
 
-class Device(BaseModel):
+class Device(PlainNumbers):
     """Limits of a worker. They make it smaller, never faster: a phone's core is not simulated."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import ConfigDict, Field
+
+from workbench.settings.plain_numbers import PlainNumbers
 
 
-class LoraOptions(BaseModel):
+class LoraOptions(PlainNumbers):
     """Low-rank adaptation: a linear layer computes x Wᵀ + alpha / rank · (x Aᵀ) Bᵀ.
 
     A, (rank, inputs), and B, (outputs, rank), are trained; the layer's weight W is frozen unless

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from "vitest";
 import appBar from "../src/app/app_bar";
-import { show } from "./widget_model";
+import { show, WidgetModel } from "./widget_model";
 
 const step = (name: string, state: string, note: string) => ({ name, title: name, state, note });
 const traits = () => ({
@@ -20,7 +20,7 @@ describe("the bar", () => {
   const page = () => shown.el.closest(".wb-page") as HTMLElement;
 
   beforeEach(() => {
-    const { render } = appBar;
+    const { render } = appBar();
     shown = show(
       {
         render: (props: Parameters<typeof render>[0]) => {
@@ -77,5 +77,36 @@ describe("the bar", () => {
     expect(moved).toEqual([]);
     tabs()[0]?.click();
     expect(moved).toEqual([page()]);
+  });
+
+  it("says of a step that was under way that its kernel is gone", () => {
+    shown.model.receive("steps", [step("model", "done", "digits-mlp"), step("train", "busy", "under way")]);
+    shown.model.lose();
+    expect(tabs().map((tab) => tab.getAttribute("aria-label"))).toEqual([
+      "model, done: digits-mlp",
+      "train, needs something: the kernel is gone",
+    ]);
+  });
+
+  it("has a step of its own in each view; the kernel changes that of all", () => {
+    const { render } = appBar();
+    const model = new WidgetModel(traits());
+    const steps = [0, 1].map(() => {
+      const around = document.createElement("div");
+      const el = document.createElement("div");
+      around.className = "wb-page";
+      around.append(el);
+      document.body.append(around);
+      const { signal } = new AbortController();
+      render({ model, el, signal } as unknown as Parameters<typeof render>[0]);
+      return { now: () => around.dataset["step"], tab: (at: number) => el.querySelectorAll<HTMLElement>("[role=tab]")[at] };
+    });
+    steps[0]?.tab(1)?.click();
+    expect(steps.map((view) => view.now())).toEqual(["train", "model"]);
+    steps[1]?.tab(1)?.click();
+    steps[1]?.tab(0)?.click();
+    expect(steps.map((view) => view.now())).toEqual(["train", "model"]);
+    model.receive("selected", "train");
+    expect(steps.map((view) => view.now())).toEqual(["train", "train"]);
   });
 });

@@ -85,6 +85,30 @@ describe("the choice field", () => {
     expect(shown.model.get("value")).toBe("shop.nets:make");
   });
 
+  it.each(["Enter", "Tab"])("can be emptied, and %s does not bring the old value back", (key) => {
+    shown.model.receive("value", "text-gpt");
+    type("");
+    press(key);
+    input.dispatchEvent(new Event("blur"));
+    expect(shown.model.get("value")).toBe("");
+  });
+
+  it("takes what is typed rather than the old value, which also holds it", () => {
+    shown.model.receive("value", "digits-mlp");
+    type("digits");
+    press("Enter");
+    expect(shown.model.get("value")).toBe("digits");
+  });
+
+  it("keeps the option that is marked when the kernel answers with others", () => {
+    input.click();
+    press("ArrowDown");
+    press("ArrowDown");
+    shown.model.receive("options", [{ value: "net", detail: "", group: "" }, ...options]);
+    press("Enter");
+    expect(shown.model.get("value")).toBe("digits-cnn");
+  });
+
   it("opens a folder instead of choosing it, and asks for what is in it", () => {
     shown.model.receive("options", [{ value: "nets/", detail: "", group: "Files" }]);
     type("ne");

@@ -34,6 +34,13 @@ describe("the data", () => {
     expect(texts(el, "tfoot td")).toEqual(["0 to 2", ""]);
   });
 
+  it("says above its rows why the model cannot be trained on it", () => {
+    const table = { columns: ["0"], rows: [["1.5"]], ranges: ["0 to 2"] };
+    const { el } = show(view, { ...nothing, ...table, problem: "It does not fit." });
+    expect(el.querySelector('[role="alert"]')?.textContent).toBe("It does not fit.");
+    expect(texts(el, "tbody td")).toEqual(["1.5"]);
+  });
+
   it("is pictures, which are described even without a class", () => {
     const { el } = show(view, { ...nothing, pictures: [{ png: "AAAA", label: "" }] });
     expect(el.querySelector("img")?.alt).toBe("A row");

@@ -14,6 +14,7 @@ const row = (more: object) => ({
   target_symbols: [],
   predicted_symbols: [],
   cells: [],
+  columns: [],
   ...more,
 });
 const engine = (name: string, rows: object[], problem = "") => ({ engine: name, problem, rows });
@@ -62,6 +63,11 @@ describe("the worst predictions", () => {
     const { el } = render(engine("a", [row({ cells: ["1.5", "…"] })]));
     expect(texts(el, "th")).toEqual(["Row", "Loss", "Target", "Predicted", "value 0", "…"]);
     expect(texts(el, "td")).toEqual(["1,204", "3.21", "cat", "dog (97 %)", "1.5", "…"]);
+  });
+
+  it("have the names of the columns of a file", () => {
+    const { el } = render(engine("a", [row({ cells: ["3", "70"], columns: ["rooms", "area"] })]));
+    expect(texts(el, "th").slice(4)).toEqual(["rooms", "area"]);
   });
 
   it("are those of the engine that is chosen, which stays so", () => {

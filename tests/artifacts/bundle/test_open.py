@@ -97,7 +97,7 @@ def test_bundle_json_has_the_hash_of_every_other_file(entries: Entries) -> None:
 def test_the_same_artifacts_give_the_same_bytes(
     classifier_bundle: Path, cnn_artifacts: Artifacts, tmp_path: Path
 ) -> None:
-    again = cnn_artifacts.bundle(tmp_path / "again.zip", data=wb.load_dataset("digits"))
+    again = cnn_artifacts.bundle(tmp_path / "again.zip", data="digits")
     assert again.read_bytes() == classifier_bundle.read_bytes()
 
 
@@ -278,9 +278,11 @@ def test_a_bundle_that_would_not_train_is_not_written(
 
 @pytest.mark.fault
 def test_arguments_of_a_wrong_type_are_listed(cnn_artifacts: Artifacts, tmp_path: Path) -> None:
-    wrong: Any = {"data": "digits", "rows": "8", "learning_rate": float("nan")}
+    wrong: Any = {"data": 5, "rows": "8", "learning_rate": float("nan")}
     with pytest.raises(ConfigError) as caught:
         cnn_artifacts.bundle(tmp_path / "bad.zip", **wrong)
     assert [problem.partition("=")[0] for problem in caught.value.problems] == [*wrong]
+    with pytest.raises(ArtifactsError, match=r"is a folder: give the \.zip file to write"):
+        cnn_artifacts.bundle(tmp_path)
     with pytest.raises(ArtifactsError, match="3 is not the path of a file to write"):
         cnn_artifacts.bundle(3)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ import pytest
 from tests.widgets.pads.browser_side import PATIENCE_S, send, strokes
 from workbench.errors import DataError
 from workbench.personalisation import Examples
-from workbench.widgets.pads import SketchPad, SoundPad
+from workbench.widgets.pads import SketchPad, SoundPad, TextPad
 
 SLASH = [[(0.1, 0.9), (0.9, 0.1)]]
 RING = [[(np.cos(angle), np.sin(angle)) for angle in np.linspace(0, 6.3, 30)]]
@@ -173,3 +173,18 @@ def test_a_pad_that_is_shown_prepares_with_its_settings(
         assert prepared.get(timeout=PATIENCE_S) == (kind, {"steps": 3})
     finally:
         pad.close()
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: SketchPad("ab"), "classes='ab': give a list of labels"),
+        (lambda: SketchPad(5), "classes=5: give a list of labels"),
+        (lambda: TextPad(5), "text=5: give a str"),
+        (lambda: TextPad("a", prompt=5), "prompt=5: give a str"),
+    ],
+)
+def test_a_pad_of_something_else_is_a_sentence(make: Any, sentence: str) -> None:
+    with pytest.raises(DataError, match=sentence):
+        make()

@@ -46,14 +46,20 @@ def write_bundle(
     artifacts: ArtifactsFolder,
     path: Path | str,
     *,
-    data: Dataset | None = None,
+    data: Dataset | str | None = None,
     rows: int = ROWS,
     learning_rate: float | None = None,
     report: Callable[[str], None] | None = None,
 ) -> Path:
     """Write the zip that a device trains from; see `Artifacts.bundle`."""
     path = output_path(path, ArtifactsError)
+    if path.is_dir():
+        raise ArtifactsError(f"path={str(path)!r} is a folder: give the .zip file to write.")
     _check_arguments(data, rows, learning_rate)
+    if isinstance(data, str):
+        from workbench.load import load_dataset
+
+        data = load_dataset(data)
     if rows < artifacts.manifest.get("minimum_batch", 1):
         raise ArtifactsError(
             f"rows={rows} is below the smallest batch that this model trains on, "
@@ -119,8 +125,8 @@ def write_bundle(
 
 def _check_arguments(data: Any, rows: Any, learning_rate: Any) -> None:
     problems = []
-    if not isinstance(data, Dataset | None):
-        problems.append(f"data={value_text(data)}: give a Dataset, as load_dataset returns it.")
+    if not isinstance(data, Dataset | str | None):
+        problems.append(f"data={value_text(data)}: give a Dataset, or the name of one.")
     if not isinstance(rows, int) or isinstance(rows, bool):
         problems.append(f"rows={value_text(rows)} must be an integer.")
     number = isinstance(learning_rate, int | float) and not isinstance(learning_rate, bool)

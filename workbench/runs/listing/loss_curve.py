@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 
@@ -16,6 +17,9 @@ class LossCurve:
         """Steps of a mean."""
         self._sums: list[float] = []
         self._counts: list[int] = []
+        """Finite losses of each mean."""
+        self._read: list[bool] = []
+        """Whether any loss was added: of a long log only samples are read."""
 
     def add(self, first_step: int, losses: Sequence[float], all_finite: bool = False) -> None:
         """Add the losses of consecutive steps; those that are not finite are left out.
@@ -41,19 +45,30 @@ class LossCurve:
     def forget_after(self, step: int) -> None:
         """Forget the later steps, which are trained anew."""
         count = -(-step // self._width)
-        del self._sums[count:], self._counts[count:]
+        del self._sums[count:], self._counts[count:], self._read[count:]
 
     def points(self) -> tuple[float, ...]:
-        """The means, evenly spaced; NaN where no loss is known, or none was finite."""
-        return tuple(
+        """The means, evenly spaced; NaN where none of the losses was finite.
+
+        Where none was added they lie on a line between those beside them; before the first, NaN.
+        """
+        means = [
             total / count if count else math.nan
             for total, count in zip(self._sums, self._counts, strict=True)
-        )
+        ]
+        known = [index for index, read in enumerate(self._read) if read]
+        for before, after in itertools.pairwise(known):
+            slope = (means[after] - means[before]) / (after - before)
+            for index in range(before + 1, after):
+                means[index] = means[before] + (index - before) * slope
+        return tuple(means)
 
     def _add_to(self, index: int, losses: Sequence[float]) -> None:
         missing = index + 1 - len(self._sums)
         self._sums += [0.0] * missing
         self._counts += [0] * missing
+        self._read += [False] * missing
+        self._read[index] = True
         self._sums[index] += sum(losses)
         self._counts[index] += len(losses)
 
@@ -61,3 +76,4 @@ class LossCurve:
         self._width *= 2
         self._sums = [sum(self._sums[at : at + 2]) for at in range(0, len(self._sums), 2)]
         self._counts = [sum(self._counts[at : at + 2]) for at in range(0, len(self._counts), 2)]
+        self._read = [any(self._read[at : at + 2]) for at in range(0, len(self._read), 2)]

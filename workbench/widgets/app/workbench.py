@@ -11,10 +11,9 @@ from workbench.compare import Comparison
 from workbench.controller import Controller, Setup
 from workbench.controller.code import code_for
 from workbench.controller.data_preview import DataPreview
-from workbench.controller.job import ComparisonJob, Job
+from workbench.controller.job import ComparisonJob, Job, model_of
 from workbench.controller.machine_watch import MachineWatch
 from workbench.controller.notebook_file import may_save
-from workbench.controller.restore import restored
 from workbench.controller.result_table import result_table
 from workbench.controller.setting_fields import COMPARISON_FIELDS
 from workbench.controller.state import State
@@ -26,9 +25,11 @@ from workbench.runs import Run, load_run
 from workbench.widgets.app.app_bar import AppBar
 from workbench.widgets.app.bar_view import BarView
 from workbench.widgets.app.code_panel import CodePanel
+from workbench.widgets.app.form_filler import FormFiller
 from workbench.widgets.app.offer_list import OfferList
 from workbench.widgets.app.static_figure import StaticFigure
 from workbench.widgets.artifacts.artifact_builder import ArtifactBuilder
+from workbench.widgets.charts import put_away
 from workbench.widgets.compare import ComparisonView
 from workbench.widgets.model.model_view import ModelView
 from workbench.widgets.page.alone import actions_of
@@ -82,6 +83,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.models = ModelView(controller=self._controller)
         self.artifacts = ArtifactBuilder(controller=self._controller)
         self.trainer = Trainer(engines=offered, controller=self._controller)
+        self._filler = FormFiller(self._controller, self.models, self.trainer)
         self.comparison_form = SettingsForm(typed, COMPARISON_FIELDS)
         self.comparison = ComparisonView()
         self.code = CodePanel()
@@ -99,7 +101,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         )
         self.comparison_step = area("wb-step-panel wb-step-compare", [compare])
         self.runs = RunBrowser(
-            on_compare=self._compare_runs, on_resume=self.show, on_restore=self.restore
+            on_compare=self._compare_runs, on_resume=self._resumed, on_restore=self.restore
         )
         self.runs_step = area("wb-step-panel wb-step-runs", [self.runs])
         top = area("wb-top", [self.bar, area("wb-actions", [self.status, self.controls])])
@@ -149,15 +151,13 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         """
         if self._controller.state.active:
             raise RunError("A run is under way in this page: stop it, or wait for its end.")
-        was = restored(run)
-        self._controller.typed.replace(was.settings)
-        self.trainer.ortmodule.value = was.ortmodule
-        if run.engine in {row["name"] for row in self.trainer.engines.rows}:
-            self.trainer.engines.value = [run.engine]
-        self.models.dataset.value = was.dataset
-        if was.model:
-            self.models.choose(was.model)
+        self._filler.fill(run)
         self.bar.selected = "train"
+        self.show(run)
+
+    def _resumed(self, run: Run) -> None:
+        if not self._controller.state.active:
+            self._filler.fill_empty(run)
         self.show(run)
 
     @property
@@ -256,16 +256,27 @@ class PageView(View):
 
     def __init__(self, page: Workbench) -> None:
         self._page = page
+        self._compared: ComparisonJob | None = None
+        """The comparison that was made here last, once it has ended."""
 
     def show_state(self, state: State) -> None:
         self._page._figure.active = state.active
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
-        self._page.bar.verdict = ""  # of the model before
+        page = self._page
+        page.bar.verdict = ""  # of the model before
+        shown = model_of(self._compared)
+        if model is not None and self._compared is not None and shown != model.name:
+            if page.comparison.comparison is self._compared.comparison:
+                page.comparison.clear(put_away(shown))
+            self._compared = None
         self._page._show_code()
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         self._page._show_code()
+
+    def offer_accepted(self, run: Run) -> None:
+        self._page._filler.fill_empty(run)
 
     def job_started(self, job: Job) -> None:
         page = self._page
@@ -279,11 +290,8 @@ class PageView(View):
         page = self._page
         page._job = None
         if isinstance(job, ComparisonJob):
-            verdict = job.comparison.verdict()
-            trusted = verdict.level in ("quiet", "none")
-            page.bar.verdict = (
-                verdict.sentence if trusted else f"{verdict.badge}: {verdict.sentence}"
-            )
+            self._compared = job
+            page.bar.verdict = job.comparison.verdict().caveat_first
         if any(run.progress.done_steps for run in job.runs.values()):
             table = result_table(job.runs.values(), job.outcome)
             page._figure.show(job.plot(), job.id, table)

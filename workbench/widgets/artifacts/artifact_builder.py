@@ -43,6 +43,12 @@ class GenerateButton(anywidget.AnyWidget):
     enabled = traitlets.Bool(False).tag(sync=True)
     label = traitlets.Unicode("Generate artifacts").tag(sync=True)
 
+    def show(self, possible: bool, *, busy: bool = False) -> None:
+        """Fit the button to whether artifacts can be generated, and are at the moment."""
+        with self.hold_sync():
+            self.enabled = possible and not busy
+            self.label = "Generating artifacts …" if busy else "Generate artifacts"
+
 
 class ArtifactBuilder(Alone):
     """Chooses the parameters, the loss and the optimizer, generates the artifacts and says what
@@ -140,7 +146,7 @@ class ArtifactsView(View):
     def show_model(self, model: Model | None, problem: str = "") -> None:
         step = self._step
         step.model = model
-        step.button.enabled = model is not None
+        step.button.show(model is not None)
         step.footprint.clear()
         step.graphs.children = []
         step._shown = None
@@ -164,6 +170,7 @@ class ArtifactsView(View):
         self, prediction: Prediction | None, doing: str = "", problem: str = ""
     ) -> None:
         self._step.footprint.show(prediction, doing, problem)
+        self._step.button.show(self._step.model is not None, busy=bool(doing))
         if prediction is not None:
             self._step.graph.show(prediction.artifacts)
             self._step.graphs.children = [self._step.graph]

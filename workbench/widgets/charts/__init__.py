@@ -2,6 +2,13 @@
 
 from __future__ import annotations
 
-from workbench.widgets.charts.charts import EMPTY_HINT, NOTHING_HINT, WAITING_HINT, Charts
+from workbench.widgets.charts.charts import (
+    EMPTY_HINT,
+    NOTHING_HINT,
+    READY_HINT,
+    WAITING_HINT,
+    Charts,
+    put_away,
+)
 
-__all__ = ["EMPTY_HINT", "NOTHING_HINT", "WAITING_HINT", "Charts"]
+__all__ = ["EMPTY_HINT", "NOTHING_HINT", "READY_HINT", "WAITING_HINT", "Charts", "put_away"]

@@ -36,8 +36,14 @@ if TYPE_CHECKING:
     from workbench.runs import Run
 
 EMPTY_HINT = "Choose a model and engines, then press Train or Compare."
+READY_HINT = "Press Train or Compare."
 WAITING_HINT = "The lines begin with the first step."
 NOTHING_HINT = "No step was taken."
+
+
+def put_away(model: str) -> str:
+    """What to say where the results of another model were."""
+    return f"The results of {model} are in the step Runs. Press Train or Compare for new ones."
 
 
 class Charts(ChartOptions, anywidget.AnyWidget):

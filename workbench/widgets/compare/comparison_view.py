@@ -16,7 +16,7 @@ from workbench.widgets.charts import Charts
 from workbench.widgets.charts.curve_style import curve_styles
 from workbench.widgets.compare.comparison_table import ComparisonTable
 from workbench.widgets.compare.differences_table import DifferencesTable
-from workbench.widgets.compare.ratio_bars import RatioBars
+from workbench.widgets.compare.ratio_bars import NOTHING_YET, RatioBars
 from workbench.widgets.subshell import answer_while_busy
 
 PERIOD_S = 0.2
@@ -43,7 +43,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         """
         self.comparison: Comparison | RunComparison | None = None
         self.ratios = RatioBars()
-        self.charts = Charts(show_values=True, hint="Nothing to compare yet.")
+        self.charts = Charts(show_values=True, hint=NOTHING_YET)
         self.table = ComparisonTable()
         self.differences = DifferencesTable()
         self._readers: dict[str, RunReader] = {}
@@ -77,6 +77,22 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
             comparison = compare_runs(given)
         self.comparison = comparison
         self._thread.ask(lambda: self._begin(comparison))
+
+    def clear(self, hint: str) -> None:
+        """Show nothing but a sentence on why."""
+        self.comparison = None
+
+        def begin() -> None:
+            if self.comparison is not None:
+                return  # something was shown meanwhile
+            self._readers = {}
+            self.charts.reset([])
+            self.charts.hint = hint
+            self.ratios.clear(NOTHING_YET)
+            self.table.clear("")
+            self.differences.clear()
+
+        self._thread.ask(begin)
 
     def close(self) -> None:
         """Take the view away; what is under way goes on without it."""

@@ -16,7 +16,7 @@ class DifferencesTable(anywidget.AnyWidget):
     _css = bundle("differences_table.css")
 
     runs = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    """The columns."""
+    """The columns; none: nothing is shown."""
     rows = traitlets.List(
         traitlets.Dict(
             per_key_traits={
@@ -26,6 +26,10 @@ class DifferencesTable(anywidget.AnyWidget):
         )
     ).tag(sync=True)
     """A setting and its value in each run."""
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self.rows, self.runs = [], []
 
     def show(self, comparison: Comparison | RunComparison) -> None:
         """Show what differs between the runs of `comparison`."""

@@ -12,7 +12,8 @@ import traitlets
 from workbench.compare import Comparison, RunComparison
 from workbench.widgets.bundle import bundle
 
-HINT = "The ratios appear with the first measured steps."
+NOTHING_YET = "Nothing is compared yet."
+STARTING = "The engines are starting; the ratios appear with the first measured steps."
 
 
 class RatioBars(anywidget.AnyWidget):
@@ -21,7 +22,7 @@ class RatioBars(anywidget.AnyWidget):
     _esm = bundle("ratio_bars.js")
     _css = bundle("ratio_bars.css")
 
-    verdict = traitlets.Unicode(HINT).tag(sync=True)
+    verdict = traitlets.Unicode(NOTHING_YET).tag(sync=True)
     """What the ratios mean, in one sentence."""
     badge = traitlets.Unicode().tag(sync=True)
     """A few words on how far they can be trusted."""
@@ -43,9 +44,9 @@ class RatioBars(anywidget.AnyWidget):
     ).tag(sync=True)
     """One for each run that has a ratio; `interval` is empty, or its two limits."""
 
-    def clear(self) -> None:
-        """Forget the ratios."""
-        self.verdict, self.badge, self.level, self.bars = HINT, "", "none", []
+    def clear(self, hint: str = STARTING) -> None:
+        """Forget the ratios and say why there are none."""
+        self.verdict, self.badge, self.level, self.bars = hint, "", "none", []
 
     def show(
         self, comparison: Comparison | RunComparison, styles: Mapping[str, Mapping[str, Any]]
@@ -56,9 +57,12 @@ class RatioBars(anywidget.AnyWidget):
             comparison: what to show.
             styles: `color`, `dark_color` and `dash` by name of the engine or the run.
         """
+        frame = comparison.table()
+        if not comparison.ended and frame["ratio"].notna().sum() < 2:
+            self.clear()
+            return
         self.verdict, self.badge, self.level = comparison.verdict()
         self.reference = comparison.reference
-        frame = comparison.table()
         self.bars = [
             {
                 "label": name,

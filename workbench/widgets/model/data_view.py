@@ -19,7 +19,7 @@ class DataView(anywidget.AnyWidget):
     hint = traitlets.Unicode().tag(sync=True)
     """What to say while there are no rows."""
     problem = traitlets.Unicode().tag(sync=True)
-    """Why the dataset cannot be loaded; empty where it can."""
+    """Why the dataset cannot be loaded, or the model not be trained on it; may be empty."""
     title = traitlets.Unicode().tag(sync=True)
     facts = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
     """Pairs of a name and what there is to say of it."""
@@ -53,9 +53,9 @@ class DataView(anywidget.AnyWidget):
             self.columns, self.rows, self.ranges = [], [], []
             self.hint, self.problem = hint, problem
 
-    def show(self, preview: DataPreview) -> None:
+    def show(self, preview: DataPreview, problem: str = "") -> None:
         with self.hold_sync():
-            self.problem = ""
+            self.problem = problem
             self.title = preview.name
             self.facts = [list(fact) for fact in preview.facts]
             self.counts = [{"name": name, "rows": rows} for name, rows in preview.counts]

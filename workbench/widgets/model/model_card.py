@@ -41,7 +41,7 @@ class ModelCard(anywidget.AnyWidget):
             facts.append(["Dataset", model.dataset])
         with self.hold_sync():
             self.problem = self.verdict = ""
-            self.hint = f"{model.name} has no card."
+            self.hint = ""
             self.title = model.name
             self.card = model.card
             self.facts = facts

@@ -100,6 +100,11 @@ class ModelView(Alone):
         self.field.value = name
         self.controller.choose_model(model)
 
+    def choose_dataset(self, dataset: str, target: str = "") -> None:
+        """Choose a dataset as if it had been typed; `target`: of a .csv file, its target column."""
+        self.target.value = target
+        self.dataset.value = dataset
+
     def _look(self) -> None:
         """Say which objects of the notebook cannot be offered."""
         self.field.description = unreadable(self.controller.sources)
@@ -163,4 +168,4 @@ class ModelStepView(View):
         if preview is None:
             self._step.data.clear("" if problem else DATA_HINT, problem)
         else:
-            self._step.data.show(preview)
+            self._step.data.show(preview, problem)

@@ -84,7 +84,7 @@ class GalleryPad(Pad):
         if isinstance(examples, (str, Path)):
             examples = Examples.load(examples)
         if examples is None:
-            examples = Examples(self.kind, tuple(classes))
+            examples = Examples(self.kind, classes)
         if examples.kind != self.kind:
             raise DataError(
                 f"These are examples of kind {examples.kind!r}; a {type(self).__name__} takes "

@@ -7,7 +7,7 @@ from typing import Any
 import traitlets
 
 from workbench.display.encodable import encodable
-from workbench.errors import DataError
+from workbench.errors import DataError, value_text
 from workbench.personalisation import Examples, Outcome, Personalisation
 from workbench.widgets.bundle import bundle
 from workbench.widgets.pads.pad import Action, Pad
@@ -57,8 +57,11 @@ class TextPad(Pad):
             **settings: of `personalise`, such as `model`, `engine`, `held_out` or `steps`.
 
         Raises:
-            DataError: the text is too long.
+            DataError: text or prompt is no str, or the text is too long.
         """
+        for name, value in (("text", text), ("prompt", prompt)):
+            if not isinstance(value, str):
+                raise DataError(f"{name}={value_text(value)}: give a str.")
         check_length(text)
         super().__init__(
             settings, text=text, prompt=prompt, message=HINT, export_path="my-text.onnx"

@@ -8,12 +8,12 @@ from typing import Any
 
 from workbench.controller import Controller, State
 from workbench.controller.engine_rows import EngineRows
-from workbench.controller.job import ComparisonJob, Job
+from workbench.controller.job import ComparisonJob, Job, model_of
 from workbench.controller.view import View
 from workbench.controller.worst_rows import WorstRows
 from workbench.models import Model
 from workbench.runs.reader import NewPoints
-from workbench.widgets.charts import EMPTY_HINT, NOTHING_HINT, Charts
+from workbench.widgets.charts import EMPTY_HINT, NOTHING_HINT, READY_HINT, Charts, put_away
 from workbench.widgets.page.alone import Alone
 from workbench.widgets.page.boxes import area
 from workbench.widgets.run_statistics import RunStatistics
@@ -100,6 +100,9 @@ class TrainView(View):
     def __init__(self, step: Trainer) -> None:
         self._step = step
         self._job: Job | None = None
+        self._ended: Job | None = None
+        """The job that is shown, once it has ended."""
+        self._hint = EMPTY_HINT
         self._worst = WorstRows()
         self._evaluated: set[str] = set()
         """Engines that were evaluated since their rows were shown."""
@@ -115,13 +118,26 @@ class TrainView(View):
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._step.engines.suit(model)
+        self._hint = EMPTY_HINT if model is None else READY_HINT
+        if self._job is None:
+            self._step.charts.hint = self._hint
+        elif model is not None and self._ended is not None:
+            shown = model_of(self._ended)
+            if shown != model.name:
+                self._ended = self._job = None
+                self._clear([])
+                self._step.charts.hint = put_away(shown)
 
     def show_engines(self, rows: EngineRows) -> None:
         self._step.engines.show(rows)
 
     def job_started(self, job: Job) -> None:
-        self._job = job
-        self._step.charts.reset(job.engines)
+        self._job, self._ended = job, None
+        self._clear(job.engines)
+
+    def _clear(self, engines: Sequence[str]) -> None:
+        """Forget what was shown and get ready for these engines."""
+        self._step.charts.reset(engines)
         self._step.statistics.clear()
         self._step.evaluation.clear()
         self._step.worst.clear()
@@ -158,9 +174,10 @@ class TrainView(View):
         self._refresh_after = time.monotonic() + REFRESH_S
 
     def job_ended(self, job: Job) -> None:
+        self._ended = job
         self._refresh()
         self._step.charts.hint = NOTHING_HINT
         self._step.statistics.show(job.runs, notes=not isinstance(job, ComparisonJob))
 
     def job_failed(self) -> None:
-        self._step.charts.hint = EMPTY_HINT
+        self._step.charts.hint = self._hint

@@ -39,6 +39,7 @@ class WorstPredictionsView(anywidget.AnyWidget):
                             "target_symbols": traitlets.List(traitlets.Unicode()),
                             "predicted_symbols": traitlets.List(traitlets.Unicode()),
                             "cells": traitlets.List(traitlets.Unicode()),
+                            "columns": traitlets.List(traitlets.Unicode()),
                         }
                     )
                 ),
@@ -66,6 +67,7 @@ def _record(row: ShownRow) -> dict[str, Any]:
         for pixels in [getattr(row, name)]
     }
     lists = {
-        name: list(getattr(row, name)) for name in ("target_symbols", "predicted_symbols", "cells")
+        name: list(getattr(row, name))
+        for name in ("target_symbols", "predicted_symbols", "cells", "columns")
     }
     return {**row._asdict(), **pictures, **lists}

@@ -18,6 +18,12 @@ interface Step {
   note: string;
 }
 
+/** What the views of one bar share: each has a step of its own, the kernel changes that of all. */
+interface Views {
+  /** The view in which a person changes the step just now. */
+  changing: object | null;
+}
+
 interface Traits {
   title: string;
   /** "quiet", "busy" or, while that is not known, empty. */
@@ -46,8 +52,10 @@ const STATES: Record<string, string> = {
   done: "done",
 };
 
-function render({ model, el, signal }: RenderProps<Traits>): void {
+function render({ model, el, signal }: RenderProps<Traits>, views: Views): void {
   el.classList.add("wb", "wb-app-bar");
+  const own = {};
+  let selected = model.get("selected");
   const title = element("span", { class: "wb-app-title" });
   const badge = element("span", { class: "wb-badge" });
   const verdict = element("span", { class: "wb-badge wb-verdict-badge" });
@@ -66,12 +74,17 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   let here = false;
   const choose = (name: string, focus = false) => {
     if (focus) tabs.get(name)?.focus();
-    if (name === model.get("selected")) return;
+    if (name === selected) return;
     here = true;
+    selected = name;
+    views.changing = own;
     model.set("selected", name);
+    views.changing = null;
     model.save_changes();
+    update();
   };
 
+  let gone = false;
   const buildTabs = () => {
     const steps = model.get("steps");
     if (steps.length === tabs.size) return;
@@ -92,31 +105,32 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     model.get("steps").forEach((step, index) => {
       const tab = tabs.get(step.name);
       if (!tab) return;
-      const chosen = step.name === model.get("selected");
+      const chosen = step.name === selected;
+      // What was under way when the kernel went is so no more, or no one knows.
+      const lost = gone && step.state === "busy";
+      const state = lost ? "needs" : step.state;
+      const text = lost ? "the kernel is gone" : step.note;
       tab.setAttribute("aria-selected", String(chosen));
       tab.tabIndex = chosen ? 0 : -1;
-      tab.dataset["state"] = step.state;
-      tab.title = step.note;
+      tab.dataset["state"] = state;
+      tab.title = text;
       const mark = element("span", { class: "wb-step-mark", "aria-hidden": "true" });
-      mark.textContent = step.state === "done" ? "✓" : String(index + 1);
-      const note = element("span", { class: "wb-step-note" }, step.note);
+      mark.textContent = state === "done" ? "✓" : String(index + 1);
+      const note = element("span", { class: "wb-step-note" }, text);
       const name = element("span", { class: "wb-step-title" }, step.title);
       tab.replaceChildren(mark, name, note);
-      const state = STATES[step.state] ?? step.state;
-      tab.setAttribute("aria-label", `${step.title}, ${state}: ${step.note}`);
+      tab.setAttribute("aria-label", `${step.title}, ${STATES[state] ?? state}: ${text}`);
       const option = menu.options[index];
-      if (option) option.textContent = `${index + 1} ${step.title} – ${step.note}`;
+      if (option) option.textContent = `${index + 1} ${step.title} – ${text}`;
     });
-    menu.value = model.get("selected");
+    menu.value = selected;
   };
 
-  let gone = false;
   let looks = 0;
   let timer: ReturnType<typeof setTimeout> | undefined;
   /** Shows the chosen panel, and ties each panel to its tab once it is there. */
   const showPanel = () => {
     const at = page();
-    const selected = model.get("selected");
     let missing = at === null;
     if (at) {
       const changes = at.dataset["step"] !== undefined && at.dataset["step"] !== selected;
@@ -169,7 +183,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
 
   rail.addEventListener("keydown", (event) => {
     const names = [...tabs.keys()];
-    const at = names.indexOf(model.get("selected"));
+    const at = names.indexOf(selected);
     const moves: Record<string, number> = {
       ArrowRight: (at + 1) % names.length,
       ArrowLeft: (at - 1 + names.length) % names.length,
@@ -189,12 +203,15 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   };
   code.addEventListener("click", flip("code_shown"));
   present.addEventListener("click", flip("presenting"));
+  model.on("change:selected", () => {
+    if (views.changing === null) selected = model.get("selected");
+  });
   model.on("change", update);
   onKernelGone(
     model,
     () => {
       gone = true;
-      badge.hidden = true;
+      update();
     },
     signal,
   );
@@ -213,4 +230,7 @@ function toggle(text: string, hint: string): HTMLButtonElement {
   return element("button", { type: "button", class: "wb-toggle", title: hint }, text);
 }
 
-export default { render };
+export default () => {
+  const views: Views = { changing: null };
+  return { render: (props: RenderProps<Traits>) => render(props, views) };
+};

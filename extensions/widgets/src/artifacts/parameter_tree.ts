@@ -111,7 +111,10 @@ function render({ model, el }: RenderProps<Traits>): void {
     box.addEventListener("change", () => choose(names, box.checked));
     const label = element("label", { for: box.id }, scope.label);
     const elements = scope.parameters.reduce((total, one) => total + one.count, 0);
-    const size = element("span", { class: "wb-note" }, scope.leaf ? `${scope.leaf.shape} = ${formatWhole(elements)}` : formatWhole(elements));
+    const whole = formatWhole(elements);
+    // Of a vector both are the same.
+    const shape = scope.leaf?.shape.includes("×") ? `${scope.leaf.shape} = ` : "";
+    const size = element("span", { class: "wb-note" }, shape + whole);
     const line = element("div", { class: "wb-tree-line" });
     line.style.setProperty("--wb-level", String(level));
     const item = element("li", { role: "treeitem", "aria-level": String(level), "aria-selected": String(box.checked) }, line);

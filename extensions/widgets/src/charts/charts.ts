@@ -9,6 +9,7 @@ import "./charts.css";
 import type { AxisName } from "./axis";
 import { DetailLoader } from "./detail";
 import { download } from "../download";
+import { isKernelGone } from "../app/kernel";
 import { element } from "../element";
 import { followGestures } from "./gestures";
 import { METRICS } from "./line";
@@ -157,8 +158,15 @@ export default () => {
         draw();
       },
       onReset: reset,
-      onTable: (shown) => panels.forEach((panel) => panel.showTable(shown)),
+      onTable: (shown) => {
+        panels.forEach((panel) => panel.showTable(shown));
+        draw();
+      },
       onSave: (format) => {
+        if (isKernelGone(el)) {
+          toolbar.say("The kernel is gone, which would write the file.");
+          return;
+        }
         request = Math.random().toString(36).slice(2);
         model.send({ kind: "export", id: request, format });
       },

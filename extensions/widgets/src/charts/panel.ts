@@ -70,6 +70,8 @@ export class Panel {
     const drawnAs = `${context.axis()} ${this.logarithmic}`;
     if (!this.plot || drawnAs !== this.drawnAs) this.rebuild();
     this.drawnAs = drawnAs;
+    // Also where no observer tells of it: hidden and shown again between two frames.
+    this.resize();
     this.hint.textContent = store.empty ? context.hint() : "";
     this.fillHead();
     if (this.plot) {
@@ -83,7 +85,9 @@ export class Panel {
   /** Makes the plot anew: its axes or the theme have changed. */
   rebuild(): void {
     if (!this.root.isConnected || this.root.hidden) return;
-    this.plot?.destroy();
+    this.destroy();
+    // What is not shown has no size to draw at. It is drawn once it is shown.
+    if (!this.surface.clientWidth) return;
     this.plot = makePlot(
       {
         theme: readTheme(this.root),
@@ -100,7 +104,8 @@ export class Panel {
 
   resize(): void {
     const { clientWidth: width, clientHeight: height } = this.surface;
-    if (this.plot && width > 0 && height > 0) this.plot.setSize({ width, height });
+    if (!this.plot || width === 0 || height === 0) return;
+    if (width !== this.plot.width || height !== this.plot.height) this.plot.setSize({ width, height });
   }
 
   /** The place that all charts look at has changed. */

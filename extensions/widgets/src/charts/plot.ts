@@ -34,8 +34,8 @@ export function makePlot(options: PlotOptions, into: HTMLElement): uPlot {
   };
   const plot = new uPlot(
     {
-      width: Math.max(into.clientWidth, 120),
-      height: Math.max(into.clientHeight, 80),
+      width: into.clientWidth,
+      height: into.clientHeight,
       padding: [8, 18, 0, 0],
       legend: { show: false },
       cursor: {

@@ -34,7 +34,12 @@ export class Toolbar {
     });
     this.all.title = "Show all of the axis (double click, or 0)";
     this.all.addEventListener("click", listener.onReset);
-    const table = element("button", { type: "button", class: "wb-toggle" }, "Show as table");
+    const table = element(
+      "button",
+      { type: "button", class: "wb-toggle", "aria-label": "Show as table" },
+      element("span", { class: "wb-long-name" }, "Show as table"),
+      element("span", { class: "wb-short-name" }, "Table"),
+    );
     table.setAttribute("aria-pressed", "false");
     table.addEventListener("click", () => {
       const shown = table.getAttribute("aria-pressed") !== "true";

@@ -26,6 +26,10 @@ export class GraphToolbar {
   private readonly paint = element("select", { "aria-label": "Colour by" });
   private readonly colour = element("label", { class: "wb-graph-paint" }, "Colour by ", this.paint);
 
+  private readonly json = button("JSON", "Save for Model Explorer", () => {
+    if (this.json.getAttribute("aria-disabled") !== "true") this.listener.onSaveJson();
+  });
+
   constructor(private readonly listener: ToolbarListener) {
     this.listenToSearch();
     this.paint.append(...PAINTS.map(([value, label]) => element("option", { value }, label)));
@@ -45,7 +49,7 @@ export class GraphToolbar {
       button("+", "Zoom in", () => listener.onZoom(1.25)),
       button("Fit", "Show the whole graph", listener.onFit),
       button("SVG", "Save the graph as SVG", listener.onSaveSvg),
-      button("JSON", "Save for Model Explorer", listener.onSaveJson),
+      this.json,
     );
     this.root = element("div", { class: "wb-graph-bar" }, this.tabs, find, this.colour, tools);
   }
@@ -61,6 +65,13 @@ export class GraphToolbar {
   showPaint(by: string, canPaint: boolean): void {
     this.colour.hidden = !canPaint;
     this.paint.value = by;
+  }
+
+  /** The file for Model Explorer is written by the kernel, which is gone. */
+  loseKernel(): void {
+    this.json.setAttribute("aria-disabled", "true");
+    this.json.title = "The kernel is gone, which would write the file for Model Explorer";
+    this.json.setAttribute("aria-label", this.json.title);
   }
 
   showQuery(query: string): void {
@@ -100,7 +111,7 @@ export class GraphToolbar {
   }
 }
 
-function button(label: string, title: string, onClick: () => void): HTMLElement {
+function button(label: string, title: string, onClick: () => void): HTMLButtonElement {
   const made = element("button", { type: "button", class: "wb-toggle", title, "aria-label": title }, label);
   made.addEventListener("click", onClick);
   return made;

@@ -133,6 +133,7 @@ class GraphView {
     this.state.lose();
     this.kernel.lose("Not known any more: the kernel is gone.");
     this.row.lose();
+    this.toolbar.loseKernel();
     this.update();
   }
 

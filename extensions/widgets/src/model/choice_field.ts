@@ -85,7 +85,8 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     return model.get("options").filter(({ value }) => value.toLowerCase().includes(wanted));
   };
 
-  const open = (filter: string) => {
+  /** Lists what matches, with `marked` as what Enter means; while typing, Enter means the text. */
+  const open = (filter: string, marked: string | null) => {
     filtered = filter;
     const options = matching(filter);
     const items: HTMLLIElement[] = [];
@@ -110,7 +111,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     list.replaceChildren(...items);
     list.hidden = options.length === 0;
     input.setAttribute("aria-expanded", String(!list.hidden));
-    activate(options.findIndex(({ value }) => value === model.get("value")));
+    activate(options.findIndex(({ value }) => value === marked));
   };
 
   /** Takes an option; a folder is opened instead. */
@@ -118,7 +119,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     if (!value.endsWith("/")) return commit(value);
     input.value = value;
     look();
-    open(value);
+    open(value, null);
   };
 
   /** What Enter and Tab mean: the marked option, the only one that matches, or what is typed. */
@@ -141,12 +142,12 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
 
   input.addEventListener("input", () => {
     look();
-    open(input.value);
+    open(input.value, null);
   });
   input.addEventListener("click", () => {
     if (!list.hidden) return close();
     look();
-    open("");
+    open("", model.get("value"));
   });
   input.addEventListener("blur", () => commit(input.value));
   input.addEventListener("keydown", (event) => {
@@ -159,7 +160,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     if (event.key === "ArrowDown" || event.key === "ArrowUp") {
       if (list.hidden) {
         look();
-        open("");
+        open("", model.get("value"));
       } else move(event.key === "ArrowDown" ? 1 : -1);
     } else if (event.key === "Enter") pick(meant());
     else if (event.key === "Escape" && !list.hidden) close();
@@ -182,7 +183,9 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   // Other changes, such as of the options, leave what is being typed as it is.
   model.on("change:value", showValue);
   model.on("change:options", () => {
-    if (document.activeElement === input && !list.hidden) open(filtered);
+    if (document.activeElement !== input || list.hidden) return;
+    const item = shown()[active];
+    open(filtered, item ? valueOf(item) : null);
   });
   signal.addEventListener("abort", close);
   update();

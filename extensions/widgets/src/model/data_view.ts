@@ -27,7 +27,7 @@ interface ClassCount {
 
 interface Traits {
   hint: string;
-  /** Why the dataset cannot be loaded. */
+  /** Why the dataset cannot be loaded, or the model not be trained on it. */
   problem: string;
   title: string;
   /** Pairs of a name and what there is to say of it. */
@@ -96,10 +96,11 @@ function render({ model, el }: RenderProps<Traits>): void {
   const update = () => {
     const title = model.get("title");
     const heading = element("h2", {}, title ? `Data: ${title}` : "Data");
+    const problem = model.get("problem");
+    const told = problem ? [element("p", { class: "wb-problem", role: "alert" }, problem)] : [];
     if (!title) {
-      const problem = model.get("problem");
-      const kind = problem ? { class: "wb-problem", role: "alert" } : { class: "wb-hint" };
-      el.replaceChildren(heading, element("p", kind, problem || model.get("hint")));
+      const hint = element("p", { class: "wb-hint" }, model.get("hint"));
+      el.replaceChildren(heading, ...(problem ? told : [hint]));
       return;
     }
     const facts = element("dl", { class: "wb-data-facts" });
@@ -118,6 +119,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     if (counts.length) beside.append(bars(counts));
     el.replaceChildren(
       heading,
+      ...told,
       ...(pictures.length ? [gallery(pictures)] : []),
       ...(texts.length ? [textList(texts)] : []),
       beside,

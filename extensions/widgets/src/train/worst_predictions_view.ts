@@ -23,6 +23,8 @@ interface Row {
   predicted_symbols: string[];
   /** The first values of a row that is neither picture nor text. */
   cells: string[];
+  /** Their names; empty where they have none. */
+  columns: string[];
 }
 
 interface Engine {
@@ -118,7 +120,7 @@ function table(rows: Row[]): HTMLElement {
   const heads = ["Row", "Loss", "Target", "Predicted"].map((name) => element("th", { scope: "col" }, name));
   for (let at = 0; at < width; at += 1) {
     const last = at === width - 1 && rows.some(({ cells }) => cells[at] === "…");
-    heads.push(element("th", { scope: "col" }, last ? "…" : `value ${at}`));
+    heads.push(element("th", { scope: "col" }, last ? "…" : (rows[0]?.columns[at] ?? `value ${at}`)));
   }
   const body = rows.map((row) => {
     const facts = [formatWhole(row.row), row.loss, row.target, row.prediction];

@@ -1,0 +1,80 @@
+import { beforeEach, describe, expect, it, vi } from "vitest";
+import { Panel } from "../src/charts/panel";
+import { ViewState } from "../src/charts/view_state";
+import { look, part, storeOf } from "./points";
+
+/** Sizes of the plots in the order in which they were made, as they are now. */
+const plots = vi.hoisted(() => [] as { width: number; height: number }[]);
+
+vi.mock("uplot", () => ({
+  default: class {
+    over = document.createElement("div");
+    width: number;
+    height: number;
+    constructor(options: { width: number; height: number }) {
+      ({ width: this.width, height: this.height } = options);
+      plots.push(this);
+    }
+    setSize({ width, height }: { width: number; height: number }) {
+      this.width = width;
+      this.height = height;
+    }
+    batch() {}
+    setCursor() {}
+    destroy() {}
+  },
+}));
+
+const nothing = () => {};
+const listener = {
+  onPoint: nothing,
+  onSelect: nothing,
+  onWindow: nothing,
+  onReset: nothing,
+  onToggle: nothing,
+  onHighlight: nothing,
+  onScale: nothing,
+  onRead: nothing,
+};
+
+describe("a chart", () => {
+  let panel: Panel;
+  const sized = (width: number, height: number) => {
+    Object.defineProperty(panel.surface, "clientWidth", { value: width, configurable: true });
+    Object.defineProperty(panel.surface, "clientHeight", { value: height, configurable: true });
+  };
+
+  beforeEach(() => {
+    plots.length = 0;
+    const store = storeOf(part("fake", 0, [3, 2, 1]));
+    const state = new ViewState(store, {
+      curves: () => [look("fake")],
+      totalSteps: () => 3,
+      hint: () => "",
+      axis: () => "step",
+      smoothing: () => 0,
+      scaleOf: () => "auto",
+      hidden: () => [],
+    });
+    panel = new Panel("loss", state, listener);
+    document.body.replaceChildren(panel.root);
+  });
+
+  it("that is hidden while the theme changes has its size when it is shown again", () => {
+    sized(400, 200);
+    panel.draw();
+    sized(0, 0);
+    panel.rebuild();
+    sized(400, 200);
+    panel.draw();
+    expect(plots.at(-1)).toMatchObject({ width: 400, height: 200 });
+  });
+
+  it("whose room has changed without a word has its size at the next draw", () => {
+    sized(400, 200);
+    panel.draw();
+    sized(300, 150);
+    panel.draw();
+    expect(plots).toMatchObject([{ width: 300, height: 150 }]);
+  });
+});

@@ -1,0 +1,50 @@
+"""What the page says while no job is under way."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import workbench as wb
+from workbench.controller.data_preview import DataPreview
+from workbench.controller.readiness import Readiness
+from workbench.controller.state import State
+
+
+def test_artifacts_are_told_from_their_beginning_to_their_end() -> None:
+    told: list[State] = []
+    readiness = Readiness(told.append)
+    prediction: Any = object()
+    readiness.show_model(wb.load_model("digits-mlp"))
+    readiness.show_data(DataPreview("digits", ()))
+    readiness.show_prediction(None, "loading the model and its data")
+    readiness.show_prediction(prediction)
+    readiness.show_prediction(None, problem="No parameter is trained.")
+    readiness.show_prediction(prediction)
+    assert [(each.level, each.message) for each in told] == [
+        ("idle", "digits-mlp is ready. Press Train or Compare."),
+        (
+            "busy",
+            "Generating the artifacts of digits-mlp: loading the model and its data …",
+        ),
+        ("done", "Generated the artifacts of digits-mlp."),
+        ("error", "No parameter is trained."),
+        ("done", "Generated the artifacts of digits-mlp."),
+    ]
+
+
+def test_a_model_without_a_dataset_needs_one() -> None:
+    told: list[State] = []
+    readiness = Readiness(told.append)
+    readiness.show_data(None, "houses.csv has no column 'price'.")
+    readiness.show_model(wb.load_model("digits-mlp"))
+    readiness.show_data(None)
+    readiness.show_model(None, "No model 'digits-mpl'.")
+    readiness.show_data(DataPreview("digits", ()))
+    readiness.show_model(None)
+    assert [each.message for each in told] == [
+        "houses.csv has no column 'price'.",
+        "digits-mlp needs a dataset: choose one in the step Model.",
+        "No model 'digits-mpl'.",
+        "No model 'digits-mpl'.",
+        "Choose a model to begin.",
+    ]

@@ -1,0 +1,68 @@
+"""What the page says while no job is under way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from workbench.artifacts.footprint import Estimate
+from workbench.controller.data_preview import DataPreview
+from workbench.controller.prediction import Prediction
+from workbench.controller.state import State
+from workbench.controller.view import View
+from workbench.models import Model
+
+CHOOSE = State("idle", "idle", "Choose a model to begin.")
+
+
+class Readiness(View):
+    """What is being done beside training, what keeps it from starting, or that it can start."""
+
+    def __init__(self, show: Callable[[State], None]) -> None:
+        """Start with no model.
+
+        Args:
+            show: gets the state after each change.
+        """
+        self._show = show
+        self._model: Model | None = None
+        self._wrong_model = self._wrong_data = self._wrong_artifacts = ""
+
+    def show_model(self, model: Model | None, problem: str = "") -> None:
+        self._model, self._wrong_model, self._wrong_artifacts = model, problem, ""
+        if model is None:
+            self._tell()
+
+    def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
+        self._wrong_data = problem
+        if preview is None and not problem and self._model is not None:
+            self._wrong_data = f"{self._model.name} needs a dataset: choose one in the step Model."
+        self._tell()
+
+    def show_prediction(
+        self, prediction: Prediction | None, doing: str = "", problem: str = ""
+    ) -> None:
+        self._wrong_artifacts = problem
+        if self._model is None:
+            return
+        of = f"the artifacts of {self._model.name}"
+        if doing:
+            self._show(State("idle", "busy", f"Generating {of}: {doing} …"))
+        elif prediction is not None:
+            self._show(State("idle", "done", f"Generated {of}."))
+        else:
+            self._tell()
+
+    def show_estimate(self, estimate: Estimate) -> None:  # noqa: ARG002
+        if self._wrong_artifacts:  # it is mended
+            self._wrong_artifacts = ""
+            self._tell()
+
+    def _tell(self) -> None:
+        wrong = self._wrong_model or self._wrong_data or self._wrong_artifacts
+        if wrong:
+            self._show(State("idle", "error", wrong))
+        elif self._model is not None:
+            ready = f"{self._model.name} is ready. Press Train or Compare."
+            self._show(State("idle", "idle", ready))
+        else:
+            self._show(CHOOSE)

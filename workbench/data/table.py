@@ -1,0 +1,16 @@
+"""Where rows of a table come from."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Table(NamedTuple):
+    """A .csv file and its columns."""
+
+    file: str
+    """Absolute path."""
+    columns: tuple[str, ...]
+    """Names of the inputs' values, in their order."""
+    target: str
+    """Name of the target column."""

@@ -1,0 +1,35 @@
+"""Fills the forms of the app with what a run was started with."""
+
+from __future__ import annotations
+
+from workbench.controller import Controller
+from workbench.controller.restore import restored
+from workbench.runs import Run
+from workbench.widgets.model.model_view import ModelView
+from workbench.widgets.train.trainer import Trainer
+
+
+class FormFiller:
+    """Chooses model, dataset, engine and settings of a run again."""
+
+    def __init__(self, controller: Controller, models: ModelView, trainer: Trainer) -> None:
+        self._controller = controller
+        self._models = models
+        self._trainer = trainer
+
+    def fill(self, run: Run) -> None:
+        """Replace what is there."""
+        was = restored(run)
+        self._controller.typed.replace(was.settings)
+        self._trainer.ortmodule.value = was.ortmodule
+        if run.engine in {row["name"] for row in self._trainer.engines.rows}:
+            self._trainer.engines.value = [run.engine]
+        self._models.choose_dataset(was.dataset, was.target)
+        if was.model:
+            self._models.choose(was.model)
+
+    def fill_empty(self, run: Run) -> None:
+        """The same, unless a person has chosen another model or typed something already."""
+        controller = self._controller
+        if controller.setup.model in ("", run.spec["model"]) and not controller.typed.texts:
+            self.fill(run)
