@@ -158,7 +158,7 @@ def test_a_comparison_trains_in_several_processes() -> None:
 
 @pytest.mark.sweep
 def test_what_a_layer_computes_of_a_batch_is_refused() -> None:
-    with pytest.raises(RunError, match=r"'1' is a BatchNorm2d.*Train in one process"):
+    with pytest.raises(RunError, match=r"'norm1' is a BatchNorm2d.*Train in one process"):
         wb.train("digits-cnn", **{**SETTINGS, "steps": 2}, processes=2).wait()
 
 

@@ -10,6 +10,7 @@ import datetime
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,7 @@ class Ranks:
         self.count = len(pids)
         self.pids = pids
         self.rss_before_bytes = rss_before_bytes
+        self._parallel: DistributedDataParallel | None = None
         self._buffers_compared = False
 
     @classmethod
@@ -146,9 +148,14 @@ class Ranks:
         from torch.nn.parallel import DistributedDataParallel
 
         # Which parameters a loss depends on may differ by rank and step, as with experts.
-        return DistributedDataParallel(
+        self._parallel = DistributedDataParallel(
             module, forward_sync_buffers=False, find_unused_parameters=True
         )
+        return self._parallel
+
+    def without_exchange(self) -> AbstractContextManager[None]:
+        """While it lasts, a backward pass exchanges nothing, and its gradients are kept."""
+        return nullcontext() if self._parallel is None else self._parallel.no_sync()
 
     def refuse_batch_statistics(self, module: nn.Module) -> None:
         """Raise if a layer of `module` would compute the statistics of this rank's rows alone.

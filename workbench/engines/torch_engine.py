@@ -22,20 +22,16 @@ from workbench.engines.base import (
 )
 from workbench.engines.randomness import disable_randomness
 from workbench.engines.torch_losses import TotalLoss
+from workbench.engines.torch_parameters import make_optimizer, make_trainable
 from workbench.engines.torch_state import STATE, load_torch_state, save_torch_state
 from workbench.errors import EngineError
-from workbench.lora.module import add_lora
 from workbench.modules.modes import modes_kept
 from workbench.run_folder.checkpoint import read_weights
-from workbench.settings.requires_grad import trainable_names
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from torch import Tensor, nn
-    from torch.optim import Optimizer
-
-    from workbench.settings.config import TrainingConfig
 
 
 class TorchEngine(Engine):
@@ -170,7 +166,7 @@ class TorchEngine(Engine):
             batch = ranks.own_rows(batch)
         inputs, targets = as_tensors(batch)
         # Ranks exchange gradients once a step.
-        with nullcontext() if ranks is None or is_last else self.replica.no_sync():
+        with nullcontext() if ranks is None or is_last else ranks.without_exchange():
             loss = self.batch_loss(inputs, targets)
             backward(loss if self._accumulation == 1 else loss / self._accumulation)
         if ranks is None:
@@ -270,52 +266,6 @@ def buffers_kept(module: nn.Module) -> Iterator[None]:
         with torch.no_grad():
             for buffer, value in before:
                 buffer.copy_(value)
-
-
-def make_trainable(module: nn.Module, config: TrainingConfig) -> None:
-    """Add the adapters of LoRA if the config has it, and freeze what is not trained, in place."""
-    if config.lora is None:
-        freeze(module, config.requires_grad)
-        return
-    # Patterns select among the model's own parameters; the adapters are trained in any case.
-    if config.requires_grad is None:
-        module.requires_grad_(False)
-    else:
-        freeze(module, config.requires_grad)
-    add_lora(module, config.lora)
-
-
-def freeze(module: nn.Module, patterns: tuple[str, ...] | None) -> None:
-    """Freeze every parameter that matches no pattern; None keeps the module as it is."""
-    if patterns is None:
-        return
-    names = [name for name, _ in module.named_parameters()]
-    chosen = set(trainable_names(names, patterns))
-    for name, parameter in module.named_parameters():
-        parameter.requires_grad_(name in chosen)
-
-
-def make_optimizer(module: nn.Module, config: TrainingConfig) -> Optimizer:
-    """The optimizer of the config over the trainable parameters, in PyTorch's fused form.
-
-    Everything that the config does not say is the default of `torch.optim`.
-
-    Raises:
-        EngineError: no parameter would train.
-    """
-    from torch import optim
-
-    parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
-    if not parameters:
-        raise EngineError("The model has no parameter that requires a gradient; nothing can train.")
-    kind = {"adamw": optim.AdamW, "sgd": optim.SGD}[config.optimizer]
-    made: Optimizer = kind(
-        parameters,
-        lr=config.learning_rate,
-        weight_decay=config.effective_weight_decay,
-        fused=True,
-    )
-    return made
 
 
 def as_tensors(batch: Batch) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
