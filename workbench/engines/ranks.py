@@ -70,9 +70,12 @@ class Ranks:
 
         os.environ.setdefault("GLOO_SOCKET_IFNAME", "lo0" if sys.platform == "darwin" else "lo")
         rank, count = int(os.environ["RANK"]), int(os.environ["WORLD_SIZE"])
-        store = distributed.FileStore(os.environ[STORE_VARIABLE], count)
         distributed.init_process_group(
-            "gloo", store=store, rank=rank, world_size=count, timeout=NO_TIMEOUT
+            "gloo",
+            init_method=f"file://{os.environ[STORE_VARIABLE]}",
+            rank=rank,
+            world_size=count,
+            timeout=NO_TIMEOUT,
         )
         own = torch.tensor([os.getpid(), rss_bytes])
         every = [torch.empty_like(own) for _ in range(count)]
@@ -147,6 +150,7 @@ class Ranks:
         """`module`, whose backward pass averages the gradients of the ranks."""
         from torch.nn.parallel import DistributedDataParallel
 
+        self._buffers_compared = False
         # Which parameters a loss depends on may differ by rank and step, as with experts.
         self._parallel = DistributedDataParallel(
             module, forward_sync_buffers=False, find_unused_parameters=True
