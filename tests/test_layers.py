@@ -50,6 +50,7 @@ LAYERS = (
     "engines",
     "verification",
     "worker",
+    "ranks",
     "flower",
     "quantization",
     "series",

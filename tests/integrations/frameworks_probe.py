@@ -169,6 +169,30 @@ def by_lightning_in_bfloat16() -> dict[str, Any]:
     return {"difference": difference(found, expected), **told(found.net)}
 
 
+def by_script(name: str) -> dict[str, Any]:
+    """A script as it is, and with one line changed."""
+    source = (Path(__file__).parent / "scripts" / f"{name}.py").read_text()
+    line = "from transformers import Trainer\n"
+    other = "from workbench.integrations.huggingface import ORTTrainer as Trainer\n"
+    assert source.count(line) == 1
+    trainers, losses = [], []
+    for text in (source, source.replace(line, other)):
+        script: dict[str, Any] = {"__name__": name}
+        exec(compile(text, name, "exec"), script)
+        folder = FOLDER / f"{name}-{len(trainers)}"
+        settings = "--max_steps 6 --use_cpu --report_to none --disable_tqdm 1 --save_strategy no"
+        found, metrics = script["main"](["--output_dir", str(folder), *settings.split()])
+        assert (folder / "config.json").exists()
+        assert (folder / "eval_results.json").exists()
+        trainers.append(found)
+        losses.append(metrics["eval_loss"])
+    plain, ort = trainers
+    return {
+        "difference": max(difference(ort.model, plain.model), abs(losses[0] - losses[1])),
+        **told(ort.ort_module),
+    }
+
+
 CASES: dict[str, Callable[[], dict[str, Any]]] = {
     "trainer": by_trainer(),
     "trainer-label-smoothing": by_trainer(language_model, TEXT, label_smoothing_factor=0.1),
@@ -182,6 +206,8 @@ CASES: dict[str, Callable[[], dict[str, Any]]] = {
     "trainer-resumed": saved_and_resumed,
     "trainer-saved-adapters": saved_adapters,
     "trainer-given": given_an_ort_module,
+    "script-classify-text": partial(by_script, "classify_text"),
+    "script-model-language": partial(by_script, "model_language"),
     "accelerate": by_accelerate,
     "accelerate-bfloat16": partial(by_accelerate, "bf16"),
     "lightning": by_lightning,

@@ -30,6 +30,8 @@ TOLERANCES = {
     "trainer-adapters": 5e-6,
     "trainer-plain": 2e-5,
     "trainer-resumed": 0.0,
+    "script-classify-text": 5e-6,
+    "script-model-language": 2e-5,
     "accelerate": 5e-6,
     "accelerate-bfloat16": 4e-3,
     "lightning": 5e-6,

@@ -19,10 +19,16 @@ _TAIL_BYTES = 64 * 1024
 _LOG_LINES = 12
 
 
-def describe_exit(log: Path, exit_status: int) -> dict[str, str]:
-    """The error record of a worker without a summary, from its exit status and its log."""
+def describe_exit(log: Path, exit_status: int, who: str = "The worker") -> dict[str, str]:
+    """The error record of a worker without a summary, from its exit status and its log.
+
+    Args:
+        log: of the worker.
+        exit_status: negative: the signal that killed it.
+        who: what exited, for the message.
+    """
     kind = "Exit"
-    message = f"The worker exited with status {exit_status} and wrote no summary."
+    message = f"{who} exited with status {exit_status} and wrote no summary."
     if exit_status < 0:
         kind = signal_name(-exit_status)
         hint = {
@@ -31,9 +37,9 @@ def describe_exit(log: Path, exit_status: int) -> dict[str, str]:
             "SIGFPE": " Native code crashed, as ONNX Runtime does with some graphs.",
             "SIGABRT": " Native code aborted.",
         }.get(kind, "")
-        message = f"The worker was killed by {kind}.{hint}"
+        message = f"{who} was killed by {kind}.{hint}"
     elif exit_status == EXIT_UNWRITABLE:
-        message = "The worker could not write to its run folder: is the disk full?"
+        message = f"{who} could not write to its run folder: is the disk full?"
     elif exit_status == EXIT_NOT_STARTED:
         message = "The worker process could not be started."
     lines: list[str] = []

@@ -55,6 +55,7 @@ OPTIONS: dict[str, tuple[Any, str]] = {
     ),
     "lora_seed": (int, "Random seed of the initial adapters."),
     "seed": (int, "Random seed of the batch order."),
+    "processes": (int, "Processes that share each batch; engines pytorch and ortmodule."),
     "threads": (int, "Intra-op threads of each engine."),
     "warmup_steps": (int, "First steps, excluded from throughput."),
     "evaluate": (bool, "Evaluate the test split during training."),

@@ -21,8 +21,16 @@ if TYPE_CHECKING:
 COMMON = (
     *("base", "base_except", "steps", "batch_size", "learning_rate"),
     *("lr_schedule", "lr_warmup_steps", "lr_power", "gradient_accumulation", "max_grad_norm"),
-    *("optimizer", "weight_decay", *LOSS, "requires_grad", *LORA, "seed", "threads"),
-    *("warmup_steps", "evaluate", "evaluate_every", "memory_limit_bytes", "device", "ortmodule"),
+    *("optimizer", "weight_decay", *LOSS, "requires_grad", *LORA, "seed", "processes"),
+    *(
+        "threads",
+        "warmup_steps",
+        "evaluate",
+        "evaluate_every",
+        "memory_limit_bytes",
+        "device",
+        "ortmodule",
+    ),
 )
 """Settings of `train` and `compare`."""
 

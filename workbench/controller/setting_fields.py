@@ -74,6 +74,7 @@ LABELS: Mapping[str, tuple[str, str]] = {
     "device": ("Device", "limits cores and memory of the worker, as a small device has them"),
     "device.cores": ("Device cores", ""),
     "device.memory_bytes": ("Device memory", ""),
+    "processes": ("Processes", ""),
     "threads": ("Threads", "threads of the engine, at most the number of cores"),
     "memory_limit_bytes": ("Memory limit", ""),
     "seed": ("Random seed", ""),
@@ -131,7 +132,14 @@ LAYOUT: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
         "Machine and checkpoints",
         True,
         (
-            *("threads", "memory_limit_bytes", "device", "device.cores", "device.memory_bytes"),
+            *(
+                "processes",
+                "threads",
+                "memory_limit_bytes",
+                "device",
+                "device.cores",
+                "device.memory_bytes",
+            ),
             *("checkpoint_every", "checkpoint_every_s", "detached"),
         ),
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -14,6 +14,9 @@ from workbench.errors import EngineError
 from workbench.models import TensorSpec
 from workbench.run_folder.statistics import Statistics
 from workbench.settings.config import TrainingConfig
+
+if TYPE_CHECKING:
+    from workbench.engines.ranks import Ranks
 
 
 class Availability(NamedTuple):
@@ -43,6 +46,8 @@ class EngineSetup(NamedTuple):
     """What batches compare with, for an engine that builds its loss beforehand."""
     checkpoint: Path | None = None
     """Folder of the checkpoint to go on from; None: begin with the model's own weights."""
+    ranks: Ranks | None = None
+    """The processes that train together; None: this one alone. `config` is that of this rank."""
     disable_randomness: bool = False
     """Whether what `gradients` would draw at random, Dropout above all, is a constant instead, the
     same for every engine."""

@@ -54,6 +54,7 @@ class ORTModuleEngine(TorchEngine):
         self.wrapped = ORTModule(
             self.module, options=setup.config.ortmodule, disable_randomness=setup.disable_randomness
         )
+        self.replica = self.wrapped
         setup.report("exporting the model and building its gradient")
         size = setup.config.batch_size
         self.wrapped.build_for(
@@ -67,7 +68,7 @@ class ORTModuleEngine(TorchEngine):
     @override
     def batch_loss(self, inputs: tuple[Tensor, ...], targets: tuple[Tensor, ...]) -> Tensor:
         self._set_seed(self._seeds.next())
-        return self.loss(self.wrapped(*inputs), targets)
+        return super().batch_loss(inputs, targets)
 
     @override
     def save_state(self, folder: Path) -> None:

@@ -22,20 +22,16 @@ from workbench.engines.base import (
 )
 from workbench.engines.randomness import disable_randomness
 from workbench.engines.torch_losses import TotalLoss
+from workbench.engines.torch_parameters import make_optimizer, make_trainable
 from workbench.engines.torch_state import STATE, load_torch_state, save_torch_state
 from workbench.errors import EngineError
-from workbench.lora.module import add_lora
 from workbench.modules.modes import modes_kept
 from workbench.run_folder.checkpoint import read_weights
-from workbench.settings.requires_grad import trainable_names
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from torch import Tensor, nn
-    from torch.optim import Optimizer
-
-    from workbench.settings.config import TrainingConfig
 
 
 class TorchEngine(Engine):
@@ -77,6 +73,11 @@ class TorchEngine(Engine):
         self.module: nn.Module = self.model.module()
         make_trainable(self.module, config)
         names = [spec.name for spec in self.model.outputs]
+        self._losses = config.losses
+        self._ranks = setup.ranks
+        if self._ranks is not None:
+            self._ranks.refuse_batch_statistics(self.module)
+        self.replica: nn.Module = self.module
         self.loss = TotalLoss(config.losses, names, setup.model_path)
         self.optimizer = make_optimizer(self.module, config)
         self._trained = [each for group in self.optimizer.param_groups for each in group["params"]]
@@ -87,9 +88,13 @@ class TorchEngine(Engine):
             setup.report("restoring the checkpoint")
             self._restore_weights(setup.checkpoint)
             load_torch_state(self.module, self.optimizer, setup.checkpoint / STATE)
+            if self._ranks is not None:
+                self._ranks.restore_state(setup.checkpoint)
         # Whatever is drawn while the engine is prepared, a training goes on from the state above.
         random_state = torch.get_rng_state()
         self.prepare(setup)
+        if self._ranks is not None:
+            self.replica = self._ranks.data_parallel(self.replica)
         torch.set_rng_state(random_state)
 
     def _restore_weights(self, checkpoint: Path) -> None:
@@ -102,24 +107,35 @@ class TorchEngine(Engine):
         self.load_weights(weights)
 
     def prepare(self, setup: EngineSetup) -> None:
-        """Whatever the subclass needs before the first step."""
+        """Whatever the subclass needs before the first step.
+
+        `self.replica` is what the forward pass of a step calls: the module, or what wraps it.
+        """
 
     def batch_loss(self, inputs: tuple[Tensor, ...], targets: tuple[Tensor, ...]) -> Tensor:
         """The loss of a batch, a scalar with a gradient."""
-        return self.loss(self.module(*inputs), targets)
+        return self.loss(self.replica(*inputs), targets)
+
+    def _command(self, name: str, value: float = 0.0) -> None:
+        """Have the other ranks do the same, if there are any."""
+        if self._ranks is not None:
+            self._ranks.command(name, value)
 
     @override
     def accumulate(self, batch: Batch) -> float:
-        return self._backward(batch).item()
+        self._command("accumulate")
+        return self._backward(batch, is_last=False).item()
 
     @override
     def train_step(self, batch: Batch) -> float:
+        self._command("train_step")
         loss = self._backward(batch)
         self._step()
         return loss.item()
 
     @override
     def observed_step(self, batch: Batch) -> ObservedStep:
+        self._command("train_step")
         loss = self._backward(batch)
         trained = {
             name: (parameter, parameter.detach().clone())
@@ -140,14 +156,23 @@ class TorchEngine(Engine):
         self.optimizer.step()
         self.optimizer.zero_grad(set_to_none=True)
 
-    def _backward(self, batch: Batch) -> Tensor:
+    def _backward(self, batch: Batch, *, is_last: bool = True) -> Tensor:
         """Add the gradient of the batch to those of the step; its loss."""
         from torch.autograd import backward
 
+        ranks = self._ranks
+        if ranks is not None:
+            self.loss.factors = ranks.factors(self._losses, batch)
+            batch = ranks.own_rows(batch)
         inputs, targets = as_tensors(batch)
-        loss = self.batch_loss(inputs, targets)
-        backward(loss if self._accumulation == 1 else loss / self._accumulation)
-        return loss
+        # Ranks exchange gradients once a step.
+        with nullcontext() if ranks is None or is_last else ranks.without_exchange():
+            loss = self.batch_loss(inputs, targets)
+            backward(loss if self._accumulation == 1 else loss / self._accumulation)
+        if ranks is None:
+            return loss
+        ranks.compare_buffers(self.module)
+        return ranks.mean(loss)
 
     def _clip(self, max_norm: float) -> None:
         from torch.nn.utils import clip_grad_norm_
@@ -185,6 +210,7 @@ class TorchEngine(Engine):
 
     @override
     def set_learning_rate(self, learning_rate: float) -> None:
+        self._command("learning_rate", learning_rate)
         for group in self.optimizer.param_groups:
             group["lr"] = learning_rate
 
@@ -198,6 +224,9 @@ class TorchEngine(Engine):
     @override
     def save_state(self, folder: Path) -> None:
         save_torch_state(self.module, self.optimizer, folder / STATE)
+        if self._ranks is not None:
+            self._command("save")
+            self._ranks.save_states(folder)
 
     @override
     def load_weights(self, weights: dict[str, np.ndarray]) -> None:
@@ -237,52 +266,6 @@ def buffers_kept(module: nn.Module) -> Iterator[None]:
         with torch.no_grad():
             for buffer, value in before:
                 buffer.copy_(value)
-
-
-def make_trainable(module: nn.Module, config: TrainingConfig) -> None:
-    """Add the adapters of LoRA if the config has it, and freeze what is not trained, in place."""
-    if config.lora is None:
-        freeze(module, config.requires_grad)
-        return
-    # Patterns select among the model's own parameters; the adapters are trained in any case.
-    if config.requires_grad is None:
-        module.requires_grad_(False)
-    else:
-        freeze(module, config.requires_grad)
-    add_lora(module, config.lora)
-
-
-def freeze(module: nn.Module, patterns: tuple[str, ...] | None) -> None:
-    """Freeze every parameter that matches no pattern; None keeps the module as it is."""
-    if patterns is None:
-        return
-    names = [name for name, _ in module.named_parameters()]
-    chosen = set(trainable_names(names, patterns))
-    for name, parameter in module.named_parameters():
-        parameter.requires_grad_(name in chosen)
-
-
-def make_optimizer(module: nn.Module, config: TrainingConfig) -> Optimizer:
-    """The optimizer of the config over the trainable parameters, in PyTorch's fused form.
-
-    Everything that the config does not say is the default of `torch.optim`.
-
-    Raises:
-        EngineError: no parameter would train.
-    """
-    from torch import optim
-
-    parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
-    if not parameters:
-        raise EngineError("The model has no parameter that requires a gradient; nothing can train.")
-    kind = {"adamw": optim.AdamW, "sgd": optim.SGD}[config.optimizer]
-    made: Optimizer = kind(
-        parameters,
-        lr=config.learning_rate,
-        weight_decay=config.effective_weight_decay,
-        fused=True,
-    )
-    return made
 
 
 def as_tensors(batch: Batch) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:

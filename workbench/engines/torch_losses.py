@@ -56,6 +56,8 @@ class TotalLoss:
             (indices, _own_loss(loss, model_folder) if loss.custom else loss_function(loss))
             for loss, indices in zip(losses, outputs_read(losses, outputs), strict=True)
         ]
+        self.factors: Sequence[float] | None = None
+        """What each term is multiplied by in the sum, as for a part of a batch; None: by 1."""
         self._own_alone = len(losses) == 1 and losses[0].custom
 
     def __call__(self, outputs: Any, targets: Sequence[Tensor]) -> Tensor:
@@ -66,6 +68,12 @@ class TotalLoss:
             ConfigError: a function returned no scalar.
         """
         values = self.terms(outputs, targets)
+        if self.factors is not None:
+            # A term without labels is no number.
+            values = [
+                factor * value if factor else 0 * self.read_first(outputs).sum()
+                for factor, value in zip(self.factors, values, strict=True)
+            ]
         total = values[0]
         for value in values[1:]:
             total = total + value

@@ -32,7 +32,7 @@ STEPS = 20
 _RUN_SETTINGS = (
     *("epochs", "evaluate", "evaluate_every", "early_stopping", "memory_limit_bytes", "device"),
     *("checkpoint_every", "checkpoint_every_s", "lr_schedule", "lr_warmup_steps", "lr_power"),
-    "layer_statistics_every",
+    *("layer_statistics_every", "processes"),
 )
 """Settings of a run that do not affect a step."""
 

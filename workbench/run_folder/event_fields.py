@@ -75,6 +75,10 @@ def _are_durations(value: Any) -> bool:
     return not value or (set(map(type, value)) == {int} and min(value) >= 1 and max(value) < 2**53)
 
 
+def _are_counts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_count, value))
+
+
 _CLIENT_FIELDS: dict[str, Callable[[Any], bool]] = {
     "client": _is_count,
     "rows": _is_count,
@@ -143,6 +147,7 @@ _FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
 """The required fields of each kind of event."""
 
 _OPTIONAL_FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
+    "steps": {"rank_rss_bytes": _are_counts},
     "evaluation": {
         "perplexity": _is_number_or_null,
         "confusion": _is_confusion,

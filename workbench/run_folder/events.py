@@ -10,7 +10,8 @@ Kinds of events, by their `event` key (times are seconds since the epoch):
                 are obsolete
     steps       time, first_step, losses, nanoseconds, batch_size, steps_per_epoch, rss_bytes:
                 consecutive steps, the duration of each, and the resident set after the last;
-                batch_size is the number of samples per step
+                batch_size is the number of samples per step. Of a run of several processes
+                rss_bytes is the sum, and rank_rss_bytes holds that of each
     evaluation  time, step, epoch, loss, accuracy (null if not applicable); depending on the task
                 perplexity, confusion (rows: true classes, columns: predicted), r2,
                 mean_absolute_error

@@ -107,6 +107,8 @@ class SummaryRecord(_Record):
     steps: Count | None = None
     evaluation: EvaluationRecord | None = None
     peak_rss_bytes: Count | None = None
+    rank_peak_rss_bytes: list[Count] | None = None
+    """Of a run of several processes that of each; `peak_rss_bytes` is their sum."""
     rss_before_bytes: Count | None = None
     statistics: Statistics | None = None
 

@@ -83,6 +83,9 @@ def draw_memory(axes: Axes, engine: str, points: NewPoints) -> None:
         linewidth=1.2,
         label=engine,
     )
+    for sizes in points.rank_rss_bytes:
+        # A thin line for each process of several.
+        axes.plot(points.step[sampled], sizes[sampled] / 1e6, **line_style(engine), linewidth=0.5)
     from_zero(axes)
     label(axes, "Memory", "resident set, MB")
 

@@ -14,7 +14,8 @@ def history_frame(points: NewPoints) -> pd.DataFrame:
     """One row per step.
 
     Columns: step (from 1), epoch (from 1), loss, seconds, samples_per_s, rss_bytes (resident set of
-    the worker at the next sample).
+    the worker at the next sample). Of a run of several processes rss_bytes is their sum, and
+    rank_0_rss_bytes and so on are those of each.
     """
     import pandas as pd
 
@@ -27,6 +28,10 @@ def history_frame(points: NewPoints) -> pd.DataFrame:
             "samples_per_s": points.samples / points.seconds,
             # There is one sample per event, at its last step.
             "rss_bytes": pd.Series(points.rss_bytes).bfill(),
+            **{
+                f"rank_{rank}_rss_bytes": pd.Series(sizes).bfill()
+                for rank, sizes in enumerate(points.rank_rss_bytes)
+            },
         }
     )
 

@@ -42,6 +42,9 @@ EXIT_WAIT_S = 30.0
 WORKER, FEDERATED_WORKER = "workbench.worker", "workbench.flower"
 """The packages whose `__main__` is the worker of a run."""
 
+AGENT = "workbench.ranks"
+"""The package whose `__main__` is in the worker's place where several processes train."""
+
 Worker = subprocess.Popen[bytes]
 """The watchdog process of a worker, which exits with the worker's status."""
 
@@ -203,8 +206,9 @@ def start_worker(
     Raises:
         RunError: the process cannot be started.
     """
+    several = package == WORKER and config.processes > 1
     watch = Watch(
-        [sys.executable, "-P", "-m", package, str(folder.path)],
+        [sys.executable, "-P", "-m", AGENT if several else package, str(folder.path)],
         parent=None if detached else os.getpid(),
         folder=str(folder.path),
         engine=config.engine,
@@ -259,7 +263,7 @@ def worker_environment(config: TrainingConfig, code: UserCode) -> Mapping[str, s
     """
     environment = {
         **code.environment(),
-        "OMP_NUM_THREADS": str(config.threads),
+        "OMP_NUM_THREADS": str(config.threads_of_a_process),
         "PYTHONUNBUFFERED": "1",
     }
     if config.engine == "ortmodule" and not _uses_pytorch_kernels(config):

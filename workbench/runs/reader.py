@@ -30,6 +30,8 @@ class NewPoints(NamedTuple):
     restored_step: int | None = None
     """Set if the run was resumed after this step: points of later steps from earlier polls are
     obsolete, since the run has trained them anew."""
+    rank_rss_bytes: tuple[np.ndarray, ...] = ()
+    """Of a run of several processes `rss_bytes` of each, whose sum that is."""
 
 
 class RunReader:
@@ -57,6 +59,7 @@ class RunReader:
             seconds=_concatenate([np.array(r["nanoseconds"]) * 1e-9 for r in records]),
             samples=_concatenate([_repeat(record, "batch_size") for record in records], np.int64),
             rss_bytes=_concatenate([_rss_of(record) for record in records]),
+            rank_rss_bytes=_rank_rss_of(records),
             events=others,
             restored_step=restored_step,
         )
@@ -97,6 +100,17 @@ def _rss_of(record: Event) -> np.ndarray:
     rss = np.full(len(record["losses"]), np.nan)
     rss[-1] = record["rss_bytes"]
     return rss
+
+
+def _rank_rss_of(records: list[Event]) -> tuple[np.ndarray, ...]:
+    ranks = max((len(record.get("rank_rss_bytes", ())) for record in records), default=0)
+    found = np.full((ranks, sum(len(record["losses"]) for record in records)), np.nan)
+    end = 0
+    for record in records:
+        end += len(record["losses"])
+        sizes = record.get("rank_rss_bytes", ())
+        found[: len(sizes), end - 1] = sizes
+    return tuple(found)
 
 
 def _concatenate(parts: list[np.ndarray], dtype: type = np.float64) -> np.ndarray:

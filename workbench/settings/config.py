@@ -23,6 +23,7 @@ from workbench.settings.engines import EngineName
 from workbench.settings.lora import LoraOptions
 from workbench.settings.ortmodule_options import ORTModuleOptions
 from workbench.settings.plain_numbers import PlainNumbers
+from workbench.settings.processes import processes_problems
 from workbench.settings.setting_problems import problems_of
 
 LARGEST_COUNT = 2**53
@@ -106,10 +107,17 @@ class TrainingConfig(PlainNumbers):
         "your own, {'cores': 2, 'memory_bytes': 500_000_000}. Artifacts are generated beside it, "
         "in a process whose memory is not limited: a real device is given them",
     )
+    processes: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        description="processes on this machine that share each batch and its gradients",
+    )
     threads: int = Field(
         default_factory=_default_threads,
         ge=1,
-        description="intra-op threads of the engine, at most the number of cores",
+        description="intra-op threads of the engine, at most the number of cores; several "
+        "processes divide them, and each has one at least",
     )
     warmup_steps: int = Field(
         default=5, ge=0, le=LARGEST_COUNT, description="first steps, excluded from throughput"
@@ -184,6 +192,12 @@ class TrainingConfig(PlainNumbers):
             raise ValueError("early_stopping needs the test loss: set evaluate=True.")
         return self
 
+    @model_validator(mode="after")
+    def _fit_processes(self) -> TrainingConfig:
+        if self.processes > 1 and (problems := processes_problems(self)):
+            raise ValueError(*problems)
+        return self
+
     @property
     def losses(self) -> tuple[Loss, ...]:
         """The losses whose sum is minimized, in the order of their targets."""
@@ -200,6 +214,11 @@ class TrainingConfig(PlainNumbers):
         device_bytes = None if self.device is None else self.device.memory_bytes
         limits = [each for each in (self.memory_limit_bytes, device_bytes) if each is not None]
         return min(limits, default=None)
+
+    @property
+    def threads_of_a_process(self) -> int:
+        """Threads of each process that trains."""
+        return max(1, self.threads // self.processes)
 
     @property
     def samples_per_step(self) -> int:

@@ -57,6 +57,8 @@ class EngineInfo:
     """Whether `verify` takes it when no engines are named; ignored for other packages."""
     required: bool = False
     """Whether `doctor` finds that the workbench does not work where this engine cannot run."""
+    several_processes: bool = False
+    """Whether it can train in several processes that exchange gradients."""
     offered: bool = True
     """Whether pages, messages and help name it; False for tests."""
 
@@ -82,6 +84,7 @@ BUILT_IN = (
         dark_color="#fb923c",
         compared_by_default=True,
         required=True,
+        several_processes=True,
     ),
     EngineInfo(
         name="pytorch-compile",
@@ -113,6 +116,7 @@ BUILT_IN = (
         compared_by_default=True,
         verified_by_default=True,
         required=True,
+        several_processes=True,
     ),
     EngineInfo(
         name="fake",

@@ -26,6 +26,7 @@ from workbench.data import load_saved_dataset
 from workbench.data.target_specs import target_specs
 from workbench.engines import engine_class
 from workbench.engines.base import Engine, EngineSetup
+from workbench.engines.ranks import Ranks
 from workbench.errors import EngineError, RunFolderError, WorkbenchError
 from workbench.files.disk import disk_problem
 from workbench.machine.garbage_collection import infrequent_garbage_collection
@@ -110,24 +111,38 @@ def end(folder: RunFolder, summary: dict[str, Any]) -> None:
 
 
 def train_run(
-    folder: RunFolder, spec: dict[str, Any], control: Control, summary: dict[str, Any]
+    folder: RunFolder,
+    spec: dict[str, Any],
+    control: Control,
+    summary: dict[str, Any],
+    ranks: Ranks | None = None,
 ) -> None:
-    """Build the engine and train; results are added to `summary` as they become known."""
+    """Build the engine and train; results are added to `summary` as they become known.
+
+    Args:
+        folder: of the run.
+        spec: the record of what to train.
+        control: what its clients request.
+        summary: the record of the result.
+        ranks: the processes that train together, of which this is rank 0; None: this one alone.
+    """
     config = read_config(spec["config"])
     events = EventWriter(folder.events_path)
     events.write("started", pid=os.getpid(), engine=config.engine)
     dataset = load_saved_dataset(folder.data_path)
     checkpoint, progress = last_checkpoint(folder, spec)
 
-    rss_before_bytes = memory.rss_bytes()
+    rss_before_bytes = sum(ranks.rss_before_bytes) if ranks else memory.rss_bytes()
+    resident_sets = memory.ResidentSets(ranks.pids if ranks else ())
     engine = build_engine(
         EngineSetup(
             model_path=folder.model_path,
             artifacts_path=folder.artifacts_path,
-            config=config,
+            config=ranks.config_of_rank(config) if ranks else config,
             report=lambda text: events.write("phase", text=text),
             targets=target_specs(dataset.train.targets),
             checkpoint=checkpoint,
+            ranks=ranks,
         )
     )
     events.write("built", rss_before_bytes=rss_before_bytes)
@@ -138,10 +153,15 @@ def train_run(
 
     summary["rss_before_bytes"] = rss_before_bytes
     try:
-        result = TrainingLoop(folder, engine, dataset, config, control, events, progress).run()
+        result = TrainingLoop(
+            folder, engine, dataset, config, control, events, progress, resident_sets
+        ).run()
     finally:
         # Before the statistics, which take memory that training did not.
-        summary["peak_rss_bytes"] = memory.peak_rss_bytes()
+        peaks = resident_sets.peaks()
+        summary["peak_rss_bytes"] = sum(peaks)
+        if ranks:
+            summary["rank_peak_rss_bytes"] = peaks
         summary["statistics"] = collect_statistics(engine)
     evaluation = result.evaluation
     summary.update(

@@ -49,6 +49,8 @@ class Control:
         self._done_steps = 0
         self._poll = Poll()
         self._polled_after = -1
+        self.is_request: Callable[[], bool] = lambda: True
+        """Whether a signal that arrives now asks the run to end."""
         self.interruption = ""
         """Why a signal interrupts the run; empty if none does."""
         for number in REASONS:
@@ -65,7 +67,9 @@ class Control:
         return "stopped" if requested else "interrupted"
 
     def _interrupt(self, received: int) -> None:
-        self.interruption = self.interruption or REASONS[signal.Signals(received)]
+        reason = REASONS[signal.Signals(received)]
+        if self.is_request():
+            self.interruption = self.interruption or reason
 
     def _start_signal_thread(self) -> None:
         """Receive signals while the main thread, which runs the handlers, is in native code."""

@@ -10,7 +10,8 @@ import numpy as np
 
 from workbench.data import Batch, Split
 from workbench.engines.base import Evaluation
-from workbench.losses.loss import CLASS_LOSSES, Loss
+from workbench.losses.loss import Loss
+from workbench.losses.mean_weight import mean_weight
 from workbench.settings.config import TrainingConfig
 from workbench.worker.metrics import ClassMetrics, ValueMetrics, metrics_of
 from workbench.worker.worst_rows import WorstRows
@@ -52,7 +53,7 @@ class _Mean:
         self._weight = 0.0
 
     def add(self, value: float, target: np.ndarray) -> None:
-        weight = self._weight_of(target)
+        weight = mean_weight(self._loss, target)
         # Without a label the mean is NaN in PyTorch and 0 on device.
         if weight:
             self._sum += value * weight
@@ -61,20 +62,6 @@ class _Mean:
     @property
     def value(self) -> float:
         return self._sum / self._weight if self._weight else math.nan
-
-    def _weight_of(self, target: np.ndarray) -> float:
-        """The divisor of PyTorch's mean over the batch, up to a constant factor.
-
-        For class indices the sum of the class weights of all labels that are not ignored;
-        otherwise the number of rows.
-        """
-        numbers = self._loss.name in CLASS_LOSSES and target.dtype.kind != "f"
-        if self._loss.custom or not numbers:
-            return float(len(target))
-        labels = target[target != self._loss.ignore_index]
-        if self._loss.weight is None:
-            return float(labels.size)
-        return float(np.take(np.asarray(self._loss.weight, np.float64), labels).sum())
 
 
 def evaluate(

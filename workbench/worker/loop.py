@@ -16,10 +16,12 @@ from workbench.run_folder.training_progress import TrainingProgress
 from workbench.run_folder.worst_predictions import write_worst_predictions
 from workbench.settings.config import TrainingConfig
 from workbench.settings.learning_rate import is_constant, learning_rate_at
+from workbench.worker.batch_order import batches_after
 from workbench.worker.checkpointer import Checkpointer
 from workbench.worker.control import Control
 from workbench.worker.evaluation import EvaluationResult, evaluate
 from workbench.worker.layer_recorder import LayerRecorder
+from workbench.worker.memory import ResidentSets
 from workbench.worker.recorder import StepRecorder
 
 
@@ -55,6 +57,7 @@ class TrainingLoop:
         control: Control,
         events: EventWriter,
         progress: TrainingProgress,
+        resident_sets: ResidentSets | None = None,
     ) -> None:
         self._engine = engine
         self._dataset = dataset
@@ -66,7 +69,7 @@ class TrainingLoop:
         self._total_steps = config.total_steps(len(dataset.train))
         self._evaluation: EvaluationResult | None = None
         self._recorder = StepRecorder(
-            events, config.samples_per_step, self._steps_per_epoch, progress.step
+            events, config.samples_per_step, self._steps_per_epoch, progress.step, resident_sets
         )
         self._checkpointer = Checkpointer(folder, engine, events, config, self._recorder.flush)
         self._layers = LayerRecorder(events, config.layer_statistics_every)
@@ -87,17 +90,14 @@ class TrainingLoop:
         ended = self._after_step() if self._progress.step else None
         if ended is not None:
             return ended
+        batches = batches_after(self._dataset.train, self._config, self._progress.step)
         while self._progress.step < self._total_steps:
-            batches = self._batches()
-            while self._progress.step < self._total_steps:
-                if not self._control.may_step(self._progress.step) and not self._wait():
-                    return self._end(self._control.end_status)
-                self._step(batches)
-                ended = self._after_step()
-                if ended is not None:
-                    return ended
-                if self._progress.step % self._steps_per_epoch == 0:
-                    break
+            if not self._control.may_step(self._progress.step) and not self._wait():
+                return self._end(self._control.end_status)
+            self._step(batches)
+            ended = self._after_step()
+            if ended is not None:
+                return ended
         return self._end("completed")
 
     def _after_step(self) -> LoopResult | None:
@@ -116,12 +116,6 @@ class TrainingLoop:
         self._checkpointer.save_if_due(progress, epoch_ended)
         self._save_if_requested()
         return None
-
-    def _batches(self) -> Iterator[Batch]:
-        """The batches of the current epoch, from the next step on."""
-        epochs, steps = divmod(self._progress.step, self._steps_per_epoch)
-        config, first = self._config, steps * self._accumulation
-        return self._dataset.train.batches(config.batch_size, config.seed, epochs + 1, first=first)
 
     def _step(self, batches: Iterator[Batch]) -> None:
         if self._has_schedule:

@@ -1,10 +1,11 @@
-"""Current and peak resident set of this process."""
+"""Current and peak resident set of the processes of a run."""
 
 from __future__ import annotations
 
 import os
 import resource
 import sys
+from collections.abc import Sequence
 
 import psutil
 
@@ -16,6 +17,34 @@ _process = psutil.Process()
 def rss_bytes() -> int:
     """Current resident set of this process, in bytes."""
     return int(_process.memory_info().rss)
+
+
+class ResidentSets:
+    """Resident sets of this process and of others of the same run, in bytes."""
+
+    def __init__(self, pids: Sequence[int] = ()) -> None:
+        """Look at the processes `pids`; none given: at this one."""
+        self._processes = [psutil.Process(pid) for pid in pids] or [_process]
+
+    def now(self) -> list[int]:
+        """The current one of each process; 0 of one that has ended."""
+        return [_rss_of(process) for process in self._processes]
+
+    def peaks(self) -> list[int]:
+        """The peak of each process; without Linux the current one of others."""
+        return [
+            peak_rss_bytes()
+            if process.pid == os.getpid()
+            else recorded_peak_bytes(process.pid) or _rss_of(process)
+            for process in self._processes
+        ]
+
+
+def _rss_of(process: psutil.Process) -> int:
+    try:
+        return int(process.memory_info().rss)
+    except psutil.NoSuchProcess:
+        return 0
 
 
 def peak_rss_bytes() -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from workbench.run_folder.events import EventWriter, finite_or_none
-from workbench.worker.memory import rss_bytes
+from workbench.worker.memory import ResidentSets
 
 FLUSH_NS = 100_000_000
 """Interval at which the collected steps are written as one event."""
@@ -15,8 +15,23 @@ class StepRecorder:
     """Collects the steps of a run and writes them, with the resident set, every 0.1 s."""
 
     def __init__(
-        self, events: EventWriter, batch_size: int, steps_per_epoch: int, done_steps: int = 0
+        self,
+        events: EventWriter,
+        batch_size: int,
+        steps_per_epoch: int,
+        done_steps: int = 0,
+        resident_sets: ResidentSets | None = None,
     ) -> None:
+        """Create a recorder.
+
+        Args:
+            events: where the steps are written.
+            batch_size: samples per step.
+            steps_per_epoch: number of steps.
+            done_steps: steps before the first that is recorded.
+            resident_sets: of all processes of the run; None: this one is the only one.
+        """
+        self._resident_sets = resident_sets or ResidentSets()
         self._events = events
         self._batch_size = batch_size
         self._steps_per_epoch = steps_per_epoch
@@ -38,6 +53,7 @@ class StepRecorder:
         if not self._losses:
             return
         self._flush_after_ns = time.perf_counter_ns() + FLUSH_NS
+        sizes = self._resident_sets.now()
         self._events.write(
             "steps",
             first_step=self.done_steps - len(self._losses) + 1,
@@ -45,7 +61,8 @@ class StepRecorder:
             nanoseconds=self._nanoseconds,
             batch_size=self._batch_size,
             steps_per_epoch=self._steps_per_epoch,
-            rss_bytes=rss_bytes(),
+            rss_bytes=sum(sizes),
+            **({"rank_rss_bytes": sizes} if len(sizes) > 1 else {}),
         )
         self._losses.clear()
         self._nanoseconds.clear()

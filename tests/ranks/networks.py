@@ -1,0 +1,42 @@
+"""Small modules: what two ranks can train, and what they cannot."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+
+CLASSES = 5
+
+
+class Network(nn.Module):
+    """With a layer that the loss does not depend on, and one that draws if `dropout` says so."""
+
+    def __init__(self, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(
+            nn.Linear(12, 32), nn.GELU(), nn.Dropout(dropout), nn.Linear(32, CLASSES)
+        )
+        self.unused = nn.Linear(2, 2)
+
+    def forward(self, x: Tensor) -> Tensor:
+        found: Tensor = self.layers(x)
+        return found
+
+
+class Centred(nn.Module):
+    """Whose buffer depends on the rows of a batch, without being a layer that is known for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(12, CLASSES)
+        self.register_buffer("mean", torch.zeros(12))
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training:
+            self.mean = x.mean(0)
+        found: Tensor = self.linear(x)
+        return found
+
+
+def normalized() -> nn.Module:
+    return nn.Sequential(nn.Linear(12, 8), nn.BatchNorm1d(8), nn.Linear(8, CLASSES))

@@ -1,0 +1,39 @@
+"""An engine on two ranks computes what it computes in one process (ranks_probe.py)."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.answers import Answers, probed
+
+ENGINES = ("pytorch", "ortmodule")
+
+
+@pytest.fixture(scope="module")
+def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    return probed("tests.ranks.ranks_probe", tmp_path_factory.mktemp("ranks"))
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_two_ranks_train_as_one_process(answers: Answers, engine: str) -> None:
+    """With weights of the classes, and labels that are ignored: all of a rank's in some batches."""
+    answer = answers[engine]
+    assert answer["fell"] > 0.1
+    assert answer["loss"] <= 1e-5
+    assert answer["weights"] <= 1e-5
+    assert answer["graphs"] in (None, 1)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_each_rank_goes_on_drawing_where_it_was(answers: Answers, engine: str) -> None:
+    assert answers[f"{engine}-resumed"]["weights"] == 0
+
+
+def test_ranks_do_not_draw_the_same(answers: Answers) -> None:
+    first, second = answers["draws"]
+    assert first != second
+
+
+def test_what_is_computed_of_the_rows_of_a_batch_is_refused(answers: Answers) -> None:
+    assert "layer '1' is a BatchNorm1d" in answers["normalized"]
+    assert "computes buffer 'mean' from the rows" in answers["centred"]

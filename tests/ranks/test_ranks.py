@@ -1,0 +1,190 @@
+"""Runs that two processes train: as one process does, and ended by the death of either."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import psutil
+import pytest
+
+import workbench as wb
+from tests.processes import gone, until
+from workbench.errors import ConfigError, RunError
+from workbench.run_folder.control import grant
+from workbench.runs import Run, prepare
+from workbench.runs.launch import launch
+
+STEPS = 20
+SETTINGS: dict[str, Any] = {
+    "engine": "pytorch",
+    "steps": STEPS,
+    "batch_size": 32,
+    "threads": 2,
+    "checkpoint_every": 5,
+    "gradient_accumulation": 2,
+    "lr_schedule": "linear",
+    "evaluate_every": 10,
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("WORKBENCH_HOME", str(tmp_path_factory.mktemp("home")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def uninterrupted() -> Run:
+    return wb.train("digits-mlp", processes=2, **SETTINGS).wait()
+
+
+def test_two_processes_train_as_one(uninterrupted: Run) -> None:
+    one = wb.train("digits-mlp", **SETTINGS).wait()
+    worst = np.abs(one.history["loss"] - uninterrupted.history["loss"]).max()
+    assert worst <= 1e-5
+    expected, found = one.weights(), uninterrupted.weights()
+    assert max(np.abs(found[name] - expected[name]).max() for name in expected) <= 1e-5
+    evaluated = one.evaluations, uninterrupted.evaluations
+    assert [*evaluated[0]["step"]] == [*evaluated[1]["step"]] == [10, 20]
+    assert np.abs(evaluated[0]["loss"] - evaluated[1]["loss"]).max() <= 1e-5
+
+
+def test_memory_is_recorded_by_rank_and_throughput_of_all(uninterrupted: Run) -> None:
+    history, summary = uninterrupted.history, uninterrupted.summary
+    assert summary is not None
+    ranks = history[["rank_0_rss_bytes", "rank_1_rss_bytes"]]
+    assert (ranks > 50e6).all(axis=None)
+    assert (ranks.sum(axis=1) == history["rss_bytes"]).all()
+    assert len(summary["rank_peak_rss_bytes"]) == 2
+    assert sum(summary["rank_peak_rss_bytes"]) == summary["peak_rss_bytes"]
+    samples = history["samples_per_s"] * history["seconds"]
+    assert np.allclose(samples, 64), "samples of both ranks, in both batches of a step"
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("killed", [0, 1])
+def test_a_rank_that_dies_ends_the_run_with_its_reason(uninterrupted: Run, killed: int) -> None:
+    model, data, config = prepare("digits-mlp", None, {**SETTINGS, "processes": 2})
+    started = launch(model, data, config, granted_steps=7)
+    run = Run(started.folder, worker=started.worker, model=model, code=started.code)
+    until(lambda: run.progress.done_steps == 7)
+    ranks = [child for child in family(run) if "workbench.ranks.rank" in child.cmdline()]
+    assert len(ranks) == 2
+    victim = next(each for each in ranks if each.environ()["RANK"] == str(killed))
+    os.kill(victim.pid, signal.SIGKILL)
+    with pytest.raises(RunError, match=rf"Rank {killed} was killed by SIGKILL"):
+        run.wait(60)
+    for each in ranks:
+        until(gone(each.pid))
+    assert run.status == "failed"
+    resumed = wb.resume(run).wait()
+    assert resumed.status == "completed"
+    assert [*resumed.history["step"]] == [*range(1, STEPS + 1)]
+    assert (resumed.history["loss"] == uninterrupted.history["loss"]).all()
+    expected, found = uninterrupted.weights(), resumed.weights()
+    assert all((found[name] == expected[name]).all() for name in expected)
+
+
+def family(run: Run) -> list[psutil.Process]:
+    """All processes of a run but its watchdog."""
+    assert run.watchdog_pid is not None
+    return psutil.Process(run.watchdog_pid).children(recursive=True)
+
+
+@pytest.mark.fault
+@pytest.mark.sweep
+def test_nothing_is_left_when_the_agent_dies() -> None:
+    model, data, config = prepare("digits-mlp", None, {**SETTINGS, "processes": 2})
+    started = launch(model, data, config, granted_steps=3)
+    run = Run(started.folder, worker=started.worker, model=model, code=started.code)
+    until(lambda: run.progress.done_steps == 3)
+    every = family(run)
+    (agent,) = (each for each in every if each.ppid() == run.watchdog_pid)
+    os.kill(agent.pid, signal.SIGKILL)
+    with pytest.raises(RunError, match="The worker was killed by SIGKILL"):
+        run.wait(60)
+    for each in every:
+        until(gone(each.pid))
+
+
+@pytest.mark.sweep
+def test_a_run_is_stopped_and_goes_on(uninterrupted: Run) -> None:
+    model, data, config = prepare("digits-mlp", None, {**SETTINGS, "processes": 2})
+    started = launch(model, data, config, granted_steps=7)
+    run = Run(started.folder, worker=started.worker, model=model, code=started.code)
+    until(lambda: run.progress.done_steps == 7)
+    run.pause()
+    until(lambda: run.status == "paused")
+    run.resume()
+    grant(run.folder.control_path, 9)
+    until(lambda: run.progress.done_steps == 9)
+    run.stop()
+    run.wait(60)
+    assert (run.status, run.summary and run.summary["steps"]) == ("stopped", 9)
+    resumed = wb.resume(run).wait()
+    assert (resumed.history["loss"] == uninterrupted.history["loss"]).all()
+
+
+@pytest.mark.sweep
+def test_a_run_that_is_interrupted_says_why() -> None:
+    model, data, config = prepare("digits-mlp", None, {**SETTINGS, "processes": 2})
+    started = launch(model, data, config, granted_steps=7)
+    run = Run(started.folder, worker=started.worker, model=model, code=started.code)
+    until(lambda: run.progress.done_steps == 7)
+    assert run.watchdog_pid is not None
+    os.kill(run.watchdog_pid, signal.SIGTERM)
+    run.wait(60)
+    assert (run.status, run.reason) == ("interrupted", "The run received SIGTERM.")
+    assert run.summary is not None
+    assert run.summary["steps"] == 7
+
+
+@pytest.mark.sweep
+def test_a_comparison_trains_in_several_processes() -> None:
+    compared = wb.compare(
+        "digits-mlp", engines=["pytorch", "ortmodule"], steps=25, processes=2, threads=2
+    ).wait()
+    table = compared.table()
+    assert [*table["status"]] == ["completed", "completed"]
+    assert table.loc["ortmodule", "max_loss_difference"] <= 1e-5
+    assert table["ratio"].notna().all()
+
+
+@pytest.mark.sweep
+def test_what_a_layer_computes_of_a_batch_is_refused() -> None:
+    with pytest.raises(RunError, match=r"'norm1' is a BatchNorm2d.*Train in one process"):
+        wb.train("digits-cnn", **{**SETTINGS, "steps": 2}, processes=2).wait()
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        ({"engine": "ondevice"}, "engine 'ondevice' trains in one process; pytorch and ortmodule"),
+        ({"engine": "pytorch-compile"}, "engine 'pytorch-compile' trains in one process"),
+        ({"batch_size": 33}, "batch_size=33 cannot be divided by 2"),
+        ({"memory_limit_bytes": 10**9}, "memory_limit_bytes limits a single process"),
+        ({"device": "phone"}, "device limits a single process"),
+        ({"processes": 0}, "processes=0"),
+    ],
+)
+def test_what_several_processes_cannot_do_is_refused(
+    settings: dict[str, Any], problem: str
+) -> None:
+    with pytest.raises(ConfigError, match=problem):
+        wb.train("digits-mlp", **{**SETTINGS, "processes": 2, **settings})
+
+
+def test_other_packages_get_no_ranks_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A run that is started under torchrun is one of its own."""
+    monkeypatch.setenv("RANK", "1")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    run = wb.train("digits-mlp", engine="fake", steps=2).wait()
+    assert run.status == "completed"

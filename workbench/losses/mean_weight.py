@@ -1,0 +1,22 @@
+"""By what a loss divides its sum, so that means over parts of a batch can be joined."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from workbench.losses.loss import CLASS_LOSSES, Loss
+
+
+def mean_weight(loss: Loss, target: np.ndarray) -> float:
+    """The divisor of PyTorch's mean over the rows of `target`, up to a constant factor.
+
+    For class indices the sum of the class weights of all labels that are not ignored; otherwise the
+    number of rows. A function of the user's own is taken for a mean over its rows.
+    """
+    indices = loss.name in CLASS_LOSSES and target.dtype.kind != "f"
+    if loss.custom or not indices:
+        return float(len(target))
+    labels = target[target != loss.ignore_index]
+    if loss.weight is None:
+        return float(labels.size)
+    return float(np.take(np.asarray(loss.weight, np.float64), labels).sum())

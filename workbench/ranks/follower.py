@@ -1,0 +1,32 @@
+"""What the processes of a run do that do not lead: they follow the commands of rank 0."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from workbench.data import Batch
+from workbench.engines.base import Engine
+from workbench.engines.ranks import Ranks
+
+
+def follow(engine: Engine, ranks: Ranks, batches: Iterator[Batch]) -> None:
+    """Do with `engine` what rank 0 does with its own, until it ends.
+
+    Args:
+        engine: of this rank.
+        ranks: this process among the others.
+        batches: those of rank 0.
+    """
+    while True:
+        command, value = ranks.next_command()
+        match command:
+            case "accumulate":
+                engine.accumulate(next(batches))
+            case "train_step":
+                engine.train_step(next(batches))
+            case "learning_rate":
+                engine.set_learning_rate(value)
+            case "save":
+                ranks.save_states(None)
+            case _:
+                return
