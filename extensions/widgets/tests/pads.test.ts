@@ -272,6 +272,15 @@ describe("the text pad", () => {
     field.value = "Tw";
     again.click();
     expect(model.saved).toEqual([{ prompt: "Tw" }]);
-    expect(model.sent).toEqual([{ kind: "continue" }]);
+    expect(model.sent).toEqual([{ kind: "continue", prompt: "Tw" }]);
+  });
+
+  it("trains on what is typed, though the kernel may not have it yet", () => {
+    const { el, model } = show(textPad, text());
+    (el.querySelector("textarea") as HTMLTextAreaElement).value = "Twice";
+    (el.querySelector("input") as HTMLInputElement).value = "Tw";
+    const train = [...el.querySelectorAll("button")].find(({ textContent }) => textContent === "Train") as HTMLButtonElement;
+    train.click();
+    expect(model.sent).toEqual([{ kind: "train", text: "Twice", prompt: "Tw" }]);
   });
 });

@@ -97,12 +97,27 @@ def test_a_text_that_is_too_short_or_too_long_is_told() -> None:
         pad.train()
         with pytest.raises(DataError, match="150,000 characters"):
             pad.wait(PATIENCE_S)
-        send(pad, {"kind": "continue"})
+        send(pad, {"kind": "continue", "prompt": ""})
         assert (pad.problem_at, "Type a prompt" in pad.problem) == ("try", True)
     finally:
         pad.close()
     with pytest.raises(DataError, match="150,000 characters"):
         TextPad("long " * 30_000)
+
+
+def test_a_command_to_train_brings_the_text_and_the_prompt() -> None:
+    """It may overtake the traits on their way from the browser."""
+    pad = TextPad("What was there before.")
+    try:
+        send(pad, {"kind": "train", "text": "Hello.", "prompt": "He\ud83d"})
+        with pytest.raises(DataError, match="Add text"):
+            pad.wait(PATIENCE_S)
+        assert (pad.text, pad.prompt) == ("Hello.", "He?")
+        send(pad, {"kind": "train", "text": 7, "prompt": ""})
+        assert "text must be a text, not 7" in pad.problem
+        assert pad.text == "Hello."
+    finally:
+        pad.close()
 
 
 @pytest.mark.fault
@@ -143,8 +158,7 @@ def test_a_text_is_continued_in_its_own_manner() -> None:
         assert pad.result.before is not None
         assert pad.result.after is not None
         assert pad.result.after.loss < pad.result.before.loss
-        pad.prompt = "because the "
-        send(pad, {"kind": "continue"})
+        send(pad, {"kind": "continue", "prompt": "because the "})
         assert [each["prompt"] for each in pad.continuations] == ["because the "] * 2
         assert pad.continuations[0]["text"] != pad.continuations[1]["text"]
         assert pad.problem == ""

@@ -31,10 +31,10 @@ class Command:
         kind = self._content.get("kind")
         return kind if isinstance(kind, str) else ""
 
-    def text(self, name: str) -> str:
-        """A short text."""
+    def text(self, name: str, most: int = 4096) -> str:
+        """A text of at most so many characters."""
         value = self._content.get(name)
-        if not isinstance(value, str) or len(value) > 4096:
+        if not isinstance(value, str) or len(value) > most:
             raise DataError(f"{name} must be a text, not {value_text(value)}.")
         return value
 

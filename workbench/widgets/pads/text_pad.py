@@ -10,6 +10,7 @@ from workbench.display.encodable import encodable
 from workbench.errors import DataError, value_text
 from workbench.personalisation import Examples, Outcome, Personalisation
 from workbench.widgets.bundle import bundle
+from workbench.widgets.pads.command import Command
 from workbench.widgets.pads.pad import Action, Pad
 
 MOST_CHARACTERS = 100_000
@@ -105,7 +106,14 @@ class TextPad(Pad):
             "Both models saw only the prompt; the last part of the text was held out."
         )
 
-    def _continue_command(self) -> None:
+    def _train_command(self, command: Command) -> None:
+        """Train on what the command brings: the traits may still be on their way."""
+        self.text = command.text("text", MOST_CHARACTERS)
+        self.prompt = command.text("prompt")
+        self.train()
+
+    def _continue_command(self, command: Command) -> None:
+        self.prompt = command.text("prompt")
         prompt = self.prompt
         if not prompt:
             raise DataError("Type a prompt of a few characters to be continued.")
@@ -120,7 +128,8 @@ class TextPad(Pad):
     def _actions(self) -> dict[str, tuple[str, Action]]:
         return {
             **super()._actions(),
-            "continue": ("try", lambda _: self._continue_command()),
+            "train": ("", self._train_command),
+            "continue": ("try", self._continue_command),
         }
 
 

@@ -63,9 +63,10 @@ function render({ model, el, signal }: RenderProps<Traits & Record<string, unkno
   };
   text.maxLength = model.get("most_characters");
   const again = element("button", { type: "button" }, "Continue");
+  // A command may overtake a trait that is on its way, so it brings what it is about.
   again.addEventListener("click", () => {
     send("prompt", prompt.value);
-    ask(model, { kind: "continue" });
+    ask(model, { kind: "continue", prompt: prompt.value });
   });
   prompt.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !again.hidden) again.click();
@@ -84,7 +85,7 @@ function render({ model, el, signal }: RenderProps<Traits & Record<string, unkno
       element("div", { class: "wb-row" }, prompt, again),
       problemArea(model, "try"),
     ),
-    trainSection(model),
+    trainSection(model, () => ({ text: text.value, prompt: prompt.value })),
     results,
     exportSection(model),
   );

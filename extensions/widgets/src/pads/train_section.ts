@@ -16,11 +16,11 @@ interface TrainedModel extends Sender {
   on(event: string, listener: () => void): void;
 }
 
-/** Train and Stop above a status region with a progress bar. */
-export function trainSection(model: TrainedModel): HTMLElement {
+/** Train and Stop above a status region with a progress bar; `brings` goes with the command to train. */
+export function trainSection(model: TrainedModel, brings: () => Record<string, unknown> = () => ({})): HTMLElement {
   const train = element("button", { type: "button", class: "wb-primary" }, "Train");
   const stop = element("button", { type: "button" }, "Stop");
-  train.addEventListener("click", () => ask(model, { kind: "train" }));
+  train.addEventListener("click", () => ask(model, { kind: "train", ...brings() }));
   stop.addEventListener("click", () => ask(model, { kind: "stop" }));
   const message = element("div", { role: "status", class: "wb-status-message" });
   const detail = element("span", { class: "wb-status-detail" });
