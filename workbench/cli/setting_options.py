@@ -162,7 +162,7 @@ def _chosen_device(text: str | None) -> Any:
     if text is None or "=" not in text:
         return text
     pairs = (part.partition("=") for part in text.split(","))
-    return {name.strip(): value.strip() for name, _, value in pairs}
+    return {name.strip(): _json_or_text(value.strip()) for name, _, value in pairs}
 
 
 def chosen_ortmodule(assignments: list[str] | None, engines: Sequence[str]) -> Any:
