@@ -38,7 +38,7 @@ FOLDER = Path(sys.argv[1]).parent if len(sys.argv) > 1 else Path()
 def told(module: ORTModule | None) -> dict[str, Any]:
     """What an ORTModule ran."""
     assert module is not None
-    return {"graphs": len(module.built_graphs), "pytorch_calls": list(module.pytorch_calls)}
+    return {"graphs": len(module.built_graphs), "pytorch_calls": dict(module.pytorch_calls)}
 
 
 def by_trainer(

@@ -85,7 +85,7 @@ def compared(train: Callable[[bool], Trained]) -> dict[str, Any]:
         "difference": worst[0].item(),
         "ranks_apart": worst[1].item(),
         "graphs": len(module.built_graphs),
-        "pytorch_calls": list(module.pytorch_calls),
+        "pytorch_calls": dict(module.pytorch_calls),
     }
 
 

@@ -146,8 +146,8 @@ class Graphs:
         trial = try_call(self._module, call.args, call.kwargs) if tries else UNTRIED
         if trial.why_pytorch:
             return self._noted(cache, trial)
-        if self.layout.attributes.left_out:
-            # The trial changed nothing: now all can be watched.
+        if trial.set_up or self.layout.attributes.left_out:
+            # From here on such calls change nothing: all can be watched.
             self._look_anew()
             cache = self._caches[call.key]
         self.layout.releases_memory = releases_memory((wrapper, *self.layout.modules))

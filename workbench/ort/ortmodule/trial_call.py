@@ -33,6 +33,8 @@ class Trial(NamedTuple):
     """Buffers that it wrote, which a graph must write as well."""
     only_state: bool = False
     """Whether it is no more than state of its own that it changed, which may be set up for good."""
+    set_up: bool = False
+    """Whether it changed state that another such call does not change again."""
 
     def why_not(self, built: Built) -> str:
         """Why `built` does not do what the trial did; empty if it does."""
@@ -61,11 +63,25 @@ def try_call(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -
         seen.restore()
         raise changed_parameter(effects.parameters[0])
     why = _why_pytorch(effects)
-    if why:
-        only_state = bool(effects.state) and not (effects.arguments or effects.replaced)
+    only_state = bool(effects.state) and not (effects.arguments or effects.replaced)
+    set_up = only_state and not _changes_something(module, args, kwargs)
+    if why and not set_up:
         return Trial(why, result, effects.written, only_state)
     seen.restore_modelled()
-    return Trial("", None, effects.written)
+    return Trial("", None, effects.written, set_up=set_up)
+
+
+def _changes_something(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
+    """Whether a call changes what no graph would, or fails; everything is put back."""
+    seen = Observation(module, (args, kwargs))
+    try:
+        with seen:
+            module.forward(*args, **kwargs)
+    except Exception:
+        return True
+    finally:
+        seen.restore()
+    return bool(seen.effects.parameters) or bool(_why_pytorch(seen.effects))
 
 
 def _why_pytorch(effects: Effects) -> str:
