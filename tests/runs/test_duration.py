@@ -31,7 +31,7 @@ def test_a_recorded_run_that_is_shown_later_has_the_duration_of_its_record() -> 
     view = RecordingView()
     view.job_started(job := Training.of(run))
     Follower(job, view, states.append).poll()
-    assert states[-1].detail == "134 s"
+    assert states[-1].detail == "2 min 14 s"
 
 
 def test_a_run_under_way_lasts_until_now_and_one_that_was_killed_until_its_last_event(

@@ -14,6 +14,7 @@ import pytest
 from tests.runs.recorded import changed, recorded
 from tests.runs.written import append, steps, write_run
 from workbench.data import Dataset
+from workbench.errors import RunFolderError
 from workbench.run_folder.events import EventWriter
 from workbench.run_folder.records import LARGEST_RECORD_BYTES
 from workbench.run_folder.run_folder import RunFolder
@@ -296,11 +297,15 @@ def test_a_log_that_is_none_has_no_steps(digits: Dataset, log: bytes) -> None:
 
 
 @pytest.mark.fault
-def test_settings_written_as_texts_are_read_as_the_run_reads_them(digits: Dataset) -> None:
+def test_settings_written_as_texts_are_refused_by_the_list_as_by_the_run(digits: Dataset) -> None:
     folder = recorded(digits)
     given = {"epochs": "5", "steps": None, "warmup_steps": "5"}
     changed(folder.spec_path, lambda spec: {**spec, "config": {**spec["config"], **given}})
-    assert RowReader(folder).read().total_steps == Run(folder).progress.total_steps == 220
+    with pytest.raises(RunFolderError, match=r"config\.epochs='5': must be an integer"):
+        _ = Run(folder).progress
+    (row,) = RunIndex().poll().rows
+    assert row.status == "unreadable"
+    assert "config.epochs='5': must be an integer" in row.reason
 
 
 @pytest.mark.fault

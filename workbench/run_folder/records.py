@@ -162,4 +162,7 @@ def _sentences(error: ValidationError | RecursionError, kind: type[BaseModel]) -
     if isinstance(error, RecursionError):
         return "it is nested too deeply."
     first, *others = problems_of(error, kind)
-    return f"{first} There are {len(others)} more problems." if others else first
+    if not others:
+        return first
+    more = "is 1 more" if len(others) == 1 else f"are {len(others)} more"
+    return f"{first} There {more}."
