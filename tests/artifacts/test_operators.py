@@ -12,6 +12,7 @@ import pytest
 
 from workbench.artifacts import Artifacts
 from workbench.errors import ArtifactsError
+from workbench.files.sha256 import sha256
 
 MODELS = ["training_model.onnx", "eval_model.onnx", "optimizer_model.onnx"]
 
@@ -75,7 +76,10 @@ def test_a_model_that_cannot_be_converted_is_named(
     cnn_artifacts: Artifacts, tmp_path: Path
 ) -> None:
     folder = shutil.copytree(cnn_artifacts.directory, tmp_path / "changed")
+    (folder / "eval_model.onnx").write_bytes(b"no model")
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["files"]["eval_model.onnx"] = sha256(folder / "eval_model.onnx")
+    (folder / "manifest.json").write_text(json.dumps(manifest))
     artifacts = Artifacts.load(folder)
-    artifacts.eval_model.write_bytes(b"no model")
     with pytest.raises(ArtifactsError, match=r"cannot convert .*eval_model\.onnx"):
         artifacts.required_operators()

@@ -15,7 +15,7 @@ from tests.cli.command import COMMAND
 from tests.plain_onnxruntime.environment import plain_onnxruntime
 from workbench.data import Dataset, Split
 from workbench.errors import ModelError
-from workbench.quantization import quantize
+from workbench.quantization import Quantized, quantize
 from workbench.runs import Run, train
 from workbench.settings.config import make_config
 
@@ -74,6 +74,19 @@ def test_the_command_gives_both(convolutional: Run, tmp_path: Path) -> None:
     assert path.is_file()
 
 
+@pytest.mark.fault
+def test_a_name_that_is_not_of_an_onnx_file_is_refused(convolutional: Run, tmp_path: Path) -> None:
+    """Before, a whole model was written under the name of its adapters, and under any other."""
+    with pytest.raises(ModelError, match=r"a\.onnx_adapter.*adapters alone.*to an \.onnx file"):
+        convolutional.quantize(tmp_path / "a.onnx_adapter")
+    for name in ("x", "x.txt", "x.onnx.zip"):
+        with pytest.raises(ModelError, match=rf"{name}.* is not the name of an ONNX file.*\.onnx"):
+            convolutional.quantize(tmp_path / name)
+        with pytest.raises(ModelError, match=r"\.onnx, or \.onnx_adapter for adapters alone"):
+            convolutional.export(str(tmp_path / name))
+    assert list(tmp_path.glob("[ax]*")) == []
+
+
 @pytest.fixture
 def rows(tmp_path: Path) -> Path:
     """The folder of a dataset of 4 columns and 2 classes."""
@@ -118,6 +131,75 @@ def test_a_model_without_convolutions_is_quantized_dynamically(tmp_path: Path, r
     assert made.largest_difference is not None
     assert 0 < made.largest_difference < 0.2
     assert made.int8.loss == pytest.approx(made.float32.loss, abs=0.05)
+
+
+def linear(folder: Path, weight: np.ndarray, data: Dataset, loss: str) -> Quantized:
+    """The last axis of the input times `weight`, quantized."""
+    data.save(folder / "data")
+    shapes = [
+        ["batch", *array.shape[1:-1], columns]
+        for array, columns in zip([data.train.inputs[0]] * 2, weight.shape, strict=True)
+    ]
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        [helper.make_node("MatMul", ["rows", "weight"], ["output"])],
+        "linear",
+        [value("rows", onnx.TensorProto.FLOAT, shapes[0])],
+        [value("output", onnx.TensorProto.FLOAT, shapes[1])],
+        [numpy_helper.from_array(weight, "weight")],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=9)
+
+    def export(path: Path) -> Path:
+        onnx.save(model, path)
+        return path
+
+    config = make_config({"batch_size": 16, "loss": loss})
+    return quantize(export, folder / "int8.onnx", data=folder / "data", config=config)
+
+
+def test_a_regression_shows_its_errors_and_that_it_became_larger(tmp_path: Path) -> None:
+    random = np.random.default_rng(2)
+    weight = random.standard_normal((4, 1)).astype(np.float32)
+    inputs = random.standard_normal((64, 4)).astype(np.float32)
+    noise = 0.3 * random.standard_normal((64, 1))
+    targets = (inputs @ weight + noise).astype(np.float32)
+    split = Split([inputs], targets)
+    made = linear(tmp_path, weight, Dataset("rows", split, split), "mse")
+    errors = inputs @ weight - targets
+    r2 = 1 - (errors**2).sum() / ((targets - targets.mean()) ** 2).sum()
+    assert made.float32.r2 == pytest.approx(r2, abs=1e-5)
+    assert made.float32.mean_absolute_error == pytest.approx(np.abs(errors).mean(), abs=1e-5)
+    assert made.int8.r2 == pytest.approx(r2, abs=0.03)
+    assert made.int8.mean_absolute_error != made.float32.mean_absolute_error
+    assert made.test_rows == 64
+    assert repr(made).count("test R²") == repr(made).count("test mean absolute error 0.") == 2
+    ratio = made.int8.size_bytes / made.float32.size_bytes
+    assert f"{ratio:.3g} times as large" in repr(made)
+    assert "accuracy" not in repr(made)
+
+
+def test_a_text_shows_its_perplexity(tmp_path: Path) -> None:
+    random = np.random.default_rng(3)
+    weight = random.standard_normal((4, 3)).astype(np.float32)
+    inputs = random.standard_normal((32, 5, 4)).astype(np.float32)
+    split = Split([inputs], (inputs @ weight).argmax(axis=-1))
+    made = linear(tmp_path, weight, Dataset("text", split, split), "cross_entropy")
+    for model in (made.float32, made.int8):
+        assert model.loss is not None
+        assert model.perplexity == pytest.approx(np.exp(model.loss), rel=1e-6)
+        assert f"test perplexity {model.perplexity:.4g}" in repr(made)
+    assert made.float32.accuracy == 1
+
+
+def test_without_a_test_split_there_is_no_accuracy_and_that_is_said(tmp_path: Path) -> None:
+    random = np.random.default_rng(4)
+    weight = random.standard_normal((128, 64)).astype(np.float32)
+    split = Split([random.standard_normal((32, 128)).astype(np.float32)], np.arange(32))
+    made = linear(tmp_path, weight, Dataset("rows", split), "cross_entropy")
+    assert (made.test_rows, made.int8.accuracy, made.int8.loss) == (0, None, None)
+    assert "no test split, so no accuracy" in repr(made)
+    assert "times as large" not in repr(made)
 
 
 @pytest.mark.fault

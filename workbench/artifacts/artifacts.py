@@ -18,7 +18,10 @@ TARGET = "target"
 
 
 class Artifacts(ArtifactsFolder):
-    """Training artifacts, what they need to train, and the bundle for a device."""
+    """Training artifacts, what they need to train, and the bundle for a device.
+
+    The methods that read files refuse a folder whose artifacts were generated again since.
+    """
 
     __slots__ = ()
 
@@ -71,8 +74,8 @@ class Artifacts(ArtifactsFolder):
 
         Raises:
             ConfigError: an argument is of a wrong type or range.
-            ArtifactsError: the dataset does not fit, the loss of the sample does not fall, or the
-                zip cannot be written.
+            ArtifactsError: the dataset does not fit, the loss of the sample does not fall, the
+                zip cannot be written, or the folder or a file of it was replaced.
         """
         from workbench.artifacts.bundle import write_bundle
 
@@ -86,7 +89,7 @@ class Artifacts(ArtifactsFolder):
 
         Raises:
             ConfigError: it is not an integer of at least 1.
-            ArtifactsError: ONNX Runtime cannot load the models.
+            ArtifactsError: ONNX Runtime cannot load the models, or they were replaced.
         """
         from workbench.artifacts.footprint import footprint
 
@@ -105,7 +108,7 @@ class Artifacts(ArtifactsFolder):
 
         Raises:
             ConfigError: `memory_bytes` is not an integer of at least 1.
-            ArtifactsError: ONNX Runtime cannot load the models.
+            ArtifactsError: ONNX Runtime cannot load the models, or they were replaced.
         """
         from workbench.artifacts.footprint import largest_batch
 
@@ -117,7 +120,7 @@ class Artifacts(ArtifactsFolder):
         The models are converted in a child process, by ONNX Runtime's own tool.
 
         Raises:
-            ArtifactsError: they cannot be converted.
+            ArtifactsError: they cannot be converted, or were replaced.
         """
         from workbench.artifacts.operators import required_operators
 

@@ -38,19 +38,47 @@ class ArtifactsFolder(NamedTuple):
             ArtifactsError: there is none, a file is missing or changed, or it is from a newer
                 version.
         """
-        manifest = read_manifest(directory)
-        for name, expected in manifest["files"].items():
-            path = directory / name
+        artifacts = cls(directory, read_manifest(directory))
+        artifacts._check_files()
+        return artifacts
+
+    def check_current(self) -> None:
+        """Check that the folder still holds these artifacts: generating replaces its content.
+
+        The files themselves are not read.
+
+        Raises:
+            ArtifactsError: it holds others, or none.
+        """
+        if read_manifest(self.directory) != self.manifest:
+            raise ArtifactsError(
+                f"The artifacts in {self.directory} were generated again since, with other "
+                "settings or from another model: load them anew with Artifacts.load, or give "
+                "each a folder of its own with directory=."
+            )
+
+    def check_unchanged(self) -> None:
+        """As `check_current`, and verify the hash of every file.
+
+        Raises:
+            ArtifactsError: the folder holds others, or none, or a file is missing or changed.
+        """
+        self.check_current()
+        self._check_files()
+
+    def _check_files(self) -> None:
+        for name, expected in self.manifest["files"].items():
+            path = self.directory / name
             if not path.is_file():
                 raise ArtifactsError(
-                    f"{directory} is incomplete: {name} is missing. Generate the artifacts again."
+                    f"{self.directory} is incomplete: {name} is missing. Generate the artifacts "
+                    "again."
                 )
             if sha256(path) != expected:
                 raise ArtifactsError(
                     f"{path} was changed: its SHA-256 differs from the one in {MANIFEST}. Generate "
                     "the artifacts again."
                 )
-        return cls(directory, manifest)
 
     @property
     def training_model(self) -> Path:
@@ -156,9 +184,11 @@ class ArtifactsFolder(NamedTuple):
         """Values of the model that are not in the checkpoint, by name.
 
         Raises:
-            ArtifactsError: the file is missing, or is not a regular file.
+            ArtifactsError: the file is missing, or is not a regular file; or the folder holds
+                other artifacts by now.
         """
         from safetensors.numpy import load_file
 
+        self.check_current()
         path = self.directory / "constants.safetensors"
         return dict(load_file(check_file(path, ArtifactsError)))

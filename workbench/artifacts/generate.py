@@ -72,7 +72,8 @@ def generate_artifacts(
         data: a dataset, or its name, with the shapes and dtypes of the targets, instead of
             `target_shape`; needed if a loss is a function.
         directory: output directory; created if missing, replaced if it contains artifacts. None: a
-            folder named after the model in the workbench's home.
+            folder named after the model in the workbench's home, so that the artifacts generated of
+            this model before are replaced, and refuse to be used.
         nominal_checkpoint: also write a checkpoint with the names, types and shapes of the
             parameters but not their values, which are loaded from a buffer
             (`Artifacts.parameters_to_buffer`), as `onnxruntime.training.artifacts` does.

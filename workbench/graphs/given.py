@@ -88,6 +88,7 @@ def _of_artifacts(artifacts: Artifacts) -> GivenGraphs:
 
     def read(key: str, report: Report) -> GraphFile:
         report(f"reading the {key} graph")
+        artifacts.check_current()
         forward = artifacts.forward_model
         paths = {
             "forward": forward or artifacts.inference_model,

@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from workbench.errors import ModelError
-from workbench.files.output_file import check_place
 from workbench.files.temporary_folder import temporary_folder
 from workbench.lora.graph import graph_linear_weights
 from workbench.lora.linear_weight import LinearWeight
 from workbench.models.sources.source import Source
+from workbench.onnx_io.onnx_path import onnx_path
 from workbench.specs import Layer, ParameterSpec, TensorSpec
 from workbench.user_code.user_code import UserCode
 
@@ -217,9 +217,7 @@ class Model:
             ModelError: it cannot be exported or written, or a weight has a wrong shape, name or
                 dtype.
         """
-        place = Path(path)
-        # Checked first, as the export takes seconds.
-        check_place(place, ModelError)
+        place = onnx_path(path)  # checked first, as the export takes seconds
         self._refuse_unknown(weights or {})
         if complete:
             self._refuse_missing(self.weights(), weights or {}, "The checkpoint")

@@ -10,10 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from workbench.errors import DataError, ModelError, RunError, WorkbenchError
-from workbench.files.output_file import check_place
+from workbench.errors import DataError, RunError, WorkbenchError
 from workbench.inference import InferenceProcess
 from workbench.models import Model
+from workbench.onnx_io.onnx_path import onnx_path
 from workbench.personalisation.example import stored_value
 from workbench.personalisation.exported import (
     export_personal,
@@ -183,9 +183,7 @@ class Personalisation:
             RunError: the run has written no checkpoint yet.
             ModelError: the file cannot be written.
         """
-        place = Path(path)
-        check_place(place, ModelError)
-        return export_personal(self.run, self._model, self._plan, place)
+        return export_personal(self.run, self._model, self._plan, onnx_path(path))
 
     def close(self) -> None:
         """Stop training, and end the process that compares; the run stays."""

@@ -58,6 +58,7 @@ def answer(report: Callable[[str], None]) -> None:
         evaluated(original, request.model, data, config),
         evaluated(quantized, request.path, data, config),
         largest_difference(original, quantized, data, config),
+        0 if data.test is None else len(data.test),
     )
     write_json(request.answer_path, found.record())
 
@@ -68,7 +69,9 @@ def evaluated(model: ExportedModel, path: Path, data: Dataset, config: TrainingC
         return Evaluated(size, None, None)
     result = evaluate(model, data.test, config, lambda: False)
     assert result is not None
-    return Evaluated(size, result.record()["loss"], result.accuracy)
+    found = result.record()
+    metrics = {name: value for name, value in found.items() if name in Evaluated._fields}
+    return Evaluated(size_bytes=size, **metrics)
 
 
 def largest_difference(

@@ -18,6 +18,26 @@ class Evaluated(NamedTuple):
     """Of the test split; None if there is none, or if the loss is a function of the user's own."""
     accuracy: float | None
     """On the test split, 0 to 1; None if the loss is not of classes, or as for `loss`."""
+    perplexity: float | None = None
+    """Of a text; None for anything else."""
+    r2: float | None = None
+    """Of a regression, as is `mean_absolute_error`; None for anything else."""
+    mean_absolute_error: float | None = None
+
+    def facts(self) -> list[str]:
+        """Size, loss and metrics in words, those that there are."""
+        found = [size_text(self.size_bytes)]
+        if self.accuracy is not None:
+            found.append(f"test accuracy {self.accuracy:.2%}")
+        for name, value in (
+            ("test loss", self.loss),
+            ("test perplexity", self.perplexity),
+            ("test R²", self.r2),
+            ("test mean absolute error", self.mean_absolute_error),
+        ):
+            if value is not None:
+                found.append(f"{name} {value:.4g}")
+        return found
 
 
 class Quantized(NamedTuple):
@@ -32,16 +52,21 @@ class Quantized(NamedTuple):
     int8: Evaluated
     largest_difference: float | None
     """Of an element of the output that the first loss reads, on the test split."""
+    test_rows: int
+    """Of the test split; 0 if there is none, so that nothing is evaluated."""
 
     def __repr__(self) -> str:
         lines = [f"{self.path}: int8, {self.method} quantization"]
         for name, model in (("float32", self.float32), ("int8", self.int8)):
-            facts = [size_text(model.size_bytes)]
-            if model.accuracy is not None:
-                facts.append(f"test accuracy {model.accuracy:.2%}")
-            if model.loss is not None:
-                facts.append(f"test loss {model.loss:.4g}")
-            lines.append(f"  {name:8}{', '.join(facts)}")
+            lines.append(f"  {name:8}{', '.join(model.facts())}")
+        if not self.test_rows:
+            lines.append("  The run has no test split, so no accuracy or other metric is known.")
+        if self.int8.size_bytes > self.float32.size_bytes:
+            ratio = self.int8.size_bytes / self.float32.size_bytes
+            lines.append(
+                f"  The int8 model is {ratio:.3g} times as large as the float32 model: nodes and "
+                "scales take more than its few weights save. Keep the float32 model."
+            )
         return "\n".join(lines)
 
     def record(self) -> dict[str, Any]:

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import ModelError, RunError, RunFolderError
 from workbench.files.advisory_lock import is_locked
-from workbench.files.output_file import output_path
+from workbench.files.input_file import display_path
 from workbench.load import load_model
+from workbench.lora.adapter_file import SUFFIX
 from workbench.models import Model
+from workbench.onnx_io.onnx_path import onnx_path
 from workbench.run_folder.checkpoint import (
     latest_checkpoint,
     read_latest_weights,
@@ -230,8 +232,9 @@ class Run(LabelledRun, RecordedRun):
         on-device training, or by passing `model`.
 
         Args:
-            path: the file to write; a missing folder is created. One that ends in ".onnx_adapter"
-                gets the adapters of LoRA alone, which ONNX Runtime 1.20 and later load.
+            path: the .onnx file to write; a missing folder is created. One that ends in
+                ".onnx_adapter" gets the adapters of LoRA alone, which ONNX Runtime 1.20 and later
+                load. Other suffixes are refused.
             model: the model that was trained: a `Model`, or what `load_model` takes.
             merge_lora: merge the adapters into the weights; otherwise they are inputs of the graph,
                 which are 0 where no adapter is loaded.
@@ -242,18 +245,24 @@ class Run(LabelledRun, RecordedRun):
                 do not fit the model; or the file cannot be written.
         """
         given = model if isinstance(model, Model | None) else load_model(model)
-        return export_run(self, output_path(path, ModelError), given, merge_lora=merge_lora)
+        place = onnx_path(path, or_suffix=SUFFIX)
+        return export_run(self, place, given, merge_lora=merge_lora)
 
     def quantize(self, path: str | Path, model: Model | str | Path | None = None) -> Quantized:
         """Export the trained model quantized to int8, and evaluate both on the test split.
 
         With convolutions the quantization is static, calibrated with rows of the training split,
-        else dynamic. It runs in a child process. Arguments and errors are those of `export`; a
-        model without anything to quantize is a ModelError.
+        else dynamic. It runs in a child process. Arguments and errors are those of `export`, but
+        adapters are not written alone; a model without anything to quantize is a ModelError.
 
-        Returns: size, loss and accuracy of the float32 and of the int8 model.
+        Returns: size, loss and metrics of the float32 and of the int8 model.
         """
-        return quantize_run(self, output_path(path, ModelError), model)
+        if str(path).endswith(SUFFIX):
+            raise ModelError(
+                f"{display_path(Path(path))} is for adapters alone, which are float32: quantize "
+                "the whole model to an .onnx file, or export the adapters with run.export."
+            )
+        return quantize_run(self, onnx_path(path), model)
 
     def plot(self) -> Figure:
         """Plot loss, throughput and memory of the run; of a federated one rounds and clients."""

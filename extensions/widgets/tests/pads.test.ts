@@ -253,6 +253,21 @@ describe("the text pad", () => {
     expect(model.saved).toEqual([{ text: "Once upon a time" }]);
   });
 
+  it("saves and loads its text as a file, and shows why a file is refused", async () => {
+    const { el, model } = show(textPad, text());
+    const save = [...el.querySelectorAll("button")].find(({ textContent }) => textContent === "Save as file");
+    save?.click();
+    expect(model.sent).toEqual([{ kind: "download" }]);
+    const field = el.querySelector('input[type="file"]') as HTMLInputElement;
+    Object.defineProperty(field, "files", { value: [new File(["npz"], "mine.npz")] });
+    field.dispatchEvent(new Event("change"));
+    await expect.poll(() => model.sent).toContainEqual({ kind: "upload", name: "mine.npz" });
+    expect(new TextDecoder().decode(model.sentBuffers[1]?.[0])).toBe("npz");
+    model.receive("problem_at", "examples");
+    model.receive("problem", "mine.npz is torn.");
+    expect(el.querySelector(".wb-text-area")?.textContent).toContain("mine.npz is torn.");
+  });
+
   it("shows the prompt and how it goes on, as text", () => {
     const { el, model } = show(textPad, text());
     expect((el.querySelector(".wb-results-area") as HTMLElement).hidden).toBe(true);
@@ -268,7 +283,7 @@ describe("the text pad", () => {
     const again = [...el.querySelectorAll("button")].find(({ textContent }) => textContent === "Continue") as HTMLButtonElement;
     expect(again.hidden).toBe(true);
     model.receive("ready", true);
-    const field = el.querySelector("input") as HTMLInputElement;
+    const field = el.querySelector('input[type="text"]') as HTMLInputElement;
     field.value = "Tw";
     again.click();
     expect(model.saved).toEqual([{ prompt: "Tw" }]);

@@ -105,6 +105,44 @@ def test_a_file_of_one_pad_is_loaded_by_another_by_path_and_by_browser(tmp_path:
         other.close()
 
 
+def test_a_text_is_saved_and_loaded_by_path_and_by_browser(tmp_path: Path) -> None:
+    pad, other = TextPad("Mine, ü."), TextPad()
+    sent: list[tuple[dict[str, Any], list[bytes]]] = []
+    try:
+        path = pad.save(tmp_path / "mine.npz")
+        assert [item.value for item in Examples.load(path).items] == ["Mine, ü."]
+        other.load(path)
+        assert other.text == "Mine, ü."
+        pad.send = lambda content, buffers: sent.append((content, buffers))
+        send(pad, {"kind": "download"})
+        [(content, [file])] = sent
+        assert content == {"kind": "file", "name": "text-examples.npz"}
+        other.text = "Yours."
+        send(other, {"kind": "upload", "name": "mine.npz"}, file)
+        assert (other.text, other.problem) == ("Yours.\nMine, ü.", "")
+    finally:
+        pad.close()
+        other.close()
+
+
+@pytest.mark.fault
+def test_what_is_no_text_is_neither_saved_nor_loaded(tmp_path: Path) -> None:
+    sketches, long = Examples("image"), Examples("text")
+    sketches.add(SLASH, "slash")
+    long.add("x" * 99_999)
+    pad = TextPad()
+    try:
+        send(pad, {"kind": "download"})
+        assert (pad.problem_at, "text" in pad.problem) == ("examples", True)
+        with pytest.raises(DataError, match="kind 'image' cannot be added to 'text'"):
+            pad.load(sketches.save(tmp_path / "sketches.npz"))
+        pad.text = "kept"
+        send(pad, {"kind": "upload", "name": "a.npz"}, long.save(tmp_path / "a.npz").read_bytes())
+        assert (pad.text, "100,004 characters" in pad.problem) == ("kept", True)
+    finally:
+        pad.close()
+
+
 @pytest.mark.fault
 def test_examples_of_another_kind_are_refused(tmp_path: Path) -> None:
     sounds = Examples("audio")

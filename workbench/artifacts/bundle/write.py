@@ -66,7 +66,7 @@ def write_bundle(
             f"{artifacts.manifest.get('minimum_batch', 1)}."
         )
     # A manifest that describes other files gives a bundle that nobody can open.
-    artifacts = ArtifactsFolder.read(artifacts.directory)
+    artifacts.check_unchanged()
     say = report or (lambda _: None)
     say("training on the sample")
     inputs, targets = fed_values(artifacts)

@@ -55,6 +55,7 @@ def _positive(name: str, value: Any) -> int:
 
 
 def _predict(artifacts: ArtifactsFolder, **question: Any) -> tuple[Footprint, int]:
+    artifacts.check_current()  # the child verifies the hashes of the files
     with temporary_folder() as folder:
         request, answer = folder / "request.json", folder / "answer.json"
         write_json(

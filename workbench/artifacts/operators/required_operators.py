@@ -42,6 +42,7 @@ class RequiredOperators(NamedTuple):
 
 def required_operators(artifacts: ArtifactsFolder) -> RequiredOperators:
     """As `Artifacts.required_operators`."""
+    artifacts.check_unchanged()
     models = (artifacts.training_model, artifacts.eval_model, artifacts.optimizer_model)
     with temporary_folder() as folder:
         converted = folder / "converted"

@@ -12,8 +12,6 @@ import traitlets
 
 from workbench.errors import DataError
 from workbench.personalisation import Example, Examples, Personalisation
-from workbench.widgets.pads.command import Command
-from workbench.widgets.pads.example_files import examples_in, file_content
 from workbench.widgets.pads.newest import Newest
 from workbench.widgets.pads.pad import Action, Pad
 from workbench.widgets.pads.score import as_text, score
@@ -160,22 +158,8 @@ class GalleryPad(Pad):
             self.examples.remove_class(label)
             self.refresh()
 
-    def save(self, path: str | Path) -> Path:
-        """Write the examples to a .npz file.
-
-        Raises:
-            DataError: it cannot be written.
-        """
-        with self._lock:
-            return self.examples.save(path)
-
-    def load(self, path: str | Path) -> None:
-        """Add the examples of a file that `save` wrote; `undo` takes them away again.
-
-        Raises:
-            DataError: it is missing, corrupt, or holds another kind of examples.
-        """
-        self._extend(Examples.load(path))
+    def _collected(self) -> Examples:
+        return self.examples
 
     def _extend(self, loaded: Examples) -> None:
         with self._lock:
@@ -263,19 +247,9 @@ class GalleryPad(Pad):
             "add_class": lambda one: self.add_class(one.text("label")),
             "rename_class": lambda one: self.rename_class(one.text("label"), one.text("name")),
             "remove_class": lambda one: self.remove_class(one.text("label")),
-            "download": lambda _: self._download(),
-            "upload": self._upload,
         }
         shown = {name: ("examples", action) for name, action in of_examples.items()}
         return {**super()._actions(), **shown}
-
-    def _download(self) -> None:
-        with self._lock:
-            content = file_content(self.examples)
-        self.send({"kind": "file", "name": f"{self.kind}-examples.npz"}, [content])
-
-    def _upload(self, command: Command) -> None:
-        self._extend(examples_in(command.content(), Path(command.text("name")).name))
 
     def _try_value(self, value: Any, rate: float | None = None) -> None:
         """Have the model recognise `value`, unless a newer one comes before that begins."""

@@ -21,6 +21,7 @@ from workbench.errors import DataError, RunError, WorkbenchError
 from workbench.personalisation import Examples, Personalisation, prepare
 from workbench.personalisation.example import Kind
 from workbench.widgets.pads.command import Command
+from workbench.widgets.pads.example_files import examples_in, file_content
 from workbench.widgets.subshell import answer_while_busy
 
 Action = Callable[[Command], object]
@@ -94,6 +95,23 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
     def stop(self) -> None:
         """Stop training before the next step; what was trained until then is compared."""
         self._personaliser.stop()
+
+    def save(self, path: str | Path) -> Path:
+        """Write the examples to a .npz file, as `Examples.save` does.
+
+        Raises:
+            DataError: there is nothing to write, or it cannot be written.
+        """
+        with self._lock:
+            return self._collected().save(path)
+
+    def load(self, path: str | Path) -> None:
+        """Add the examples of a file that `save` wrote to those that are there.
+
+        Raises:
+            DataError: it is missing, corrupt, or holds another kind of examples.
+        """
+        self._extend(Examples.load(path))
 
     def export(self, path: str | Path) -> Path:
         """Write the trained model to an .onnx file that any ONNX Runtime runs.
@@ -172,6 +190,22 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
             update_display(data, raw=True, display_id=self._display_id)  # type: ignore[no-untyped-call]
 
     @abstractmethod
+    def _collected(self) -> Examples:
+        """The person's own examples."""
+
+    @abstractmethod
+    def _extend(self, loaded: Examples) -> None:
+        """Add examples to those that are there, and show them."""
+
+    def _download(self) -> None:
+        with self._lock:
+            content = file_content(self._collected())
+        self.send({"kind": "file", "name": f"{self.kind}-examples.npz"}, [content])
+
+    def _upload(self, command: Command) -> None:
+        self._extend(examples_in(command.content(), Path(command.text("name")).name))
+
+    @abstractmethod
     def _order(self) -> tuple[Examples, dict[str, Any]]:
         """What is to be trained with: examples of their own, and settings."""
 
@@ -184,6 +218,8 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
         return {
             "train": ("", lambda _: self.train()),
             "stop": ("", lambda _: self.stop()),
+            "download": ("examples", lambda _: self._download()),
+            "upload": ("examples", self._upload),
             "export": ("export", lambda command: self._export_command(command.text("path"))),
         }
 

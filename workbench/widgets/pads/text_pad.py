@@ -24,6 +24,7 @@ class TextPad(Pad):
     pad.train()
     pad.wait()
     pad.result.before.continuation, pad.result.after.continuation
+    pad.save("diary.npz")
     pad.export("diary.onnx")
     """
 
@@ -90,9 +91,21 @@ class TextPad(Pad):
 
     def _order(self) -> tuple[Examples, dict[str, Any]]:
         check_length(self.text)
+        return self._collected(), {**self._settings, "prompt": self.prompt or None}
+
+    def _collected(self) -> Examples:
         examples = Examples(self.kind)
         examples.add(self.text)
-        return examples, {**self._settings, "prompt": self.prompt or None}
+        return examples
+
+    def _extend(self, loaded: Examples) -> None:
+        added = Examples(self.kind)
+        added.extend(loaded)
+        with self._lock:
+            texts = [self.text, *(str(each.value) for each in added.items)]
+            text = "\n".join(filter(None, texts))
+            check_length(text)
+            self.text = text
 
     def _show_outcomes(self, result: Personalisation) -> None:
         before, after = result.before, result.after

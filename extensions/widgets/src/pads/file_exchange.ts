@@ -1,13 +1,13 @@
 // Examples out to a file of the person's own and back, through the browser.
 
 import { element, freshId } from "../element";
-import { ask, bytesOf, type GalleryModel, onMessage } from "./pad_model";
+import { ask, bytesOf, type Listened, onMessage, type Sender } from "./pad_model";
 
 /** Largest file that is sent to the kernel; the kernel refuses more. */
 export const MOST_BYTES = 32e6;
 
 /** Two buttons: save all examples as one file, and load such a file. */
-export function fileExchange(model: GalleryModel, signal: AbortSignal): HTMLElement {
+export function fileExchange(model: Sender & Listened, signal: AbortSignal): HTMLElement {
   const problem = element("p", { class: "wb-problem", role: "alert", hidden: "" });
   const save = element("button", { type: "button", class: "wb-small" }, "Save as file");
   const field = element("input", { type: "file", accept: ".npz", hidden: "", id: freshId("file"), "aria-label": "File with examples" });

@@ -97,12 +97,16 @@ export function bytesOf(view: DataView | undefined): Uint8Array<ArrayBuffer> {
   return new Uint8Array(view.buffer as ArrayBuffer, view.byteOffset, view.byteLength);
 }
 
+type Listener = (content: Record<string, unknown>, buffers: DataView[]) => void;
+
+/** Something whose messages can be listened to: the model of any pad. */
+export interface Listened {
+  on(event: "msg:custom", listener: Listener): void;
+  off(event: "msg:custom", listener: Listener): void;
+}
+
 /** Calls `listener` for messages of the kernel until `signal` aborts. */
-export function onMessage(
-  model: GalleryModel,
-  signal: AbortSignal,
-  listener: (content: Record<string, unknown>, buffers: DataView[]) => void,
-): void {
+export function onMessage(model: Listened, signal: AbortSignal, listener: Listener): void {
   model.on("msg:custom", listener);
   signal.addEventListener("abort", () => model.off("msg:custom", listener));
 }

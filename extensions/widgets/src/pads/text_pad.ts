@@ -3,6 +3,7 @@
 import type { RenderProps } from "@anywidget/types";
 import { element, freshId } from "../element";
 import { exportSection } from "./export_section";
+import { fileExchange } from "./file_exchange";
 import { ask, type PadTraits, padRoot } from "./pad_model";
 import "./pads.css";
 import { problemArea } from "./problem_area";
@@ -81,6 +82,8 @@ function render({ model, el, signal }: RenderProps<Traits & Record<string, unkno
       element("label", { class: "wb-field-label", for: text.id }, "Your own text"),
       text,
       count,
+      fileExchange(model, signal),
+      problemArea(model, "examples"),
       element("label", { class: "wb-field-label", for: prompt.id }, "Prompt, to be continued"),
       element("div", { class: "wb-row" }, prompt, again),
       problemArea(model, "try"),
