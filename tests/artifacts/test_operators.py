@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+import workbench as wb
 from workbench.artifacts import Artifacts
 from workbench.errors import ArtifactsError
 from workbench.files.sha256 import sha256
@@ -54,12 +55,19 @@ def test_the_operators_are_those_of_the_graphs(cnn_artifacts: Artifacts) -> None
     assert len(lines) == len(sets)
 
 
+@pytest.mark.parametrize("max_grad_norm", [None, 0.01])
 def test_models_in_ort_format_train_as_the_onnx_files_do(
-    cnn_artifacts: Artifacts, tmp_path: Path
+    cnn_artifacts: Artifacts, tmp_path: Path, max_grad_norm: float | None
 ) -> None:
     """Losses of five steps and of an evaluation, bit for bit on one thread."""
+    artifacts = cnn_artifacts
+    if max_grad_norm is not None:
+        model = wb.load_model("digits-cnn")
+        directory = tmp_path / "clipped"
+        artifacts = wb.generate_artifacts(model, directory=directory, max_grad_norm=max_grad_norm)
+    assert artifacts.manifest["optimizer"]["max_grad_norm"] == max_grad_norm
     done = subprocess.run(
-        [sys.executable, "-c", TRAIN, str(cnn_artifacts.directory), str(tmp_path)],
+        [sys.executable, "-c", TRAIN, str(artifacts.directory), str(tmp_path)],
         cwd=Path(__file__).parents[2],
         capture_output=True,
         text=True,

@@ -110,6 +110,21 @@ def test_memory_is_held_while_the_interpreters_lock_is_not_given_back() -> None:
     assert finish(start(script, memory_limit_bytes=200_000_000)) == -signal.SIGKILL
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux records the peak")
+def test_memory_that_was_given_back_before_it_looked_counts_as_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(watchdog, "MEMORY_POLL_S", 1.0)
+    script = (
+        "import mmap, time\n"
+        "with mmap.mmap(-1, 60_000_000) as memory:\n"
+        "    memory.write(bytes(60_000_000))\n"
+        "time.sleep(20)\n"
+    )
+    watch = Watch([sys.executable, "-S", "-c", script], None, memory_limit_bytes=40_000_000)
+    assert run_here(watch) == -signal.SIGKILL
+
+
 def test_it_imports_the_standard_library_and_its_neighbours_alone() -> None:
     """It runs without site-packages, and without this package's own start."""
     folder = Path(watchdog.__file__).parent

@@ -14,7 +14,15 @@ from tests.engines.drawing_probe import SAVED_AFTER, STEPS
 from workbench.load import load_model
 
 
-@pytest.mark.parametrize("engine", ["ondevice", "ortmodule"])
+@pytest.mark.parametrize(
+    "engine",
+    [
+        "ondevice",
+        "ortmodule",
+        "pytorch",
+        pytest.param("pytorch-compile", marks=pytest.mark.sweep),  # compiles twice
+    ],
+)
 def test_draws_go_on_from_a_checkpoint(engine: str, tmp_path: Path) -> None:
     model = load_model(
         "tests.engines.drawing_module:drawing", example_inputs=np.zeros((4, 8), np.float32)

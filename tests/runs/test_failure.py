@@ -55,6 +55,14 @@ def test_a_resumption_that_failed_is_told_to_who_resumed_and_to_nobody_else() ->
     )
 
 
+@pytest.mark.parametrize("kind", ["EngineError", "UntrainableError", "DataError"])
+def test_the_traceback_of_an_error_that_explains_itself_is_left_to_the_log(kind: str) -> None:
+    run = write_run("a", [steps(1, [1.0])], {"status": "failed", "error": {**ERROR, "type": kind}})
+    with pytest.raises(RunError) as caught:
+        run.wait(1)
+    assert str(caught.value) == f"fake failed after step 1: It broke.\nLog: {run.folder.log_path}"
+
+
 def test_a_reason_stands_before_why_it_was_not_resumed() -> None:
     summary = {"status": "interrupted", "reason": "It was told to end.", "resume_error": OTHER}
     run = write_run("a", [], summary)

@@ -32,12 +32,15 @@ def test_a_worker_ended_by_a_signal_says_which(misbehave: Misbehave, name: str) 
     assert run.weights()
 
 
-def test_a_worker_that_raises_says_engine_step_and_traceback(misbehave: Misbehave) -> None:
+def test_a_worker_that_raises_says_engine_and_step_and_its_log_the_rest(
+    misbehave: Misbehave,
+) -> None:
     run = misbehave(raise_at=7)
     with pytest.raises(RunError, match="asked to raise at step 7") as caught:
         run.wait(60)
     assert "fake failed after step" in str(caught.value)
-    assert "Traceback" in str(caught.value)
+    assert "Traceback" not in str(caught.value), "what it says is a sentence of its own"
+    assert "Traceback" in run.folder.log_path.read_text(encoding="utf-8")
 
 
 def test_an_engine_that_cannot_be_built_says_why(misbehave: Misbehave) -> None:

@@ -6,6 +6,7 @@ import math
 import os
 from pathlib import Path
 
+import numpy as np
 import psutil
 import pytest
 
@@ -104,8 +105,13 @@ def test_of_a_longer_log_48_places_and_the_end_are_read(
     known = [100 * place + 1 for place in range(45)] + list(range(4781, 4801))
     width = 128
     bins = [[s for s in known if (s - 1) // width == at] for at in range(-(-4800 // width))]
-    means = [sum(losses[s - 1] for s in each) / len(each) if each else math.nan for each in bins]
-    assert scan.curve.points() == pytest.approx(means, nan_ok=True)
+    means = {
+        at: sum(losses[s - 1] for s in each) / len(each) for at, each in enumerate(bins) if each
+    }
+    assert len(means) < len(bins)
+    # Between what was read the curve goes straight on.
+    shown = np.interp(range(len(bins)), list(means), list(means.values()))
+    assert scan.curve.points() == pytest.approx(shown)
     reads.clear()
     scan.catch_up(log)
     assert reads == []

@@ -9,7 +9,7 @@ import pytest
 from workbench.errors import ConfigError
 from workbench.machine.threads import default_threads
 from workbench.settings.config import make_config, read_config
-from workbench.settings.device import PROFILES, Device
+from workbench.settings.device import ONDEVICE_BYTES, PROFILES, Device
 
 
 @pytest.mark.parametrize("name", PROFILES)
@@ -44,6 +44,11 @@ def test_own_numbers_limit_what_they_give() -> None:
         ({"cores": 1.5}, "device.cores=1.5: must be an integer"),
         ({"cors": 1}, "device.cors: no such setting. Did you mean 'cores'?"),
         ({}, "device.cores: give it, or memory_bytes; this device limits nothing."),
+        (
+            {"memory_bytes": 79_999_999},
+            "device.memory_bytes=79999999: not even a batch of 1 fits; Python and ONNX Runtime "
+            "alone take 80,000,000 bytes. Give more.",
+        ),
         (7, "device=7: must be a dict of its settings"),
     ],
 )
@@ -52,6 +57,20 @@ def test_a_wrong_device_is_one_problem_in_one_sentence(device: Any, sentence: st
         make_config({"device": device})
     (problem,) = caught.value.problems
     assert sentence in problem
+
+
+@pytest.mark.parametrize("memory_bytes", [1, 79_999_999])
+def test_what_a_worker_takes_without_a_model_is_asked_of_devices_to_train_on_device(
+    memory_bytes: int,
+) -> None:
+    """Not of a record, which stays readable, nor of an engine whose need is not known."""
+    device = Device(memory_bytes=memory_bytes)
+    other = make_config({"device": device, "engine": "pytorch"})
+    assert other.device == device
+    record = {**other.model_dump(mode="json"), "engine": "ondevice"}
+    assert read_config(record).device == device
+    enough = make_config({"device": {"memory_bytes": ONDEVICE_BYTES}})
+    assert enough.worker_memory_bytes == ONDEVICE_BYTES
 
 
 @pytest.mark.fault

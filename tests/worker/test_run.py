@@ -44,8 +44,10 @@ def stops(monkeypatch: pytest.MonkeyPatch, control: Control) -> list[Callable[[]
 def start(monkeypatch: pytest.MonkeyPatch, stops: list[Callable[[], None]]) -> Start:
     """Runs the worker of a run, new or resumed from a step, whose training is `train`."""
 
-    def run(train: Train, resumed_from: int | None = None) -> tuple[int, RunFolder]:
-        folder = write_run("of-a-worker", EVALUATIONS).folder
+    def run(
+        train: Train, resumed_from: int | None = None, **settings: Any
+    ) -> tuple[int, RunFolder]:
+        folder = write_run("of-a-worker", EVALUATIONS, **settings).folder
         folder.write_spec({**folder.read_spec(), "resumed_from": resumed_from})
         monkeypatch.setattr(program, "train_run", lambda *given: train(given[-1]))
         monkeypatch.setattr(sys, "argv", ["workbench.worker", str(folder.path)])
@@ -137,6 +139,27 @@ def test_a_run_that_fails_says_why_and_keeps_what_was_measured(
     assert (summary["status"], summary["peak_rss_bytes"]) == ("failed", 1)
     assert summary["error"]["message"] == "RuntimeError: too large"
     assert summary["ended"] > 10**9
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(("peak_bytes", "failed"), [(400_000_000, False), (421_000_000, True)])
+def test_a_peak_above_the_memory_of_the_device_is_a_failure_though_training_has_ended(
+    start: Start, peak_bytes: int, failed: bool
+) -> None:
+    """A device would not have trained to the end, however short the peak was."""
+
+    def train(summary: dict[str, Any]) -> None:
+        completes(OWN)(summary)
+        summary["peak_rss_bytes"] = peak_bytes
+
+    status, folder = start(train, device={"memory_bytes": 400_000_000})
+    summary = summary_of(folder)
+    assert (status, summary["status"]) == ((1, "failed") if failed else (0, "completed"))
+    assert (summary["peak_rss_bytes"], summary["steps"]) == (peak_bytes, 9)
+    if failed:
+        assert summary["error"]["type"] == "MemoryLimit"
+        said = "resident memory reached 421 MB, above its limit of 400 MB. Increase"
+        assert said in summary["error"]["message"]
 
 
 @pytest.mark.fault

@@ -96,7 +96,9 @@ class Artifacts(ArtifactsFolder):
         return footprint(self, batch_size)
 
     def largest_batch(self, memory_bytes: int, *, evaluate: bool = True) -> int:
-        """The largest batch size whose predicted growth is at most `memory_bytes`, at most 65,536.
+        """The largest batch size that fits into `memory_bytes`, at most 65,536.
+
+        A batch fits if `Footprint.budget_bytes` does: the prediction with a margin of 15 %.
 
         Args:
             memory_bytes: for what `Footprint.peak_bytes` counts; a process of Python has taken

@@ -29,6 +29,7 @@ from workbench.child_process.exit_reason import EXIT_NOT_STARTED, EXIT_UNWRITABL
 from workbench.child_process.resident_set import ResidentSet
 from workbench.child_process.worker_exit import (
     failed,
+    over_memory_limit,
     remove_unfinished,
     unfinished_sizes,
     write_summary,
@@ -203,18 +204,15 @@ class Watchdog:
             self._kill()
 
     def _check_memory(self, limit_bytes: int) -> None:
-        resident_bytes = self._memory.bytes()
-        if resident_bytes <= limit_bytes or self._has_exited():
+        # The recorded peak: one that has passed since the last look counts as well.
+        peak_bytes = self._memory.peak_bytes() or self._memory.bytes()
+        if peak_bytes <= limit_bytes or self._has_exited():
             return
-        size, unit = (10**6, "MB") if limit_bytes >= 10**7 else (1, "bytes")
-        message = (
-            f"The worker's resident memory reached {resident_bytes // size:,} {unit}, above its "
-            f"limit of {limit_bytes // size:,} {unit}. Increase memory_limit_bytes or the memory "
-            "of the device, or reduce the batch size."
-        )
-        _log(message)
-        peak_bytes = max(resident_bytes, self._memory.peak_bytes())
-        self._summary = {**failed("MemoryLimit", message), "peak_rss_bytes": peak_bytes}
+        self._summary = {
+            **over_memory_limit(peak_bytes, limit_bytes),
+            "peak_rss_bytes": peak_bytes,
+        }
+        _log(self._summary["error"]["message"])
         self._kill()
 
     def _end_removed_run(self, folder: Path) -> None:

@@ -31,6 +31,17 @@ def failed(kind: str, message: str) -> dict[str, Any]:
     return {"status": "failed", "error": {"type": kind, "message": message, "traceback": ""}}
 
 
+def over_memory_limit(peak_bytes: int, limit_bytes: int) -> dict[str, Any]:
+    """The summary of a run whose worker has taken more memory than it may."""
+    size, unit = (10**6, "MB") if limit_bytes >= 10**7 else (1, "bytes")
+    return failed(
+        "MemoryLimit",
+        f"The worker's resident memory reached {peak_bytes // size:,} {unit}, above its limit of "
+        f"{limit_bytes // size:,} {unit}. Increase memory_limit_bytes or the memory of the device, "
+        "or reduce the batch size.",
+    )
+
+
 def write_summary(folder: Path, engine: str, exit_status: int, summary: dict[str, Any]) -> None:
     """Write `summary`, or the exit reason if that is empty, unless the worker wrote one itself."""
     path = folder / "summary.json"

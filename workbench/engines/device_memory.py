@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 from workbench.artifacts import Artifacts
-from workbench.artifacts.footprint import footprint_within
+from workbench.artifacts.footprint import ACCURACY, footprint_within
 from workbench.child_process.resident_set import ResidentSet
 from workbench.errors import EngineError
 from workbench.settings.config import TrainingConfig
@@ -31,7 +31,7 @@ def refuse_over_device_memory(artifacts: Artifacts, config: TrainingConfig) -> N
     )
     if largest >= config.batch_size:
         return
-    needed_bytes = taken_bytes + found.peak_bytes(evaluate=config.evaluate)
+    needed_bytes = taken_bytes + found.budget_bytes(evaluate=config.evaluate)
     advice = (
         f"The largest batch that fits has {largest} rows: set batch_size={largest}."
         if largest
@@ -39,6 +39,7 @@ def refuse_over_device_memory(artifacts: Artifacts, config: TrainingConfig) -> N
         "train on this device. Freeze parameters (requires_grad), or choose a device with more."
     )
     raise EngineError(
-        f"A batch of {config.batch_size} needs {needed_bytes:,} bytes by prediction, more than the "
-        f"{device.memory_bytes:,} bytes of the device ({device.name}). {advice}"
+        f"A batch of {config.batch_size} needs {needed_bytes:,} bytes by prediction, a margin of "
+        f"{ACCURACY:.0%} included, more than the {device.memory_bytes:,} bytes of the device "
+        f"({device.name}). {advice}"
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from workbench.child_process.exit_reason import describe_exit
-from workbench.errors import RunFolderError
+from workbench.errors import RunFolderError, WorkbenchError
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs.trash import is_deleted
 
@@ -52,9 +52,16 @@ def failure_cause(
 
 
 def failure_text(run: Run, cause: dict[str, str]) -> str:
-    """The message of the error for a failure: cause, path of the log and traceback."""
+    """The message of the error for a failure: cause, path of the log, traceback of a crash."""
     what = f"{run.engine} failed after step {run.progress.done_steps}"
     if cause == (run.summary or {}).get("resume_error"):
         what = f"Run {run.id} could not be resumed and remains {run.status}"
-    trace = f"\n\n{cause['traceback'].strip()}" if cause["traceback"] else ""
-    return f"{what}: {cause['message']}\nLog: {run.folder.log_path}{trace}"
+    text = f"{what}: {cause['message']}\nLog: {run.folder.log_path}"
+    if not cause["traceback"] or cause["type"] in _error_names():
+        return text
+    return f"{text}\n\n{cause['traceback'].strip()}"
+
+
+def _error_names(kind: type[WorkbenchError] = WorkbenchError) -> set[str]:
+    """Errors whose message is all that a user needs; the log has the traceback."""
+    return {kind.__name__}.union(*map(_error_names, kind.__subclasses__()))

@@ -18,7 +18,7 @@ from pydantic import (
 from workbench.errors import ConfigError
 from workbench.losses.loss import Loss, as_losses, losses_from_json, losses_to_json
 from workbench.machine.threads import RECORD, default_threads, within_cores
-from workbench.settings.device import Device, as_device
+from workbench.settings.device import ONDEVICE_BYTES, Device, as_device
 from workbench.settings.engines import EngineName
 from workbench.settings.lora import LoraOptions
 from workbench.settings.ortmodule_options import ORTModuleOptions
@@ -196,6 +196,18 @@ class TrainingConfig(PlainNumbers):
     def _fit_processes(self) -> TrainingConfig:
         if self.processes > 1 and (problems := processes_problems(self)):
             raise ValueError(*problems)
+        return self
+
+    @model_validator(mode="after")
+    def _fit_device(self, info: ValidationInfo) -> TrainingConfig:
+        """Here, as such a worker would be ended before it can say what it needs."""
+        memory_bytes = None if self.device is None else self.device.memory_bytes
+        refused = self.engine == "ondevice" and info.context != RECORD
+        if refused and memory_bytes is not None and memory_bytes < ONDEVICE_BYTES:
+            raise ValueError(
+                f"device.memory_bytes={memory_bytes}: not even a batch of 1 fits; Python and ONNX "
+                f"Runtime alone take {ONDEVICE_BYTES:,} bytes. Give more."
+            )
         return self
 
     @property

@@ -21,6 +21,7 @@ from workbench.child_process.exit_reason import EXIT_UNWRITABLE
 from workbench.child_process.worker_exit import (
     as_before_resuming,
     forget_previous,
+    over_memory_limit,
 )
 from workbench.data import load_saved_dataset
 from workbench.data.target_specs import target_specs
@@ -93,6 +94,12 @@ def run(folder: RunFolder, train: Train) -> int:
     try:
         train(folder, spec, control, summary)
         summary["evaluation"] = summary["evaluation"] or earlier
+        limit_bytes = read_config(spec["config"]).worker_memory_bytes
+        peak_bytes = summary.setdefault("peak_rss_bytes", memory.peak_rss_bytes())
+        if limit_bytes is not None and peak_bytes > limit_bytes:
+            # Training has ended before the watchdog looked again.
+            summary.update(over_memory_limit(peak_bytes, limit_bytes))
+            log(summary["error"]["message"])
     except Exception as error:
         log(traceback.format_exc())
         summary.update(status="failed", error=describe(error))

@@ -18,7 +18,7 @@ from workbench.artifacts.footprint.footprint import (
     checkpoint_bytes,
     gradients_bytes,
 )
-from workbench.artifacts.footprint.predict import LARGEST_BATCH, MARGIN_BYTES
+from workbench.artifacts.footprint.predict import LARGEST_BATCH, SPARE_BYTES
 from workbench.child_process.child import serve
 from workbench.files.temporary_folder import temporary_folder
 from workbench.ort.graph.memory_plan import memory_plan, optimized_model
@@ -51,7 +51,7 @@ class Predictor:
         """The largest batch size of at least `minimum` that fits; 0: none does."""
 
         def fits(batch_size: int) -> bool:
-            return self.footprint(batch_size).peak_bytes(evaluate=evaluate) <= memory_bytes
+            return self.footprint(batch_size).budget_bytes(evaluate=evaluate) <= memory_bytes
 
         if not fits(minimum):
             return 0
@@ -93,10 +93,10 @@ def answer(_: Callable[[str], None]) -> None:
     footprint, largest = predictor.footprint(batch_size), batch_size
     memory_bytes, evaluate = request.get("memory_bytes"), request.get("evaluate", True)
     if memory_bytes is not None and (
-        "batch_size" not in request or footprint.peak_bytes(evaluate=evaluate) > memory_bytes
+        "batch_size" not in request or footprint.budget_bytes(evaluate=evaluate) > memory_bytes
     ):
-        margin_bytes = MARGIN_BYTES if "batch_size" in request else 0
-        largest = predictor.largest_batch(memory_bytes - margin_bytes, minimum, evaluate)
+        spare_bytes = SPARE_BYTES if "batch_size" in request else 0
+        largest = predictor.largest_batch(memory_bytes - spare_bytes, minimum, evaluate)
     write_json(
         Path(request["answer"]),
         {"footprint": footprint._asdict(), "largest_batch": largest},

@@ -6,6 +6,9 @@ import math
 from collections.abc import Collection
 from typing import NamedTuple
 
+ACCURACY = 0.15
+"""A prediction is at most this share of the measured growth away from it. See docs/device.md."""
+
 RUNTIME_BYTES = 31_000_000
 """ONNX Runtime's libraries and three sessions of an empty graph, measured with version 1.19.2 on
 x86-64 Linux: 18 MB to load them, 11 MB for the sessions, 2 MB in the first step."""
@@ -82,3 +85,11 @@ class Footprint(NamedTuple):
         """
         evaluation = self.evaluation_bytes if evaluate else 0
         return self.total_bytes + evaluation + self.checkpoint_bytes + self.runtime_bytes
+
+    def budget_bytes(self, *, evaluate: bool = True) -> int:
+        """What has to be free for it: `peak_bytes`, if that is too low by all of `ACCURACY`.
+
+        Args:
+            evaluate: as of `peak_bytes`.
+        """
+        return math.ceil(self.peak_bytes(evaluate=evaluate) / (1 - ACCURACY))

@@ -13,8 +13,8 @@ from workbench.errors import ArtifactsError, ConfigError, value_text
 from workbench.files.temporary_folder import temporary_folder
 from workbench.run_folder.run_folder import write_json
 
-MARGIN_BYTES = 2_000_000
-"""What a batch size that is advised leaves free: a process is never twice of the same size."""
+SPARE_BYTES = 2_000_000
+"""What the batch that is advised leaves free: the next process may begin a little larger."""
 
 MOST_ROWS = 2**31
 """Of a batch whose footprint is predicted: sizes in bytes stay integers of 64 bits."""
@@ -39,11 +39,11 @@ def largest_batch(artifacts: ArtifactsFolder, memory_bytes: int, *, evaluate: bo
 def footprint_within(
     artifacts: ArtifactsFolder, batch_size: int, memory_bytes: int, *, evaluate: bool
 ) -> tuple[Footprint, int]:
-    """The footprint at `batch_size`, and where it is above `memory_bytes` the largest batch.
+    """The footprint at `batch_size`, and the largest batch where that does not fit.
 
     Returns:
-        The footprint, and `batch_size` where it fits, else the largest that does with
-        `MARGIN_BYTES` to spare; 0: none does.
+        The footprint, and `batch_size` where its `budget_bytes` are at most `memory_bytes`, else
+        the largest that fits with `SPARE_BYTES` to spare; 0: none does.
     """
     return _predict(artifacts, batch_size=batch_size, memory_bytes=memory_bytes, evaluate=evaluate)
 

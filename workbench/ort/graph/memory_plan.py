@@ -49,7 +49,7 @@ def memory_plan(model: onnx.ModelProto, batch_size: int) -> MemoryPlan:
         batch_size: the size of every named axis of its inputs.
     """
     graph, sizes = model.graph, value_sizes(model, batch_size)
-    planned = _Planned(graph)
+    planned = _Planned(model)
     workspaces = [
         WORKSPACE[node.op_type] * sizes.get(node.output[0], 0)
         for node in graph.node
@@ -69,10 +69,11 @@ class _Planned:
     when the model is loaded.
     """
 
-    def __init__(self, graph: onnx.GraphProto) -> None:
+    def __init__(self, model: onnx.ModelProto) -> None:
+        graph = model.graph
         self._nodes = graph.node
         self._outputs = {value.name for value in graph.output}
-        self._shapes = _declared_shapes(graph)
+        self._shapes = _loaded_shapes(model)
         self._left = Counter(name for node in graph.node for name in set(node.input) if name)
         self._left.update(self._outputs)
         self._owner: dict[str, str | None] = {}
@@ -147,10 +148,15 @@ class _Planned:
         return name
 
 
-def _declared_shapes(graph: onnx.GraphProto) -> dict[str, tuple[int | str, ...]]:
-    """Bytes of an element, and the axes, of each value whose axes all have a size or a name."""
+def _loaded_shapes(model: onnx.ModelProto) -> dict[str, tuple[int | str, ...]]:
+    """Bytes of an element, and the axes, of each value whose axes all have a size or a name.
+
+    ONNX Runtime infers the shapes of standard operators again when it loads the model.
+    """
+    import onnx
     from onnx.helper import tensor_dtype_to_np_dtype
 
+    graph = onnx.shape_inference.infer_shapes(model).graph
     found = {}
     for value in (*graph.value_info, *graph.input, *graph.output):
         tensor = value.type.tensor_type
