@@ -293,7 +293,7 @@ describe("the text pad", () => {
   it("trains on what is typed, though the kernel may not have it yet", () => {
     const { el, model } = show(textPad, text());
     (el.querySelector("textarea") as HTMLTextAreaElement).value = "Twice";
-    (el.querySelector("input") as HTMLInputElement).value = "Tw";
+    (el.querySelector("input[maxlength='64']") as HTMLInputElement).value = "Tw";
     const train = [...el.querySelectorAll("button")].find(({ textContent }) => textContent === "Train") as HTMLButtonElement;
     train.click();
     expect(model.sent).toEqual([{ kind: "train", text: "Twice", prompt: "Tw" }]);
