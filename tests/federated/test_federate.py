@@ -130,6 +130,7 @@ def _rows(data: Dataset, rows: slice) -> Dataset:
     return Dataset(data.name, Split(batch.inputs, batch.targets))
 
 
+@pytest.mark.sweep
 def test_frozen_layers_are_not_sent_and_lora_sends_adapters_alone() -> None:
     everything = federated(clients=2, rounds=1, local_steps=1)
     last = federated(clients=2, rounds=1, local_steps=1, requires_grad=("output.*",))

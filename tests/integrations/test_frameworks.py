@@ -91,6 +91,7 @@ def on_two_ranks(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     return probed("tests.integrations.ranks_probe", tmp_path_factory.mktemp("ranks"))
 
 
+@pytest.mark.sweep  # tests/ort/ortmodule trains on two ranks without a framework
 @pytest.mark.parametrize("name", ["trainer", "accelerate", "lightning"])
 def test_ranks_train_as_with_the_plain_module(on_two_ranks: Answers, name: str) -> None:
     answer = on_two_ranks[name]

@@ -68,7 +68,7 @@ def test_memory_is_recorded_by_rank_and_throughput_of_all(uninterrupted: Run) ->
 
 
 @pytest.mark.fault
-@pytest.mark.parametrize("killed", [0, 1])
+@pytest.mark.parametrize("killed", [pytest.param(0, marks=pytest.mark.sweep), 1])
 def test_a_rank_that_dies_ends_the_run_with_its_reason(uninterrupted: Run, killed: int) -> None:
     model, data, config = prepare("digits-mlp", None, {**SETTINGS, "processes": 2})
     started = launch(model, data, config, granted_steps=7)
@@ -132,6 +132,7 @@ def test_a_run_is_stopped_and_goes_on(uninterrupted: Run) -> None:
 
 
 @pytest.mark.sweep
+@pytest.mark.sweep
 def test_a_run_that_is_interrupted_says_why() -> None:
     model, data, config = prepare("digits-mlp", None, {**SETTINGS, "processes": 2})
     started = launch(model, data, config, granted_steps=7)
@@ -145,6 +146,7 @@ def test_a_run_that_is_interrupted_says_why() -> None:
     assert run.summary["steps"] == 7
 
 
+@pytest.mark.sweep
 @pytest.mark.sweep
 def test_a_comparison_trains_in_several_processes() -> None:
     compared = wb.compare(

@@ -51,7 +51,10 @@ def test_a_batch_that_does_not_fit_is_refused_and_the_one_it_names_fits(digits: 
 @pytest.mark.fault
 @pytest.mark.parametrize(
     ("model", "memory_bytes", "evaluate"),
-    [("sketch-cnn", 160_000_000, True), ("speech-commands", 180_000_000, False)],
+    [
+        ("sketch-cnn", 160_000_000, True),
+        pytest.param("speech-commands", 180_000_000, False, marks=pytest.mark.sweep),
+    ],
 )
 def test_the_named_batch_of_what_is_predicted_worst_trains_to_its_end(
     model: str, memory_bytes: int, evaluate: bool

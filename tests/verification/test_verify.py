@@ -131,6 +131,7 @@ def test_wrong_settings_are_refused(model: Model, settings: dict[str, object], s
         wb.verify(model, **settings)  # type: ignore[arg-type]
 
 
+@pytest.mark.sweep
 def test_a_loss_of_ones_own_and_several_of_them() -> None:
     class Two(nn.Module):
         def __init__(self) -> None:

@@ -127,6 +127,7 @@ def test_the_probe_ends_well(answers: Answers) -> None:
     assert answers.end.startswith("ended with 0:"), answers.end
 
 
+@pytest.mark.sweep
 def test_without_the_extension_everything_trains(tmp_path: Path) -> None:
     """In an empty cache, and with what killed a process that loaded it: half a library."""
     script = """
