@@ -9,10 +9,37 @@ from pathlib import Path
 
 import pytest
 
+from tests.fork_server import ForkServer
+from workbench.child_process import child
 from workbench.data import Dataset
 from workbench.extensions.build_extensions import build_extensions, find_compiler
 from workbench.extensions.native_extension import native_extension
 from workbench.load import load_dataset
+
+
+@pytest.fixture(scope="session")
+def fork_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServer]:
+    """What starts processes that need PyTorch without importing it in each."""
+    server = ForkServer(tmp_path_factory.mktemp("forks") / "log", "tests.preloaded")
+    yield server
+    server.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forked_children(fork_server: ForkServer) -> Iterator[pytest.MonkeyPatch]:
+    """Tests of other parts do not wait for each child process to import PyTorch."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(child, "command", fork_server.command)
+        yield patch
+
+
+@pytest.fixture
+def real_children(forked_children: pytest.MonkeyPatch) -> Iterator[None]:
+    """Child processes of this test are started as they are outside of tests."""
+    replaced = child.command
+    forked_children.undo()
+    yield
+    forked_children.setattr(child, "command", replaced)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -243,6 +243,7 @@ def test_an_interrupted_parent_ends_its_child(tmp_path: Path) -> None:
 
 
 @pytest.mark.fault
+@pytest.mark.usefixtures("real_children")  # a fork would not have the limit
 def test_a_full_disk_is_told_and_leaves_nothing(tmp_path: Path) -> None:
     """The limit on the size of a file stands for the end of the disk."""
     limit = resource.getrlimit(resource.RLIMIT_FSIZE)

@@ -9,7 +9,6 @@ import shutil
 import socket
 import subprocess
 import sys
-import tempfile
 import time
 import urllib.error
 import urllib.request
@@ -19,12 +18,15 @@ from typing import Any
 
 import nbformat
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Page, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
 
-from tests.browser import kernel_server
 from tests.browser.notebook import Notebook
+from tests.browser.shared_page import SharedPage
+from tests.fork_server import ForkServer
 
 TOKEN = "browser-tests"
+KERNEL = "forked"
+"""Name of the kernelspec."""
 ROOT = Path(__file__).resolve().parents[2]
 START_S = 60
 KERNEL_MESSAGE_TORN = re.compile(
@@ -109,15 +111,13 @@ def lab_environment(lab_folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def kernels(lab_folder: Path, lab_environment: dict[str, str]) -> Iterator[None]:
-    """What starts a kernel at once: the process that has imported everything."""
-    with tempfile.TemporaryDirectory() as folder:  # the path of a socket must be short
-        address = Path(folder) / "kernels"
-        kernel_server.write_kernelspec(Path(lab_environment["JUPYTER_DATA_DIR"]), address)
-        server = kernel_server.start_server(address, lab_folder / "kernels.log", lab_environment)
-        yield
-        server.terminate()
-        server.wait(timeout=30)
+def kernels(lab_environment: dict[str, str], fork_server: ForkServer) -> None:
+    """A kernelspec whose kernels are forks of the process that has imported everything."""
+    launcher = [*fork_server.command("ipykernel_launcher"), "-f", "{connection_file}"]
+    spec = {"argv": launcher, "display_name": "Python 3 (forked)", "language": "python"}
+    path = Path(lab_environment["JUPYTER_DATA_DIR"]) / "kernels" / KERNEL / "kernel.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(spec), encoding="utf-8")
 
 
 @pytest.fixture(scope="session")
@@ -132,6 +132,7 @@ def lab_url(
         *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", f"--port={port}"),
         *("--ServerApp.port_retries=0", f"--IdentityProvider.token={TOKEN}"),
         "--LabApp.extension_manager=readonly",  # the other one starts node for each page
+        "--LabApp.expose_app_in_browser=True",  # notebooks are opened and closed by its commands
         f"--ServerApp.root_dir={lab_folder / 'notebooks'}",
     ]
     log = lab_folder / "lab.log"
@@ -175,18 +176,28 @@ def context(chromium: Browser) -> BrowserContext:
     return chromium.new_context()
 
 
+@pytest.fixture(scope="session")
+def shared_page(context: BrowserContext) -> SharedPage:
+    return SharedPage(context)
+
+
 @pytest.fixture
-def page(context: BrowserContext, lab_url: str) -> Iterator[Page]:
-    """A page that finds nothing stored by others; an error in its scripts fails the test."""
-    page = context.new_page()
-    page.set_viewport_size({"width": 1400, "height": 1300})
+def page(shared_page: SharedPage, lab_url: str, request: pytest.FixtureRequest) -> Iterator[Page]:
+    """A page that finds nothing left by others; an error in its scripts fails the test."""
+    failed = request.session.testsfailed
+    page = shared_page.take()
     problems: list[str] = []
-    page.on("pageerror", lambda error: problems.append(str(error)))
+
+    def note(error: Error) -> None:
+        problems.append(str(error))
+
+    page.on("pageerror", note)
     yield page
+    page.remove_listener("pageerror", note)
+    shared_page.close_notebooks()
     end_kernels(page, lab_url)
-    page.evaluate("localStorage.clear()")
-    page.close()
-    context.clear_cookies()
+    if request.session.testsfailed > failed or not shared_page.forget():
+        shared_page.discard()
     unexpected = [text for text in problems if not KERNEL_MESSAGE_TORN.search(text)]
     assert not unexpected, "\n".join(unexpected)
 
@@ -211,7 +222,7 @@ def open_notebook(
         path = lab_folder / "notebooks" / name
         content = nbformat.v4.new_notebook(
             cells=[nbformat.v4.new_code_cell(cell) for cell in cells],
-            metadata={"kernelspec": {"name": kernel_server.NAME, "display_name": "Python 3"}},
+            metadata={"kernelspec": {"name": KERNEL, "display_name": "Python 3"}},
         )
         nbformat.write(content, path)
         notebook = Notebook(page, f"{lab_url}/lab/tree/{name}?token={TOKEN}&reset", path)

@@ -13,6 +13,12 @@ SLOW_MS = 90_000
 """For what imports PyTorch or trains: generous, since the machine may be busy."""
 
 
+OPEN = """async path => {
+  await window.jupyterapp.commands.execute("docmanager:open", { path });
+}"""
+"""Opens a file in the JupyterLab that the page shows."""
+
+
 class Notebook:
     """The page object of these tests. Every locator is by role and name, as a person finds it."""
 
@@ -22,7 +28,19 @@ class Notebook:
         self.path = path
 
     def open(self) -> None:
+        """Open it in the JupyterLab that the page shows; load JupyterLab where it shows none."""
+        if not self.page.evaluate("'jupyterapp' in window"):
+            self.load()
+            return
+        self.page.evaluate(OPEN, self.path.name)
+        self._wait_until_open()
+
+    def load(self) -> None:
+        """Load JupyterLab with this notebook, as it is in the file."""
         self.page.goto(self.url)
+        self._wait_until_open()
+
+    def _wait_until_open(self) -> None:
         expect(self.page.locator(".jp-Notebook")).to_be_visible(timeout=SLOW_MS)
         self.wait_for_kernel()
 

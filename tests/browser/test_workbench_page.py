@@ -219,7 +219,7 @@ def test_a_reader_without_a_kernel_sees_the_figure_and_a_table(
     while not any("image/png" in each.get("data", {}) for each in notebook.saved_outputs(0)):
         page.wait_for_timeout(200)  # the notebook is saved once more when the figure is there
     end_kernels(page, lab_url)
-    notebook.open()
+    notebook.load()
     expect(picture).to_be_visible(timeout=SLOW_MS)
     expect(table.get_by_role("rowheader", name="fake")).to_be_visible()
     # In place of the page stands a sentence, no error.

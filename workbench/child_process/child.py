@@ -68,7 +68,7 @@ def run_child(
             end of the log, if it failed in another way or was killed.
     """
     with tempfile.TemporaryFile() as log:
-        watch = Watch([sys.executable, "-P", "-m", package, str(request)], parent=os.getpid())
+        watch = Watch([*command(package), str(request)], parent=os.getpid())
         child = subprocess.Popen(
             watch.arguments(),
             stdin=subprocess.DEVNULL,
@@ -93,6 +93,11 @@ def run_child(
             raise _as_error(last["error"], failure)
         if status != 0 or "done" not in last:
             raise failure(f"{_exit_reason(status, work)} The last lines of its log:\n{_tail(log)}")
+
+
+def command(package: str) -> list[str]:
+    """What runs `package` as a process; its arguments follow."""
+    return [sys.executable, "-P", "-m", package]
 
 
 def serve(work: Callable[[Callable[[str], None]], None]) -> NoReturn:

@@ -1,0 +1,24 @@
+"""What the processes import and make that export models, verify gradients or are kernels.
+
+Imported by the fork server alone, once.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+
+from torch.onnx._internal.exporter._registration import ONNXRegistry
+
+from workbench.export.translation_table import kept_translation_table
+
+for name in (
+    *("ipykernel.kernelapp", "onnx", "onnxscript", "pandas", "torch._dynamo"),
+    *("torch._inductor.fx_passes.post_grad", "torch.export._trace"),
+    "torch.onnx._internal.exporter._core",
+    *("workbench.artifacts.build", "workbench.export.effects.refused_effects"),
+    *("workbench.export.torch_exporter", "workbench.export.translations.translations"),
+    *("workbench.verification.finite_differences", "workbench.widgets"),
+):
+    import_module(name)
+with kept_translation_table():
+    ONNXRegistry.from_torchlib()
