@@ -101,10 +101,10 @@ def test_changed_artifacts_are_refused(cnn_artifacts: Artifacts, tmp_path: Path)
 @pytest.mark.parametrize(
     "settings",
     [
-        {},
-        {"optimizer": "sgd"},
+        pytest.param({}, marks=pytest.mark.sweep),
+        pytest.param({"optimizer": "sgd"}, marks=pytest.mark.sweep),
         {"requires_grad": ("output.*",)},
-        {"lora": {"rank": 2}},
+        pytest.param({"lora": {"rank": 2}}, marks=pytest.mark.sweep),
         {"lora": {"rank": 2}, "requires_grad": ("output.bias",)},
     ],
 )

@@ -190,7 +190,7 @@ def test_a_reload_shows_the_run_again_still_going(open_notebook: MakeNotebook) -
     notebook.set_number("Epochs", 12)
     notebook.button("Train").click()
     before = notebook.wait_for_step(20)
-    notebook.page.reload()
+    notebook.load()
     expect(notebook.button("Stop")).to_be_enabled(timeout=SLOW_MS)
     after = notebook.wait_for_step(before)
     notebook.wait_for_step(after + 20)

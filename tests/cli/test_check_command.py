@@ -66,6 +66,7 @@ def test_what_cannot_train_is_an_exit_status(workbench: Invoke, tmp_path: Path) 
     assert "Replace the layer" in outcome.stdout
 
 
+@pytest.mark.sweep
 def test_gradients_are_verified(workbench: Invoke, tmp_path: Path) -> None:
     path = str(graph(tmp_path / "small.onnx", "Tanh"))
     arguments = ("check", path, "--verify", "--loss=mse", "--batch-size=4", "--threads=1")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.cli.command import Invoke
 
 
+@pytest.mark.sweep
 def test_the_operators_of_a_step_are_listed(workbench: Invoke) -> None:
     outcome = workbench(
         "profile", "digits-mlp", "--engine", "pytorch", "--steps", "2", "--threads", "1"

@@ -67,9 +67,9 @@ def test_a_run_is_labelled_deleted_and_brought_back(workbench: Invoke, digits: D
     "arguments",
     [
         ["--tag=old", "--purge"],
-        ["{run}", "--purge"],
+        pytest.param(["{run}", "--purge"], marks=pytest.mark.sweep),
         ["{run}", "--active"],
-        ["--active", "--deleted"],
+        pytest.param(["--active", "--deleted"], marks=pytest.mark.sweep),
         ["--deleted", "--purge"],
     ],
 )

@@ -301,6 +301,7 @@ controller.close()
 """
 
 
+@pytest.mark.sweep
 def test_it_works_where_no_widgets_are_installed() -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM],

@@ -54,4 +54,4 @@ def representatives() -> list[str]:
             kind = re.split(r"[,(]| at | by | of ", case.name)[0].strip()
             chosen.setdefault((group, kind), case.name)
     names = dict.fromkeys((*chosen.values(), *WATCHED))
-    return list(representative(names, every=8, always=WATCHED))
+    return list(representative(names, every=12, always=WATCHED))

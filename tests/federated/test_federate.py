@@ -170,6 +170,7 @@ def test_strategies_lower_the_loss(strategy: str, options: dict[str, float]) -> 
     assert losses[-1] < losses[0]
 
 
+@pytest.mark.sweep
 def test_unreachable_clients_are_left_out_by_the_seed() -> None:
     one, other = (federated(clients=6, rounds=3, unavailable=0.5, seed=3) for _ in range(2))
     assert one.federation is not None

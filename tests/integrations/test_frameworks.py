@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.answers import Answers, probed
+from tests.representative import representative
 from workbench.ort.ortmodule.fallback_reasons import SETS_UP
 
 NEEDED = ("transformers", "accelerate", "peft", "lightning")
@@ -43,9 +44,19 @@ TOLERANCES = {
 """Largest difference of a parameter from the plain module's, after several steps."""
 
 
+USUAL = representative(
+    TOLERANCES,
+    every=4,  # "trainer", "trainer-bfloat16" and so on
+    always=("trainer-adapters", "trainer-resumed", "lightning"),
+)
+SEVERAL = ("trainer-saved-adapters", "trainer-given")
+"""Cases with tests of their own."""
+
+
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
-    return probed("tests.integrations.frameworks_probe", tmp_path_factory.mktemp("frameworks"))
+    folder = tmp_path_factory.mktemp("frameworks")
+    return probed("tests.integrations.frameworks_probe", folder, *USUAL, *SEVERAL)
 
 
 def assert_in_graphs(answer: Mapping[str, Any]) -> None:
@@ -57,7 +68,7 @@ def assert_in_graphs(answer: Mapping[str, Any]) -> None:
     assert in_pytorch == {}
 
 
-@pytest.mark.parametrize("name", TOLERANCES)
+@pytest.mark.parametrize("name", USUAL)
 def test_trains_as_the_plain_module(answers: Answers, name: str) -> None:
     answer = answers[name]
     assert_in_graphs(answer)

@@ -62,6 +62,7 @@ def test_each_fault_is_one_edit_of_the_code_that_runs() -> None:
     assert {mutation.line for mutation in found} == {13, 14, 15, 16, 17}
 
 
+@pytest.mark.sweep
 def test_every_fault_can_be_compiled() -> None:
     for area in ("events", "control"):
         for file in AREAS[area].files():
@@ -71,6 +72,7 @@ def test_every_fault_can_be_compiled() -> None:
                 assert ast.dump(ast.parse(made)) != ast.dump(ast.parse(source)), mutation
 
 
+@pytest.mark.sweep
 def test_the_statement_that_keeps_the_last_weights_is_among_them() -> None:
     file = Path("workbench/worker/loop.py")
     source = (ROOT / file).read_text(encoding="utf-8")

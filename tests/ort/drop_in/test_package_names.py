@@ -40,7 +40,13 @@ def run(code: str) -> str:
     return done.stdout
 
 
-@pytest.fixture(scope="module", params=list(STARTS))
+@pytest.fixture(
+    scope="module",
+    params=[
+        pytest.param("before", marks=pytest.mark.sweep),
+        "onnxruntime-first",
+    ],
+)
 def answer(request: pytest.FixtureRequest) -> dict[str, Any]:
     code = f"{STARTS[request.param]}; import runpy; runpy.run_path({str(SCRIPT)!r})"
     return dict(json.loads(run(code).splitlines()[-1]))

@@ -15,6 +15,7 @@ from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
 from tests.ort.ortmodule.cases import Call, Case, of_floats
+from tests.representative import representative
 
 
 class Rounded(Function):
@@ -306,3 +307,6 @@ FUNCTION_CASES: dict[str, Case] = {
     "transformer": Case(Transformer, tokens),
     "convolutional": case(Convolutional, 1, 8, 8),
 }
+USUAL = representative(
+    FUNCTION_CASES, every=8, always=("edges", "sizes", "transformer", "convolutional")
+)

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from tests.representative import representative
 from workbench.load import load_model
 
 
@@ -152,3 +153,4 @@ CASES: dict[str, Case] = {
     "tied": Case(Tied, lambda batch: Call((torch.randint(0, 11, (batch, 5)),))),
     "buffers": of_floats(Buffered, 4),
 }
+USUAL = representative(CASES, every=3, always=("text-gpt", "dict", "nested", "buffers"))

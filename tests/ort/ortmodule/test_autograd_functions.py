@@ -10,7 +10,7 @@ from math import isfinite
 import pytest
 
 from tests.answers import Answers, probed
-from tests.ort.ortmodule.autograd_function_cases import FUNCTION_CASES
+from tests.ort.ortmodule.autograd_function_cases import USUAL
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     )
 
 
-@pytest.mark.parametrize("name", list(FUNCTION_CASES))
+@pytest.mark.parametrize("name", list(USUAL))
 def test_training_follows_pytorch(name: str, answers: Answers) -> None:
     """20 SGD steps with batches of three sizes on one set of segments."""
     answer = answers[name]
@@ -35,7 +35,7 @@ def test_training_follows_pytorch(name: str, answers: Answers) -> None:
     assert state <= 1e-5, f"{name} differs by {state} in the end"
 
 
-@pytest.mark.parametrize("name", list(FUNCTION_CASES))
+@pytest.mark.parametrize("name", list(USUAL))
 def test_results_have_the_plain_modules_nesting(name: str, answers: Answers) -> None:
     plain, wrapped = answers[name]["nesting"]
     assert wrapped == plain

@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from tests.answers import Answers, probed
-from tests.ort.ortmodule.cases import CASES
+from tests.ort.ortmodule.cases import USUAL
 
 
 @pytest.fixture(scope="module")
@@ -21,27 +21,27 @@ def within(values: dict[str, float], tolerance: float) -> None:
     assert values[worst] <= tolerance, f"largest difference {values[worst]} at {worst}"
 
 
-@pytest.mark.parametrize("name", list(CASES))
+@pytest.mark.parametrize("name", list(USUAL))
 def test_a_step_has_pytorchs_loss_and_gradients(name: str, answers: Answers) -> None:
     answer = answers[name]
     assert answer["loss"] <= 1e-6, f"losses differ by {answer['loss']}"
     within(answer["gradients"], answer["tolerance"])
 
 
-@pytest.mark.parametrize("name", list(CASES))
+@pytest.mark.parametrize("name", list(USUAL))
 def test_results_have_the_plain_modules_nesting(name: str, answers: Answers) -> None:
     plain, wrapped = answers[name]["nesting"]
     assert wrapped == plain
 
 
-@pytest.mark.parametrize("name", list(CASES))
+@pytest.mark.parametrize("name", list(USUAL))
 def test_names_are_the_plain_modules(name: str, answers: Answers) -> None:
     answer = answers[name]
     assert answer["keys"], "keys of state_dict"
     assert answer["names"], "names of parameters"
 
 
-@pytest.mark.parametrize("name", list(CASES))
+@pytest.mark.parametrize("name", list(USUAL))
 def test_training_follows_pytorch_on_one_graph(name: str, answers: Answers) -> None:
     """20 SGD steps with batches of three sizes; buffers are among the state."""
     training = answers[name]["training"]
