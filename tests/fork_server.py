@@ -152,7 +152,12 @@ if __name__ == "__main__":
 
     asked = serve(*sys.argv[1:])
     sys.argv = [asked["module"], *asked["arguments"]]
-    runpy.run_module(asked["module"], run_name="__main__", alter_sys=True)
+    try:
+        runpy.run_module(asked["module"], run_name="__main__", alter_sys=True)
+    except SystemExit as ended:
+        status = 0 if ended.code is None else ended.code
+    else:
+        status = 0
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(0)  # unloading torch takes half a second
+    os._exit(status if isinstance(status, int) else 1)  # unloading torch takes half a second

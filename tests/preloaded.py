@@ -17,7 +17,7 @@ for name in (
     "torch.onnx._internal.exporter._core",
     *("workbench.artifacts.build", "workbench.export.effects.refused_effects"),
     *("workbench.export.torch_exporter", "workbench.export.translations.translations"),
-    *("workbench.verification.finite_differences", "workbench.widgets"),
+    *("workbench.cli", "workbench.verification.finite_differences", "workbench.widgets"),
 ):
     import_module(name)
 with kept_translation_table():

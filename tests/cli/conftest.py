@@ -1,4 +1,4 @@
-"""Runs the installed command as people do: a process of its own, its streams kept apart."""
+"""Runs the command as people do: a process of its own, its streams kept apart."""
 
 from __future__ import annotations
 
@@ -9,15 +9,21 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import COMMAND, Invoke, Outcome
+from tests.fork_server import ForkServer
 
 
 @pytest.fixture
-def workbench(tmp_path: Path, workbench_home: Path) -> Invoke:
-    """Run `workbench ARGUMENTS...` in an empty directory; keywords are environment variables."""
+def workbench(tmp_path: Path, workbench_home: Path, fork_server: ForkServer) -> Invoke:
+    """Run `workbench ARGUMENTS...` in an empty directory.
+
+    Keywords are environment variables. With them it is the installed command that is run, without
+    them a fork that has imported what the command imports.
+    """
 
     def invoke(*arguments: str, **environment: str) -> Outcome:
+        command = [COMMAND] if environment else fork_server.command("workbench.cli")
         result = subprocess.run(
-            [COMMAND, *arguments],
+            [*command, *arguments],
             capture_output=True,
             text=True,
             check=False,

@@ -20,7 +20,7 @@ def main() -> None:
         from workbench.files.disk import disk_problem
 
         try:
-            app()
+            app(prog_name="workbench")
         except WorkbenchError as error:
             say_error(str(error))
             sys.exit(1)
