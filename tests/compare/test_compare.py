@@ -36,6 +36,7 @@ def comparison(digits: Dataset, tmp_path_factory: pytest.TempPathFactory) -> Ite
         ).wait(240)
 
 
+@pytest.mark.sweep
 def test_engines_agree_on_every_loss(comparison: Comparison) -> None:
     table = comparison.table()
     assert list(table.index) == ["pytorch", "ondevice", "ortmodule"]

@@ -49,7 +49,7 @@ def outcome(dtype: str) -> dict[str, Any]:
     return found
 
 
-@pytest.mark.parametrize("dtype", ["float32", "int64"])
+@pytest.mark.parametrize("dtype", ["float32", pytest.param("int64", marks=pytest.mark.sweep)])
 def test_a_buffer_is_kept_from_step_to_step(dtype: str) -> None:
     assert outcome(dtype) == {"steps": 3, "batches": 3, "seen": 3}
 

@@ -186,6 +186,7 @@ def test_settings_that_a_profile_has_no_use_for_are_refused(
         profile("digits-mlp", digits, **{name: value})  # type: ignore[arg-type]
 
 
+@pytest.mark.sweep
 def test_every_piece_of_a_graph_is_timed_and_the_function_between_them(digits: Dataset) -> None:
     """The sessions of pieces are loaded within a second and must not share a profile."""
     model = load_model(Quantized(1), example_inputs=(torch.zeros(4, 1, 8, 8),))
@@ -210,6 +211,7 @@ def test_on_device_a_model_without_a_module_is_profiled_alone(
     assert len(found.plot().axes) == 1
 
 
+@pytest.mark.sweep
 def test_a_step_has_all_the_batches_whose_gradients_it_averages(digits: Dataset) -> None:
     settings = {"steps": 2, "threads": 1, "gradient_accumulation": 3}
     ondevice, pytorch = profile("digits-mlp", digits, "ondevice", **settings).engines  # type: ignore[arg-type]

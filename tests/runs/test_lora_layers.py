@@ -147,8 +147,10 @@ def test_every_kind_of_layer_is_adapted(model: Model) -> None:
     "engine",
     [
         "ondevice",
-        "pytorch",
-        *(pytest.param(name, marks=pytest.mark.sweep) for name in ("ortmodule", "pytorch-compile")),
+        *(
+            pytest.param(name, marks=pytest.mark.sweep)
+            for name in ("pytorch", "ortmodule", "pytorch-compile")
+        ),
     ],
 )
 def test_every_engine_trains_as_plain_pytorch(

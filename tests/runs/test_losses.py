@@ -46,6 +46,7 @@ def data() -> wb.Dataset:
     return wb.load_dataset(ROWS, TARGETS, name="pairs", test_fraction=0.25)
 
 
+@pytest.mark.sweep
 def test_all_engines_agree_on_several_losses_with_a_function(
     model: wb.Model, data: wb.Dataset, workbench_home: object
 ) -> None:

@@ -158,6 +158,7 @@ def linear(folder: Path, weight: np.ndarray, data: Dataset, loss: str) -> Quanti
     return quantize(export, folder / "int8.onnx", data=folder / "data", config=config)
 
 
+@pytest.mark.sweep
 def test_a_regression_shows_its_errors_and_that_it_became_larger(tmp_path: Path) -> None:
     random = np.random.default_rng(2)
     weight = random.standard_normal((4, 1)).astype(np.float32)
@@ -192,6 +193,7 @@ def test_a_text_shows_its_perplexity(tmp_path: Path) -> None:
     assert made.float32.accuracy == 1
 
 
+@pytest.mark.sweep
 def test_without_a_test_split_there_is_no_accuracy_and_that_is_said(tmp_path: Path) -> None:
     random = np.random.default_rng(4)
     weight = random.standard_normal((128, 64)).astype(np.float32)

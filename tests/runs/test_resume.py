@@ -205,6 +205,7 @@ def test_clipped_gradients_are_the_same_in_every_process(digits: Dataset) -> Non
         assert_same(trained(), whole)
 
 
+@pytest.mark.sweep
 def test_a_completed_run_can_be_trained_further(digits: Dataset) -> None:
     run = started(digits, lr_schedule="constant", steps=20).wait(60)
     with pytest.raises(ConfigError, match=r"has taken 20 of 20 steps.*steps=40"):
@@ -381,6 +382,7 @@ def test_readers_forget_what_a_resumed_run_trains_anew(ended: Run) -> None:
     assert follower.poll().restored_step is None
 
 
+@pytest.mark.sweep
 def test_parameters_in_another_memory_format(digits: Dataset) -> None:
     layers = nn.Sequential(nn.Conv2d(1, 8, 3), nn.ReLU(), nn.Flatten(), nn.Linear(288, 10))
     module = layers.to(memory_format=torch.channels_last)

@@ -159,6 +159,7 @@ def test_steps_that_pytorch_ran_are_counted_and_their_reason_is_told(digits: Dat
     assert "hook" in ran.why
 
 
+@pytest.mark.sweep
 def test_pieces_and_the_functions_between_them_are_told(digits: Dataset) -> None:
     model = load_model(Quantized(2), example_inputs=(torch.zeros(4, 1, 8, 8),))
     settings = {"steps": 3, "evaluate": False, "ortmodule": NATIVE_KERNELS}

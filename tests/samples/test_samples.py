@@ -179,6 +179,7 @@ def test_sketches_and_words_are_recognised(name: str) -> None:
     assert reached > 0.5, f"{name} reached {reached:.3f} test accuracy; guessing reaches 0.05"
 
 
+@pytest.mark.sweep
 @pytest.mark.parametrize(
     ("name", "accuracy"), [("sketch-cnn", 0.95), ("speech-commands", 0.87), ("text-gpt", 0.57)]
 )
@@ -189,6 +190,7 @@ def test_base_checkpoints_reach_what_their_cards_say(name: str, accuracy: float)
     assert f"{reached:.0%}".replace("%", " %") in SAMPLES[name].card
 
 
+@pytest.mark.sweep
 def test_the_transformer_learns_and_looks_at_no_later_character() -> None:
     module, losses = trained("text-gpt", steps=60)
     assert losses[0] > 4.4, f"the first loss is {losses[0]:.2f}, below that of guessing evenly"
@@ -251,6 +253,7 @@ def test_both_phases_of_the_bert_share_their_weights() -> None:
     assert digest(short.weights()) == digest(long.weights())
 
 
+@pytest.mark.sweep
 def test_the_bert_looks_at_both_sides_and_learns() -> None:
     module, losses = trained("text-bert", steps=40)
     assert losses[0] > 4.4, f"the first loss is {losses[0]:.2f}, below that of guessing evenly"
