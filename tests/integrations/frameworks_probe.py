@@ -1,7 +1,8 @@
-"""Trains small models by Hugging Face, Accelerate and Lightning, plainly and with ORTModule."""
+"""Trains small models by Hugging Face, Accelerate, Lightning and DeepSpeed, with ORTModule."""
 
 from __future__ import annotations
 
+import importlib.util
 import sys
 import warnings
 from collections.abc import Callable
@@ -169,6 +170,14 @@ def by_lightning_in_bfloat16() -> dict[str, Any]:
     return {"difference": difference(found, expected), **told(found.net)}
 
 
+def by_deepspeed(name: str) -> Any:
+    """On the one rank that this process is."""
+    from tests.integrations import deepspeed_cases
+
+    deepspeed_cases.join_alone()
+    return deepspeed_cases.cases(FOLDER)[name]()
+
+
 def by_script(name: str) -> dict[str, Any]:
     """A script as it is, and with one line changed."""
     source = (Path(__file__).parent / "scripts" / f"{name}.py").read_text()
@@ -213,6 +222,10 @@ CASES: dict[str, Callable[[], dict[str, Any]]] = {
     "lightning": by_lightning,
     "lightning-bfloat16": by_lightning_in_bfloat16,
 }
+# The last: with ZeRO 3 DeepSpeed changes torch for the whole process.
+if importlib.util.find_spec("deepspeed"):
+    for case in ("deepspeed-2-resumed", "deepspeed-refused", "deepspeed-3"):
+        CASES[case] = partial(by_deepspeed, case)
 
 if __name__ == "__main__":
     # Those of the frameworks about their own settings are not ours to fail on.
