@@ -1,7 +1,7 @@
 # Two commands: `make lab` opens the workbench, `make test` proves it. `make help` lists the rest.
 #
 #   PYTHON=/path/to/python3.11   the Python to make .venv with
-#   EXTRAS=cuda,hf,test          the engines' package and more; default cpu,hf,lightning,federated,test
+#   EXTRAS=cuda,hf,test          the engines' package and more; default cpu,hf,lightning,deepspeed,federated,test
 #   LAB_ARGS=--no-browser        handed to JupyterLab by `make lab`
 #   CHROMIUM=/path/to/chromium   the browser of the browser tests
 #   PYTEST_ARGS="-k digits"      handed to pytest by `make test` and `make test-all`
@@ -20,7 +20,7 @@ SHELL := /bin/bash
 VENV := .venv
 BIN := $(VENV)/bin
 INSTALLED := $(VENV)/.installed
-EXTRAS ?= cpu,hf,lightning,federated,test
+EXTRAS ?= cpu,hf,lightning,deepspeed,federated,test
 LAB_ARGS ?=
 PYTEST_ARGS ?=
 JOBS ?= 2

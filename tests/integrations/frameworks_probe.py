@@ -1,4 +1,4 @@
-"""Trains small models by Hugging Face, Accelerate and Lightning, plainly and with ORTModule."""
+"""Trains small models by Hugging Face, Accelerate, Lightning and DeepSpeed, with ORTModule."""
 
 from __future__ import annotations
 
@@ -169,6 +169,14 @@ def by_lightning_in_bfloat16() -> dict[str, Any]:
     return {"difference": difference(found, expected), **told(found.net)}
 
 
+def by_deepspeed(name: str) -> Any:
+    """On the one rank that this process is."""
+    from tests.integrations import deepspeed_cases
+
+    deepspeed_cases.join_alone()
+    return deepspeed_cases.cases(FOLDER)[name]()
+
+
 def by_script(name: str) -> dict[str, Any]:
     """A script as it is, and with one line changed."""
     source = (Path(__file__).parent / "scripts" / f"{name}.py").read_text()
@@ -212,6 +220,10 @@ CASES: dict[str, Callable[[], dict[str, Any]]] = {
     "accelerate-bfloat16": partial(by_accelerate, "bf16"),
     "lightning": by_lightning,
     "lightning-bfloat16": by_lightning_in_bfloat16,
+    **{
+        case: partial(by_deepspeed, case)
+        for case in ("deepspeed-2-resumed", "deepspeed-refused", "deepspeed-3")
+    },
 }
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Trains by Hugging Face, Accelerate and Lightning on two ranks, and writes what came of it.
+"""Trains by Hugging Face, Accelerate, Lightning and DeepSpeed on two ranks; writes what came of it.
 
     python -m tests.integrations.ranks_probe RESULT_JSON
 
@@ -7,11 +7,13 @@ starts itself once more under torchrun's elastic agent.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import sys
 import warnings
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -110,9 +112,16 @@ def on_each_rank(path: Path) -> None:
         "accelerate": by_accelerate,
         "lightning": lambda wrapped: by_lightning(folder, wrapped),
     }
+    every: dict[str, Callable[[], Any]] = {
+        name: partial(compared, train) for name, train in cases.items()
+    }
+    if importlib.util.find_spec("deepspeed"):
+        from tests.integrations import deepspeed_cases
+
+        every |= deepspeed_cases.cases(folder)
     answers = {}
-    for name, train in cases.items():
-        answers[name] = compared(train)
+    for name, case in every.items():
+        answers[name] = case()
         if dist.get_rank() == 0:
             path.write_text(json.dumps(answers))
     dist.destroy_process_group()

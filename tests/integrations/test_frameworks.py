@@ -1,4 +1,4 @@
-"""Hugging Face's Trainer, Accelerate and Lightning train an ORTModule as the plain module.
+"""Hugging Face, Accelerate, Lightning and DeepSpeed train an ORTModule as the plain module.
 
 All of it runs in one process (frameworks_probe.py), and once more on two ranks (ranks_probe.py);
 the tests read what came out.
@@ -14,12 +14,18 @@ import pytest
 
 from tests.answers import Answers, probed
 from tests.representative import representative
-from workbench.ort.ortmodule.fallback_reasons import SETS_UP
+from workbench.ort.ortmodule.fallback_reasons import PARTITIONED, SETS_UP
 
 NEEDED = ("transformers", "accelerate", "peft", "lightning")
 MISSING = [name for name in NEEDED if importlib.util.find_spec(name) is None]
 pytestmark = pytest.mark.skipif(
     bool(MISSING), reason=f"{MISSING} missing: pip install -e '.[hf,lightning]'"
+)
+
+HAS_DEEPSPEED = importlib.util.find_spec("deepspeed") is not None
+by_deepspeed = pytest.mark.skipif(
+    not HAS_DEEPSPEED,
+    reason="deepspeed missing: pip install -e '.[deepspeed]'",
 )
 
 TOLERANCES = {
@@ -49,14 +55,18 @@ USUAL = representative(
     every=4,  # "trainer", "trainer-bfloat16" and so on
     always=("trainer-adapters", "trainer-resumed", "lightning"),
 )
-SEVERAL = ("trainer-saved-adapters", "trainer-given")
+OTHERS = (
+    *("trainer-saved-adapters", "trainer-given"),
+    # The last: with ZeRO 3 DeepSpeed changes torch for the whole process.
+    *(("deepspeed-2-resumed", "deepspeed-refused", "deepspeed-3") if HAS_DEEPSPEED else ()),
+)
 """Cases with tests of their own."""
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
     folder = tmp_path_factory.mktemp("frameworks")
-    return probed("tests.integrations.frameworks_probe", folder, *USUAL, *SEVERAL)
+    return probed("tests.integrations.frameworks_probe", folder, *USUAL, *OTHERS)
 
 
 def assert_in_graphs(answer: Mapping[str, Any]) -> None:
@@ -109,3 +119,65 @@ def test_ranks_train_as_with_the_plain_module(on_two_ranks: Answers, name: str) 
     assert_in_graphs(answer)
     assert answer["difference"] <= 2e-5
     assert answer["ranks_apart"] == 0
+
+
+ON_ONE_RANK = "answers"
+ON_TWO_RANKS = pytest.param("on_two_ranks", marks=pytest.mark.sweep)
+
+
+@by_deepspeed
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", ["0", "1", "2", "2-accumulated"])
+def test_ranks_of_deepspeed_train_as_one_process(on_two_ranks: Answers, name: str) -> None:
+    """With the norm of the gradient clipped, which takes that of all ranks."""
+    answer = on_two_ranks[f"deepspeed-{name}"]
+    assert_in_graphs(answer)
+    assert answer["difference"] <= 1e-6
+    assert answer["ranks_apart"] == 0
+
+
+@by_deepspeed
+@pytest.mark.parametrize(
+    ("ranks", "stage"),
+    [
+        (ON_ONE_RANK, 2),
+        pytest.param("on_two_ranks", 1, marks=pytest.mark.sweep),
+        pytest.param("on_two_ranks", 2, marks=pytest.mark.sweep),
+    ],
+)
+def test_deepspeed_goes_on_from_its_checkpoint(
+    request: pytest.FixtureRequest, ranks: str, stage: int
+) -> None:
+    answer = request.getfixturevalue(ranks)[f"deepspeed-{stage}-resumed"]
+    assert_in_graphs(answer)
+    assert answer["difference"] == 0
+    assert answer["plain_difference"] <= 1e-6, "resumed with the plain module"
+    assert answer["ranks_apart"] == 0
+
+
+@by_deepspeed
+@pytest.mark.sweep
+def test_deepspeed_trains_under_autocast(on_two_ranks: Answers) -> None:
+    answer = on_two_ranks["deepspeed-bfloat16"]
+    assert_in_graphs(answer)
+    assert answer["difference"] <= 4e-3
+    assert answer["ranks_apart"] == 0
+
+
+@by_deepspeed
+@pytest.mark.parametrize("ranks", [ON_ONE_RANK, ON_TWO_RANKS])
+def test_a_module_that_deepspeed_makes_bfloat16_is_refused(
+    request: pytest.FixtureRequest, ranks: str
+) -> None:
+    assert "bfloat16" in request.getfixturevalue(ranks)["deepspeed-refused"]
+
+
+@by_deepspeed
+@pytest.mark.parametrize("ranks", [ON_ONE_RANK, ON_TWO_RANKS])
+def test_what_zero_3_partitions_runs_in_pytorch(request: pytest.FixtureRequest, ranks: str) -> None:
+    """Around an ORTModule, around layers that are, and around one made under `zero.Init`."""
+    answer = request.getfixturevalue(ranks)["deepspeed-3"]
+    assert answer["difference"] <= 1e-6
+    assert answer["ranks_apart"] == 0
+    assert answer["graphs"] == 0
+    assert [list(calls) for calls in answer["pytorch_calls"]] == [[PARTITIONED]] * 4

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import torch
 from torch import Tensor, nn
 
@@ -34,6 +36,22 @@ class Centred(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if self.training:
             self.mean = x.mean(0)
+        found: Tensor = self.linear(x)
+        return found
+
+
+class FailsOnRank1(nn.Module):
+    """As with a row whose index is out of range: one rank alone has it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(12, CLASSES)
+        self.steps = 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.steps += self.training
+        if self.steps >= 3 and os.environ.get("RANK") == "1":
+            raise IndexError("index 7 is out of range")
         found: Tensor = self.linear(x)
         return found
 

@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 import psutil
 import pytest
+import torch
 
 import workbench as wb
 from tests.processes import gone, until
+from tests.ranks.networks import FailsOnRank1
 from workbench.errors import ConfigError, RunError
 from workbench.run_folder.control import grant
 from workbench.runs import Run, prepare
@@ -89,6 +91,21 @@ def test_a_rank_that_dies_ends_the_run_with_its_reason(uninterrupted: Run, kille
     assert (resumed.history["loss"] == uninterrupted.history["loss"]).all()
     expected, found = uninterrupted.weights(), resumed.weights()
     assert all((found[name] == expected[name]).all() for name in expected)
+
+
+@pytest.mark.fault
+@pytest.mark.sweep  # test_failure.py: what a rank writes down, and what is said of it
+def test_an_exception_of_a_rank_that_follows_ends_the_run_with_its_reason() -> None:
+    model = wb.load_model(FailsOnRank1(), example_inputs=torch.zeros(2, 12))
+    x = np.zeros((64, 12), np.float32)
+    data = wb.load_dataset(x, np.arange(64) % 5, test_fraction=0)
+    run = wb.train(model, data, **{**SETTINGS, "gradient_accumulation": 1}, processes=2)
+    with pytest.raises(RunError, match=r"Rank 1 failed: IndexError: index 7 is out of range\. The"):
+        run.wait(60)
+    assert run.status == "failed"
+    assert run.summary is not None
+    assert "raise IndexError" in run.summary["error"]["traceback"]
+    assert 0 < len(run.history) < STEPS
 
 
 def family(run: Run) -> list[psutil.Process]:

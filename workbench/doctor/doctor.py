@@ -36,6 +36,7 @@ PROBE_TIMEOUT_S = 120.0
 OPTIONAL = {
     "hf": "Hugging Face's models and trainers",
     "lightning": "Lightning's Trainer",
+    "deepspeed": "DeepSpeed's engine",
     "federated": "federated training",
 }
 """Extra -> what its packages are for."""

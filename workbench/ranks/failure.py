@@ -25,10 +25,21 @@ def describe_failure(failure: ProcessFailure, log: Path) -> dict[str, str]:
     """The error record of a run whose rank failed and that has no summary."""
     who = f"Rank {failure.local_rank}"
     found = describe_exit(log, failure.exitcode, who)
+    if failure.exitcode == EXIT_PEER_LOST:
+        # One that fails or is killed is a failure of its own.
+        found["type"] = "RankEnded"
+        found["message"] = (
+            f"Another rank than {failure.local_rank} ended, with status 0, before training did. "
+            "Does the code that it runs call sys.exit or os._exit?"
+        )
     recorded = failure.error_file_data.get("message") if failure.error_file_data else None
     if isinstance(recorded, dict):
         # An exception of a rank that follows, which it wrote down.
         found["type"] = "RankFailed"
-        found["message"] = f"{who} failed: {recorded.get('message', '')}"
+        found["message"] = f"{who} failed: {_sentence(recorded.get('message', ''))}"
         found["traceback"] = str(recorded.get("extraInfo", {}).get("py_callstack", ""))
     return {**found, "message": f"{found['message']} {ENDED}"}
+
+
+def _sentence(message: str) -> str:
+    return message if message.endswith((".", "!", "?")) else f"{message}."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable
 
-from torch import nn
+from torch import Tensor, nn
 from torch.nn.parallel import DataParallel, DistributedDataParallel
 
 from workbench.errors import UntrainableError
@@ -37,6 +37,12 @@ def releases_memory(modules: Iterable[nn.Module]) -> bool:
     memory between the forward and the backward pass."""
     fsdp = sys.modules.get(_FSDP)
     return fsdp is not None and any(isinstance(each, fsdp.FSDPModule) for each in modules)
+
+
+def partitioned(tensors: Iterable[Tensor]) -> bool:
+    """Whether DeepSpeed's ZeRO 3 has partitioned one of them: its hooks gather the parameters of a
+    layer when that layer is called, and release them after it."""
+    return "deepspeed" in sys.modules and any(hasattr(each, "ds_id") for each in tensors)
 
 
 def _fully_sharded_class() -> tuple[type, ...]:

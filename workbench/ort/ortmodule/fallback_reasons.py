@@ -19,6 +19,10 @@ CHANGES_ARGUMENTS = (
     "x.add_(1), or use a layer without inplace=True"
 )
 SETS_UP = "the call changed state of the module, which the next one may find set up"
+PARTITIONED = (
+    "DeepSpeed's ZeRO 3 has partitioned its parameters and gathers those of one layer at a time, "
+    "while a graph needs all of them. Use ZeRO 2 (stage: 2)"
+)
 TOO_MANY = (
     "32 graphs were built already, for other dtypes, shapes or constant arguments. Pass numbers "
     "that change from call to call as tensors"

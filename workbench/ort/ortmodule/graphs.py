@@ -18,12 +18,13 @@ from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.capture.sizes import Axes, Shapes
 from workbench.ort.ortmodule.capture.structure import Structure, flatten
 from workbench.ort.ortmodule.capture.tensor_check import check_tensors
-from workbench.ort.ortmodule.data_parallel import releases_memory
+from workbench.ort.ortmodule.data_parallel import partitioned, releases_memory
 from workbench.ort.ortmodule.fallback_reasons import (
     CHANGES_ARGUMENTS,
     EMPTY,
     NO_TENSORS,
     NOTHING_TRAINS,
+    PARTITIONED,
     SETS_UP,
     TOO_MANY,
     keeps_state,
@@ -89,9 +90,9 @@ class Graphs:
             tries: PyTorch first tries a call that nothing is built for.
         """
         layout = self.layout if self.layout.is_current() else self._look_anew()
-        hook = layout.lost_hook()
-        if hook is not None:
-            return lost(hook)
+        why = _why_no_graph(layout)
+        if why:
+            return why
         arguments = flatten((args, kwargs), tensors)
         autocast = autocast_dtype()
         kinds = tuple(
@@ -187,6 +188,14 @@ class Graphs:
             return trial._replace(why_pytorch=SETS_UP)
         cache.settle(trial.why_pytorch)
         return trial
+
+
+def _why_no_graph(layout: Layout) -> str:
+    """Why no graph can run the module as it is now; empty where one can."""
+    if partitioned(layout.tensors()):
+        return PARTITIONED
+    hook = layout.lost_hook()
+    return "" if hook is None else lost(hook)
 
 
 def _built(make: Callable[[], Built]) -> Built | str:

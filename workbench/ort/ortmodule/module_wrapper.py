@@ -129,8 +129,9 @@ class ModuleWrapper(nn.Module):
             own[name] = value
 
     def __delattr__(self, name: str) -> None:
-        if name == "forward" and name in vars(self):
-            del vars(self)[name]
+        own = vars(self)
+        if name in own and name not in _REGISTRIES:
+            del own[name]
             return
         delattr(self.wrapped, name)
 
