@@ -18,6 +18,7 @@ from workbench.ort.ortmodule.capture.autocast import (
     refuse_what_pytorch_casts,
 )
 from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph, export_forward
+from workbench.ort.ortmodule.capture.gradient_pieces import piece_cuts
 from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.capture.narrow_dtypes import widen
 from workbench.ort.ortmodule.capture.preserved_buffers import preserved_buffers
@@ -27,7 +28,11 @@ from workbench.ort.ortmodule.capture.structure import LEAF, Structure
 from workbench.ort.ortmodule.capture.tensor_check import check_tensors
 from workbench.ort.ortmodule.graph_segments import Segments, SegmentsState
 from workbench.ort.ortmodule.session.bound_state import BoundState
-from workbench.ort.ortmodule.session.create_program import LoadedProgram, create_program
+from workbench.ort.ortmodule.session.create_program import (
+    LoadedProgram,
+    create_program,
+    required_gradients,
+)
 from workbench.ort.ortmodule.session.function import Program
 from workbench.ort.ortmodule.session.session import TrainingSession
 from workbench.settings.ortmodule_options import DEFAULTS, ORTModuleOptions
@@ -67,7 +72,8 @@ class Built(NamedTuple):
     """Of the tensors in what the module returns; those of the program's results may differ."""
     origin: Origin
     segments: tuple[Built, ...] = ()
-    """Those with a gradient, where custom autograd functions run between them."""
+    """Those with a gradient, where custom autograd functions run between them, or where gradients
+    come in pieces."""
     functions: tuple[str, ...] = ()
     """The custom autograd function of each call, which PyTorch runs."""
     updated: frozenset[str] = frozenset()
@@ -101,6 +107,7 @@ def build(
     axes: Axes,
     *,
     autocast: torch.dtype | None = None,
+    bucket_bytes: int | None = None,
     options: ORTModuleOptions = DEFAULTS,
     disable_randomness: bool = False,
 ) -> Built:
@@ -113,6 +120,8 @@ def build(
         tensors: those among the arguments.
         axes: which of their axes have any size.
         autocast: what autocast casts to in the call; None: it is off.
+        bucket_bytes: size of the buckets in which its gradients are exchanged during the backward
+            pass; None: they are not.
         options: how to build and run the graph.
         disable_randomness: leave nothing to chance, see `without_randomness`.
 
@@ -152,8 +161,12 @@ def build(
     random = np.random.default_rng(torch.initial_seed() % 2**64)
     native().set_seed(int(random.integers(2, 2**31)))
     with preserved_buffers(module.buffers()):
-        if exported.calls:
-            made = _in_segments(exported, tensors, layout, options, axes, export_s)
+        cuts: tuple[int, ...] = ()
+        if bucket_bytes is not None:
+            requires_grad = required_gradients(exported.inputs, tensors, layout)
+            cuts = piece_cuts(exported.model, requires_grad, bucket_bytes)
+        if exported.calls or cuts:
+            made = _in_segments(exported, tensors, layout, options, axes, export_s, cuts)
             return made._replace(updated=updated, ranges=exported.ranges)
         loaded = create_program(exported.model, exported.inputs, tensors, layout, options)
     made = _whole(loaded, exported, axes, export_s)
@@ -179,8 +192,9 @@ def _in_segments(
     options: ORTModuleOptions,
     axes: Axes,
     export_s: float,
+    cuts: tuple[int, ...],
 ) -> Built:
-    segments = Segments(exported, tensors, layout, options)
+    segments = Segments(exported, tensors, layout, options, cuts)
     state, trained = segments.state()
     parts = tuple(_whole(loaded, exported, (), export_s) for loaded in segments.loaded)
     origin = Origin(
