@@ -123,6 +123,13 @@ class ORTModuleOptions(BaseModel):
         description="The graph calls PyTorch's kernels where they are faster than ONNX Runtime's, "
         "such as for convolution. Requires `workbench build-extensions`.",
     )
+    gradient_pieces: bool = Field(
+        default=True,
+        title="Gradients in pieces",
+        description="Under DistributedDataParallel the graph is cut between layers, so that "
+        "gradients are exchanged while the backward pass runs. Only where they fill several "
+        "buckets.",
+    )
     threads: int | None = Field(
         default=None,
         ge=1,

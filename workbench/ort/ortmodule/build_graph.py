@@ -162,7 +162,7 @@ def build(
     native().set_seed(int(random.integers(2, 2**31)))
     with preserved_buffers(module.buffers()):
         cuts: tuple[int, ...] = ()
-        if bucket_bytes is not None:
+        if bucket_bytes is not None and options.gradient_pieces:
             requires_grad = required_gradients(exported.inputs, tensors, layout)
             cuts = piece_cuts(exported.model, requires_grad, bucket_bytes)
         if exported.calls or cuts:
