@@ -26,7 +26,6 @@ LogLevel = Literal["verbose", "info", "warning", "error", "fatal"]
 
 _PLAN = re.compile(r"[A-Za-z][A-Za-z0-9_]*\+([A-Za-z0-9_]+\+)*:[012]:(-1|\d+)")
 
-
 _REMOVED = frozenset({"execution_provider"})
 """Options of older versions."""
 
@@ -126,9 +125,8 @@ class ORTModuleOptions(BaseModel):
     gradient_pieces: bool = Field(
         default=True,
         title="Gradients in pieces",
-        description="Under DistributedDataParallel the graph is cut between layers, so that "
-        "gradients are exchanged while the backward pass runs. Only where they fill several "
-        "buckets.",
+        description="Under DistributedDataParallel, gradients that fill several buckets are "
+        "exchanged while the backward pass runs: the graph is cut between layers.",
     )
     threads: int | None = Field(
         default=None,

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
 from torch import nn
 
+from workbench.errors import UntrainableError
 from workbench.onnx_io.graph_metadata import UPDATES
 from workbench.ort.native import native
 from workbench.ort.ortmodule.capture.autocast import (
@@ -165,12 +167,29 @@ def build(
         if bucket_bytes is not None and options.gradient_pieces:
             requires_grad = required_gradients(exported.inputs, tensors, layout)
             cuts = piece_cuts(exported.model, requires_grad, bucket_bytes)
-        if exported.calls or cuts:
-            made = _in_segments(exported, tensors, layout, options, axes, export_s, cuts)
-            return made._replace(updated=updated, ranges=exported.ranges)
-        loaded = create_program(exported.model, exported.inputs, tensors, layout, options)
-    made = _whole(loaded, exported, axes, export_s)
+        if exported.calls:
+            made = _in_segments(exported, tensors, layout, options, axes, export_s)
+        else:
+            made = _in_pieces(exported, tensors, layout, options, axes, export_s, cuts)
     return made._replace(updated=updated, ranges=exported.ranges)
+
+
+def _in_pieces(
+    exported: ForwardGraph,
+    tensors: Sequence[torch.Tensor],
+    layout: Layout,
+    options: ORTModuleOptions,
+    axes: Axes,
+    export_s: float,
+    cuts: tuple[int, ...],
+) -> Built:
+    """A graph that is cut where that is possible, or the whole one."""
+    if cuts:
+        # What goes across may be something that ONNX Runtime can train through inside a graph only.
+        with suppress(UntrainableError):
+            return _in_segments(exported, tensors, layout, options, axes, export_s, cuts)
+    loaded = create_program(exported.model, exported.inputs, tensors, layout, options)
+    return _whole(loaded, exported, axes, export_s)
 
 
 def _updated_buffers(model: onnx.ModelProto) -> frozenset[str]:
@@ -192,7 +211,7 @@ def _in_segments(
     options: ORTModuleOptions,
     axes: Axes,
     export_s: float,
-    cuts: tuple[int, ...],
+    cuts: tuple[int, ...] = (),
 ) -> Built:
     segments = Segments(exported, tensors, layout, options, cuts)
     state, trained = segments.state()

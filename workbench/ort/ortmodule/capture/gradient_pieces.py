@@ -167,4 +167,5 @@ def _widths(
 def _bytes(tensor: onnx.TensorProto) -> int:
     from onnx.helper import tensor_dtype_to_np_dtype
 
-    return math.prod(tensor.dims) * int(tensor_dtype_to_np_dtype(tensor.data_type).itemsize)
+    count: int = math.prod(tensor.dims)
+    return count * int(tensor_dtype_to_np_dtype(tensor.data_type).itemsize)
