@@ -68,8 +68,8 @@ def piece_cuts(
     waiting = _places(graph, sizes, requires_grad)
     while waiting:
         ready = [each for each in waiting if each.bytes_after >= done + least]
-        near = [each for each in ready if each.bytes_after < done + 2 * least] or ready[:1]
-        if not near or near[0].bytes_after == total:
+        near = [each for each in ready if each.bytes_after <= done + 2 * least] or ready[:1]
+        if not near:
             break
         # `min` takes the first of the narrowest, which lies last in the graph.
         cut = min(near, key=lambda place: place.width)
@@ -103,7 +103,7 @@ def _places(
             continue
         here = {name.rpartition(".")[0] for name in names}
         width = widths[node]
-        if owners and owners.isdisjoint(here) and width is not None:
+        if before[node] and owners.isdisjoint(here) and width is not None:
             places.append(_Place(node, before[-1] - before[node], width))
         owners = here
     return places[::-1]
