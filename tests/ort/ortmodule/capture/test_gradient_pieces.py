@@ -124,7 +124,7 @@ def test_what_cannot_be_trained_in_pieces_is_one_graph(monkeypatch: pytest.Monke
     def refused(*_: Any) -> None:
         raise UntrainableError("the type of a value is not known")
 
-    monkeypatch.setattr(build_graph, "Segments", refused)
+    monkeypatch.setattr(build_graph, "_in_segments", refused)
     graphs_built, others = trained({})
     assert graphs_built == 1
     assert all(map(torch.equal, gradients, others))
