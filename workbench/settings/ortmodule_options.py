@@ -26,7 +26,6 @@ LogLevel = Literal["verbose", "info", "warning", "error", "fatal"]
 
 _PLAN = re.compile(r"[A-Za-z][A-Za-z0-9_]*\+([A-Za-z0-9_]+\+)*:[012]:(-1|\d+)")
 
-
 _REMOVED = frozenset({"execution_provider"})
 """Options of older versions."""
 
@@ -122,6 +121,12 @@ class ORTModuleOptions(BaseModel):
         title="PyTorch's kernels",
         description="The graph calls PyTorch's kernels where they are faster than ONNX Runtime's, "
         "such as for convolution. Requires `workbench build-extensions`.",
+    )
+    gradient_pieces: bool = Field(
+        default=True,
+        title="Gradients in pieces",
+        description="Under DistributedDataParallel, gradients that fill several buckets are "
+        "exchanged while the backward pass runs: the graph is cut between layers.",
     )
     threads: int | None = Field(
         default=None,

@@ -39,6 +39,21 @@ class Network(nn.Module):
         return result
 
 
+class Deep(nn.Sequential):
+    """Enough layers for as many pieces; buckets of `PIECES` hold less than one of them."""
+
+    def __init__(self, *, normalized: bool = False, tied: bool = False) -> None:
+        middle = [nn.Linear(32, 32) for _ in range(4)]
+        if tied:
+            middle[3].weight = middle[0].weight
+        norm = nn.BatchNorm1d(32) if normalized else nn.Identity()
+        hidden = [layer for each in middle for layer in (each, nn.GELU())]
+        super().__init__(nn.Linear(12, 32), norm, nn.ReLU(), *hidden, nn.Linear(32, 10))
+
+
+PIECES = {"bucket_cap_mb": 0.001}
+
+
 def network(**choices: bool) -> Network:
     torch.manual_seed(0)
     return Network(**choices)
@@ -46,6 +61,30 @@ def network(**choices: bool) -> Network:
 
 def ddp(**options: Any) -> Callable[[Wrap], nn.Module]:
     return lambda wrap: DistributedDataParallel(wrap(network()), **options)
+
+
+def in_pieces(*, frozen: bool = False, **choices: Any) -> Callable[[Wrap], nn.Module]:
+    """DDP with buckets that are smaller than the layers."""
+    of_network = {key: choices.pop(key) for key in ("normalized", "tied") if key in choices}
+
+    def build(wrap: Wrap) -> nn.Module:
+        torch.manual_seed(0)
+        module = Deep(**of_network)
+        module[3].requires_grad_(not frozen)
+        return DistributedDataParallel(wrap(module), **PIECES, **choices)
+
+    return build
+
+
+def in_pieces_with_unused_layer(wrap: Wrap) -> nn.Module:
+    module = network(unused=True)
+    return DistributedDataParallel(wrap(module), find_unused_parameters=True, **PIECES)
+
+
+def in_compressed_pieces(wrap: Wrap) -> nn.Module:
+    module = in_pieces()(wrap)
+    module.register_comm_hook(None, fp16_compress_hook)  # type: ignore[operator]
+    return module
 
 
 def with_unused_layer(wrap: Wrap) -> nn.Module:
@@ -116,6 +155,15 @@ def accumulated(module: Any, rows: Rows) -> Iterator[None]:
         yield
 
 
+def applied_twice(module: nn.Module, rows: Rows) -> Iterator[None]:
+    """Two forward passes before each backward pass, which goes through both."""
+    half = len(rows[1]) // 2
+    for _ in range(STEPS):
+        first = cross_entropy(module(rows[0][:half]), rows[1][:half])
+        (first + cross_entropy(module(rows[0][half:]), rows[1][half:])).div(2).backward()
+        yield
+
+
 def other_sizes(module: nn.Module, rows: Rows) -> Iterator[None]:
     """Batches that differ in size by rank."""
     rank = torch.distributed.get_rank()
@@ -143,6 +191,18 @@ CASES: dict[str, tuple[Callable[[Wrap], nn.Module], Callable[..., Iterator[None]
     "ddp-frozen-layer": (with_frozen_layer, every_step),
     "ddp-wrapped-layer": (wrapped_layer, every_step),
     "ddp-compressed-gradients": (with_compressed_gradients, every_step),
+    "ddp-pieces-twice": (in_pieces(), applied_twice),
+    "ddp-pieces": (in_pieces(), every_step),
+    "ddp-pieces-accumulated": (in_pieces(), accumulated),
+    "ddp-pieces-tied": (in_pieces(tied=True), every_step),
+    "ddp-pieces-static-graph": (in_pieces(static_graph=True), every_step),
+    "ddp-pieces-unused-parameters": (in_pieces_with_unused_layer, every_step),
+    "ddp-pieces-bucket-views": (in_pieces(gradient_as_bucket_view=True), accumulated),
+    "ddp-pieces-batch-norm": (in_pieces(normalized=True), every_step),
+    "ddp-pieces-frozen-layer": (in_pieces(frozen=True), every_step),
+    "ddp-pieces-compressed-gradients": (in_compressed_pieces, every_step),
+    "ddp-pieces-other-sizes": (in_pieces(), other_sizes),
+    "ddp-pieces-join": (in_pieces(), joined),
     "ddp-other-sizes": (ddp(), other_sizes),
     "ddp-join": (ddp(), joined),
     "fully-shard": (sharded(reshard=False), every_step),

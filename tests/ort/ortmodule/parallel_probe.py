@@ -1,6 +1,7 @@
-"""Trains each case of the table on two ranks, plainly and under ORTModule; writes what came of it.
+"""Trains each case of the table on several ranks, plainly and under ORTModule; writes what came of
+it.
 
-    python -m tests.ort.ortmodule.parallel_probe RESULT_JSON [NAME ...]
+    python -m tests.ort.ortmodule.parallel_probe RESULT_JSON RANKS [NAME ...]
 
 starts itself once more under torchrun's elastic agent.
 """
@@ -12,29 +13,41 @@ import os
 import sys
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import torch
 import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.algorithms.ddp_comm_hooks.default_hooks import allreduce_hook
 from torch.distributed.run import main as torchrun
 from torch.distributed.tensor import DTensor
 
-from tests.ort.ortmodule.parallel_cases import CASES, Rows
+from tests.ort.ortmodule.parallel_cases import CASES, Rows, every_step, in_pieces
 from workbench import ORTModule
+from workbench.ort.ortmodule.session.session import TrainingSession
 
-RANKS = 2
 ROWS = 16
 """Of each rank."""
 
 
-def rows_of(rank: int) -> Rows:
+EVENTS = "events"
+"""The case that notes the order of what happens in a backward pass."""
+
+
+def all_rows() -> Rows:
     generator = torch.Generator().manual_seed(1)
-    x = torch.randn(RANKS * ROWS, 12, generator=generator)
-    y = torch.randint(0, 10, (RANKS * ROWS,), generator=generator)
-    return x[rank * ROWS :][:ROWS], y[rank * ROWS :][:ROWS]
+    count = dist.get_world_size() * ROWS
+    x = torch.randn(count, 12, generator=generator)
+    return x, torch.randint(0, 10, (count,), generator=generator)
 
 
-def train(name: str, *, wrapped: bool) -> dict[str, Any]:
+def own_rows() -> Rows:
+    x, y = all_rows()
+    first = dist.get_rank() * ROWS
+    return x[first:][:ROWS], y[first:][:ROWS]
+
+
+def train(name: str, *, wrapped: bool, pieces: bool = True) -> dict[str, Any]:
     """Parameters and running statistics after the steps, and what the ORTModules ran."""
     build, use = CASES[name]
     made: list[ORTModule] = []
@@ -42,12 +55,12 @@ def train(name: str, *, wrapped: bool) -> dict[str, Any]:
     def wrap(module: nn.Module) -> nn.Module:
         if not wrapped:
             return module
-        made.append(ORTModule(module))
+        made.append(ORTModule(module, {"gradient_pieces": pieces}))
         return made[-1]
 
     module = build(wrap)
     optimizer = torch.optim.SGD(module.parameters(), 0.1, momentum=0.9)
-    for _ in use(module, rows_of(dist.get_rank())):
+    for _ in use(module, own_rows()):
         optimizer.step()
         optimizer.zero_grad()
     return {
@@ -67,31 +80,83 @@ def whole(tensor: Tensor) -> Tensor:
     return (tensor.full_tensor() if isinstance(tensor, DTensor) else tensor).double()
 
 
+def alone(name: str) -> Tensor:
+    """The state after a plain training of one process on the rows of all."""
+    build, use = CASES[name]
+    module = build(lambda module: module).module
+    assert isinstance(module, nn.Module)
+    optimizer = torch.optim.SGD(module.parameters(), 0.1, momentum=0.9)
+    for _ in use(module, all_rows()):
+        optimizer.step()
+        optimizer.zero_grad()
+    return flat({key: whole(value) for key, value in state(module)})
+
+
+def flat(values: dict[str, Tensor]) -> Tensor:
+    return torch.cat([value.flatten() for value in values.values()])
+
+
 def compare(name: str) -> dict[str, Any]:
-    """The largest difference from the plain module, and between the ranks."""
+    """The largest difference from the plain module, and between the ranks.
+
+    In pieces, also from a whole graph, and from one process where the rows of ranks do not matter.
+    """
     plain, ort = train(name, wrapped=False), train(name, wrapped=True)
     assert list(plain["state"]) == list(ort["state"])
-    flat = torch.cat([value.flatten() for value in ort["state"].values()])
-    expected = torch.cat([value.flatten() for value in plain["state"].values()])
-    first = flat.clone()
+    found = flat(ort["state"])
+    first = found.clone()
     dist.broadcast(first, 0)
-    worst = torch.stack([(flat - expected).abs().max(), (flat - first).abs().max()])
+    others = {"difference": flat(plain["state"]), "ranks_apart": first}
+    if name.startswith("ddp-pieces"):
+        one_graph = train(name, wrapped=True, pieces=False)
+        assert one_graph["graphs"] < ort["graphs"]
+        others["one_graph_apart"] = flat(one_graph["state"])
+    if name in ("ddp-pieces", "ddp-pieces-tied"):
+        others["one_process_apart"] = alone(name)
+    worst = torch.stack([(found - other).abs().max() for other in others.values()])
     # What is no number is larger than all.
     worst = worst.nan_to_num(nan=float("inf"))
     dist.all_reduce(worst, dist.ReduceOp.MAX)
     return {
-        "difference": worst[0].item(),
-        "ranks_apart": worst[1].item(),
+        **dict(zip(others, worst.tolist(), strict=True)),
         **{key: ort[key] for key in ("graphs", "pytorch_calls", "found")},
     }
+
+
+def events() -> list[str]:
+    """What ends in a backward pass, in order: a run of ONNX Runtime, or the filling of a bucket,
+    which then leaves."""
+    seen: list[str] = []
+    run = TrainingSession.backward
+
+    def noting(session: TrainingSession, *arguments: Any) -> list[Tensor]:
+        gradients = run(session, *arguments)
+        seen.append("run")
+        return gradients
+
+    def leave(bucket: dist.GradBucket) -> torch.futures.Future[Tensor]:
+        seen.append("bucket")
+        return allreduce_hook(dist.group.WORLD, bucket)
+
+    module = in_pieces()(ORTModule)
+    # DDP reads the annotations of a function, and takes no text for them.
+    module.register_comm_hook(None, lambda _, bucket: leave(bucket))  # type: ignore[operator]
+    with patch.object(TrainingSession, "backward", noting):
+        for _ in every_step(module, own_rows()):
+            last = seen.copy()
+            seen.clear()
+    return last
 
 
 def on_each_rank(path: Path, names: list[str]) -> None:
     torch.set_num_threads(1)
     dist.init_process_group("gloo")
-    answers = {}
+    answers: dict[str, Any] = {}
     for name in names:
-        answers[name] = compare(name)
+        if name == EVENTS:
+            answers[name] = events()
+        else:
+            answers[name] = compare(name)
         if dist.get_rank() == 0:
             path.write_text(json.dumps(answers))
     dist.destroy_process_group()
@@ -99,7 +164,7 @@ def on_each_rank(path: Path, names: list[str]) -> None:
 
 if __name__ == "__main__":
     if "RANK" in os.environ:
-        on_each_rank(Path(sys.argv[1]), sys.argv[2:])
+        on_each_rank(Path(sys.argv[1]), sys.argv[3:])
     else:
         module = ["--module", "tests.ort.ortmodule.parallel_probe", *sys.argv[1:]]
-        torchrun(["--standalone", f"--nproc-per-node={RANKS}", *module])
+        torchrun(["--standalone", f"--nproc-per-node={sys.argv[2]}", *module])

@@ -32,6 +32,7 @@ def test_every_option_is_reported_in_its_order(answers: Answers) -> None:
         "label_sparsity",
         "cast_propagation_level",
         "cast_propagation_strategy",
+        "gradient_pieces",
         "memory_reuse",
         "log_level",
     }

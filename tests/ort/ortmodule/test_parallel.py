@@ -6,6 +6,9 @@ hide that ranks drift apart, so each case takes several.
 
 from __future__ import annotations
 
+from itertools import pairwise
+from typing import Any
+
 import pytest
 import torch
 from torch import nn
@@ -13,30 +16,65 @@ from torch.nn.parallel import DataParallel
 
 from tests.answers import Answers, probed
 from tests.ort.ortmodule.parallel_cases import CASES
+from tests.ort.ortmodule.parallel_probe import EVENTS
 from tests.representative import representative
 from workbench import ORTModule
 from workbench.errors import EngineError, UntrainableError
 
-USUAL = list(representative(CASES, every=3))
+PIECES = {name: case for name, case in CASES.items() if name.startswith("ddp-pieces")}
+OTHERS = {name: case for name, case in CASES.items() if name not in PIECES}
+USUAL = [
+    *representative(OTHERS, every=3),
+    *representative(PIECES, every=len(PIECES), always=["ddp-pieces-tied"]),
+]
 TOLERANCE = 1e-6
-SUMS = {"ddp-compressed-gradients": 1e-4}
+SUMS = {"ddp-compressed-gradients": 1e-4, "ddp-pieces-compressed-gradients": 1e-4}
 """float16 rounds gradients that differ in the last bit of float32 to its own neighbours."""
 
 
 @pytest.fixture(scope="module")
 def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
-    return probed("tests.ort.ortmodule.parallel_probe", tmp_path_factory.mktemp("parallel"), *USUAL)
+    return trained(tmp_path_factory, 2, [*USUAL, EVENTS])
+
+
+@pytest.fixture(scope="module")
+def on_four_ranks(tmp_path_factory: pytest.TempPathFactory) -> Answers:
+    return trained(tmp_path_factory, 4, list(PIECES))
+
+
+def trained(factory: pytest.TempPathFactory, ranks: int, names: list[str]) -> Answers:
+    folder = factory.mktemp("parallel")
+    return probed("tests.ort.ortmodule.parallel_probe", folder, str(ranks), *names)
 
 
 @pytest.mark.parametrize("name", USUAL)
 def test_ranks_train_as_with_the_plain_module(answers: Answers, name: str) -> None:
-    answer = answers[name]
+    assert_as_with_the_plain_module(answers[name], name)
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("name", PIECES)
+def test_four_ranks_train_as_with_the_plain_module(on_four_ranks: Answers, name: str) -> None:
+    assert_as_with_the_plain_module(on_four_ranks[name], name)
+
+
+def assert_as_with_the_plain_module(answer: dict[str, Any], name: str) -> None:
     assert answer["graphs"] > 0, "nothing ran in ONNX Runtime"
     assert answer["pytorch_calls"] == []
     assert answer["found"], "isinstance finds no ORTModule among the modules"
     assert answer["difference"] <= SUMS.get(name, TOLERANCE)
-    if name != "ddp-batch-norm":  # running statistics are those of each rank until the next step
+    if "batch-norm" not in name:  # running statistics are those of each rank until the next step
         assert answer["ranks_apart"] == 0
+    assert answer.get("one_graph_apart", 0) <= SUMS.get(name, TOLERANCE)
+    assert answer.get("one_process_apart", 0) <= TOLERANCE
+
+
+def test_buckets_leave_while_the_backward_pass_runs(answers: Answers) -> None:
+    events = answers[EVENTS]
+    runs = [place for place, event in enumerate(events) if event == "run"]
+    assert len(runs) == 6, "as many pieces as layers"
+    for before, after in pairwise(runs):
+        assert "bucket" in events[before:after]
 
 
 def test_a_wrapper_that_averages_gradients_is_refused_inside() -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
 from torch import nn
 
+from workbench.errors import UntrainableError
 from workbench.onnx_io.graph_metadata import UPDATES
 from workbench.ort.native import native
 from workbench.ort.ortmodule.capture.autocast import (
@@ -18,6 +20,7 @@ from workbench.ort.ortmodule.capture.autocast import (
     refuse_what_pytorch_casts,
 )
 from workbench.ort.ortmodule.capture.export import PREFIX, ForwardGraph, export_forward
+from workbench.ort.ortmodule.capture.gradient_pieces import piece_cuts
 from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.capture.narrow_dtypes import widen
 from workbench.ort.ortmodule.capture.preserved_buffers import preserved_buffers
@@ -27,7 +30,11 @@ from workbench.ort.ortmodule.capture.structure import LEAF, Structure
 from workbench.ort.ortmodule.capture.tensor_check import check_tensors
 from workbench.ort.ortmodule.graph_segments import Segments, SegmentsState
 from workbench.ort.ortmodule.session.bound_state import BoundState
-from workbench.ort.ortmodule.session.create_program import LoadedProgram, create_program
+from workbench.ort.ortmodule.session.create_program import (
+    LoadedProgram,
+    create_program,
+    required_gradients,
+)
 from workbench.ort.ortmodule.session.function import Program
 from workbench.ort.ortmodule.session.session import TrainingSession
 from workbench.settings.ortmodule_options import DEFAULTS, ORTModuleOptions
@@ -67,7 +74,8 @@ class Built(NamedTuple):
     """Of the tensors in what the module returns; those of the program's results may differ."""
     origin: Origin
     segments: tuple[Built, ...] = ()
-    """Those with a gradient, where custom autograd functions run between them."""
+    """Those with a gradient, where custom autograd functions run between them, or where gradients
+    come in pieces."""
     functions: tuple[str, ...] = ()
     """The custom autograd function of each call, which PyTorch runs."""
     updated: frozenset[str] = frozenset()
@@ -101,6 +109,7 @@ def build(
     axes: Axes,
     *,
     autocast: torch.dtype | None = None,
+    bucket_bytes: int | None = None,
     options: ORTModuleOptions = DEFAULTS,
     disable_randomness: bool = False,
 ) -> Built:
@@ -113,6 +122,8 @@ def build(
         tensors: those among the arguments.
         axes: which of their axes have any size.
         autocast: what autocast casts to in the call; None: it is off.
+        bucket_bytes: size of the buckets in which its gradients are exchanged during the backward
+            pass; None: they are not.
         options: how to build and run the graph.
         disable_randomness: leave nothing to chance, see `without_randomness`.
 
@@ -152,12 +163,33 @@ def build(
     random = np.random.default_rng(torch.initial_seed() % 2**64)
     native().set_seed(int(random.integers(2, 2**31)))
     with preserved_buffers(module.buffers()):
+        cuts: tuple[int, ...] = ()
+        if bucket_bytes is not None and options.gradient_pieces:
+            requires_grad = required_gradients(exported.inputs, tensors, layout)
+            cuts = piece_cuts(exported.model, requires_grad, bucket_bytes)
         if exported.calls:
             made = _in_segments(exported, tensors, layout, options, axes, export_s)
-            return made._replace(updated=updated, ranges=exported.ranges)
-        loaded = create_program(exported.model, exported.inputs, tensors, layout, options)
-    made = _whole(loaded, exported, axes, export_s)
+        else:
+            made = _in_pieces(exported, tensors, layout, options, axes, export_s, cuts)
     return made._replace(updated=updated, ranges=exported.ranges)
+
+
+def _in_pieces(
+    exported: ForwardGraph,
+    tensors: Sequence[torch.Tensor],
+    layout: Layout,
+    options: ORTModuleOptions,
+    axes: Axes,
+    export_s: float,
+    cuts: tuple[int, ...],
+) -> Built:
+    """A graph that is cut where that is possible, or the whole one."""
+    if cuts:
+        # What goes across may be something that ONNX Runtime can train through inside a graph only.
+        with suppress(UntrainableError):
+            return _in_segments(exported, tensors, layout, options, axes, export_s, cuts)
+    loaded = create_program(exported.model, exported.inputs, tensors, layout, options)
+    return _whole(loaded, exported, axes, export_s)
 
 
 def _updated_buffers(model: onnx.ModelProto) -> frozenset[str]:
@@ -179,8 +211,9 @@ def _in_segments(
     options: ORTModuleOptions,
     axes: Axes,
     export_s: float,
+    cuts: tuple[int, ...] = (),
 ) -> Built:
-    segments = Segments(exported, tensors, layout, options)
+    segments = Segments(exported, tensors, layout, options, cuts)
     state, trained = segments.state()
     parts = tuple(_whole(loaded, exported, (), export_s) for loaded in segments.loaded)
     origin = Origin(

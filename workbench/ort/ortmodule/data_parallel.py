@@ -45,6 +45,16 @@ def partitioned(tensors: Iterable[Tensor]) -> bool:
     return "deepspeed" in sys.modules and any(hasattr(each, "ds_id") for each in tensors)
 
 
+def bucket_bytes() -> int | None:
+    """Size of the buckets in which the gradients of the call under way are exchanged during its
+    backward pass; None where they are not: outside of DistributedDataParallel, or in one process.
+    """
+    around: DistributedDataParallel | None = DistributedDataParallel._active_ddp_module
+    if around is None or around.process_group.size() == 1:
+        return None
+    return int(around.bucket_bytes_cap)
+
+
 def _fully_sharded_class() -> tuple[type, ...]:
     # Who has not imported it has made none, and importing it takes a second.
     fsdp = sys.modules.get(_FSDP)

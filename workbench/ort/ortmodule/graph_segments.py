@@ -1,7 +1,8 @@
-"""A module with custom autograd functions: segments of its graph, and the functions between them.
+"""Segments of a module's graph, and the custom autograd functions between them.
 
 Each segment is a program of its own, a node of autograd's graph like that of a whole module;
-between them the functions themselves are applied. Autograd joins their backward passes.
+between them the functions themselves are applied. Autograd joins their backward passes. A graph is
+also cut into segments where no function is, so that its gradients do not all come at the end.
 """
 
 from __future__ import annotations
@@ -124,15 +125,21 @@ class Segments:
     """
 
     def __init__(
-        self, graph: ForwardGraph, tensors: Tensors, layout: Layout, options: ORTModuleOptions
+        self,
+        graph: ForwardGraph,
+        tensors: Tensors,
+        layout: Layout,
+        options: ORTModuleOptions,
+        cuts: Sequence[int] = (),
     ) -> None:
         """Load `graph` and run it once, functions included. May change running statistics.
 
         Args:
-            graph: of the module; calls functions.
+            graph: of the module; calls functions, or is cut.
             tensors: arguments of the module, of the usual size.
             layout: of the module, current.
             options: how to build and run the graphs.
+            cuts: where else a segment ends; see `split`.
 
         Raises:
             UntrainableError: a part of the graph has no gradient or no kernel.
@@ -145,7 +152,7 @@ class Segments:
         self._held: list[tuple[int, Slot]] = []
         self._constants: list[tuple[int, torch.Tensor]] = []
         self._results = [self._place(value.name) for value in graph.model.graph.output]
-        levels = split(graph.model)
+        levels = split(graph.model, cuts)
         self._hold(graph, [call for level in levels for call in level.calls])
 
         parameters: list[torch.Tensor] = []

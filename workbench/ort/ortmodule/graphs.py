@@ -18,7 +18,7 @@ from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.capture.sizes import Axes, Shapes
 from workbench.ort.ortmodule.capture.structure import Structure, flatten
 from workbench.ort.ortmodule.capture.tensor_check import check_tensors
-from workbench.ort.ortmodule.data_parallel import partitioned, releases_memory
+from workbench.ort.ortmodule.data_parallel import bucket_bytes, partitioned, releases_memory
 from workbench.ort.ortmodule.fallback_reasons import (
     CHANGES_ARGUMENTS,
     EMPTY,
@@ -47,6 +47,8 @@ class _Call(NamedTuple):
     tensors: list[torch.Tensor]
     shapes: Shapes
     autocast: torch.dtype | None
+    bucket_bytes: int | None
+    """Of the buckets in which its gradients are exchanged; None: they are not."""
     key: Hashable
     """Equal for calls that differ in nothing but sizes."""
 
@@ -107,6 +109,7 @@ class Graphs:
         shapes = tuple([tuple(each.shape) for each in tensors])
         if any(0 in shape for shape in shapes):
             return EMPTY
+        buckets = bucket_bytes()
         call = _Call(
             args,
             kwargs,
@@ -114,7 +117,8 @@ class Graphs:
             tensors,
             shapes,
             autocast,
-            (arguments, kinds, trained, layout.modes(), autocast),
+            buckets,
+            (arguments, kinds, trained, layout.modes(), autocast, buckets),
         )
         found = self._for_kind(call, wrapper, tries)
         if not isinstance(found, Built):
@@ -173,6 +177,7 @@ class Graphs:
                 call.tensors,
                 axes,
                 autocast=call.autocast,
+                bucket_bytes=call.bucket_bytes,
                 **self._settings,
             )
         if call.autocast is None:

@@ -10,6 +10,7 @@ import torch
 
 from workbench.ort.ortmodule.build_graph import Built
 from workbench.ort.ortmodule.capture.layout import Layout
+from workbench.ort.ortmodule.data_parallel import bucket_bytes
 
 Kind = tuple[torch.Size, torch.dtype, bool]
 """Shape, dtype and requires_grad of an argument on the CPU."""
@@ -33,6 +34,7 @@ class RepeatedCall:
         tensors: Any = layout.tensors()
         registries: list[Any] = [*layout.registries, *layout.hooks]
         self._kinds = kinds
+        self._bucket_bytes = bucket_bytes()
         self._attributes = layout.attributes
         self._facts = (
             layout.modules,
@@ -49,7 +51,7 @@ class RepeatedCall:
     def fits(self, args: tuple[Any, ...]) -> bool:
         """Whether a call with these positional arguments runs as the one before did."""
         kinds = self._kinds
-        if len(args) != len(kinds):
+        if len(args) != len(kinds) or bucket_bytes() != self._bucket_bytes:
             return False
         for value, (shape, dtype, requires_grad) in zip(args, kinds, strict=True):
             if (

@@ -1,13 +1,15 @@
-"""A forward graph in segments: what lies between its calls of custom autograd functions.
+"""A forward graph in segments: what lies between its calls of custom autograd functions, or cuts.
 
-The level of a node is the number of calls on the longest way to it from the inputs. A segment has
-the nodes of one level; the calls of that level come after it and before the next segment.
+The level of a node is the number of calls on the longest way to it from the inputs, or that of the
+cuts before it. A segment has the nodes of one level; the calls of that level come after it and
+before the next segment.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.errors import UntrainableError
@@ -47,7 +49,7 @@ def has_calls(model: onnx.ModelProto) -> bool:
     return any(map(_is_call, model.graph.node))
 
 
-def split(model: onnx.ModelProto) -> list[Level]:
+def split(model: onnx.ModelProto, cuts: Sequence[int] = ()) -> list[Level]:
     """The levels of `model`, in the order in which they run.
 
     Values keep their names. Every value is computed once. What depends on parameters and constants
@@ -55,6 +57,7 @@ def split(model: onnx.ModelProto) -> list[Level]:
 
     Args:
         model: a forward pass whose parameters and buffers are initializers.
+        cuts: places of nodes before which a segment ends, in their order.
 
     Raises:
         UntrainableError: the type of a value that one segment hands to another is not known.
@@ -64,7 +67,7 @@ def split(model: onnx.ModelProto) -> list[Level]:
     model = onnx.shape_inference.infer_shapes(model, data_prop=True)
     graph = model.graph
     held = {tensor.name for tensor in graph.initializer}
-    levels = _levels(graph, held)
+    levels = _levels(graph, held, cuts)
     known = {value.name: value for value in (*graph.input, *graph.value_info, *graph.output)}
     needed = _levels_that_need(graph, levels)
 
@@ -93,14 +96,15 @@ _CALLER = -1
 """In the place of a level: which caller requested the results."""
 
 
-def _levels(graph: onnx.GraphProto, held: Collection[str]) -> list[int]:
+def _levels(graph: onnx.GraphProto, held: Collection[str], cuts: Sequence[int]) -> list[int]:
     """The level of each node; that of a call is the level that it comes after."""
     of_value: dict[str, int] = {}
     free = set(held)
     levels = []
-    for node in graph.node:
-        read = list(_read(node))
+    for place, node in enumerate(graph.node):
+        read = list(read_by(node))
         level = max([of_value.get(name, 0) for name in read], default=0)
+        level = max(level, bisect_right(cuts, place))
         levels.append(level)
         if not _is_call(node) and all(name in free for name in read):
             free.update(node.output)
@@ -112,9 +116,9 @@ def _levels(graph: onnx.GraphProto, held: Collection[str]) -> list[int]:
     for place in reversed(range(len(levels))):
         node = graph.node[place]
         users = set().union(*(needed[name] for name in node.output))
-        if users and not _is_call(node) and all(name in free for name in _read(node)):
+        if users and not _is_call(node) and all(name in free for name in read_by(node)):
             levels[place] = min(users)
-        for name in _read(node):
+        for name in read_by(node):
             needed[name].add(levels[place])
     return levels
 
@@ -123,7 +127,7 @@ def _move_updates_behind_readers(graph: onnx.GraphProto, levels: list[int]) -> N
     """Let a buffer get its new value only after all that read the old one."""
     last: dict[str, int] = defaultdict(int)
     for node, level in zip(graph.node, levels, strict=True):
-        for name in _read(node):
+        for name in read_by(node):
             last[name] = max(last[name], level + _is_call(node))
     for place, node in enumerate(graph.node):
         buffer = _updated(node)
@@ -135,7 +139,7 @@ def _levels_that_need(graph: onnx.GraphProto, levels: Iterable[int]) -> dict[str
     """For each value the levels of the nodes that read it, with `_CALLER` for a result."""
     needed: dict[str, set[int]] = defaultdict(set)
     for node, level in zip(graph.node, levels, strict=True):
-        for name in _read(node):
+        for name in read_by(node):
             needed[name].add(level)
     for value in graph.output:
         needed[value.name].add(_CALLER)
@@ -152,7 +156,7 @@ def _segment(
     import onnx
 
     made = {name for node in nodes for name in node.output}
-    read = list(dict.fromkeys(name for node in nodes for name in _read(node)))
+    read = list(dict.fromkeys(name for node in nodes for name in read_by(node)))
     inputs = [name for name in read if name not in held and name not in made]
     used = {*read, *map(_updated, nodes)}
     for name in (*inputs, *outputs):
@@ -181,14 +185,14 @@ def _taken(calls: Iterable[Call], made: Collection[str]) -> list[str]:
     return [name for call in calls for name in call.inputs if name in made]
 
 
-def _read(node: onnx.NodeProto) -> Iterator[str]:
+def read_by(node: onnx.NodeProto) -> Iterator[str]:
     """What the node reads, and what the graphs in it read from outside of them."""
     yield from (name for name in node.input if name)
     for attribute in node.attribute:
         for graph in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):
             own = {value.name for value in (*graph.input, *graph.initializer)}
             own |= {name for inner in graph.node for name in inner.output}
-            read = [name for inner in graph.node for name in _read(inner)]
+            read = [name for inner in graph.node for name in read_by(inner)]
             read += [value.name for value in graph.output]
             yield from (name for name in read if name not in own)
 

@@ -49,6 +49,8 @@ def session_report(options: ORTModuleOptions, threads: int) -> Iterator[OptionRe
     else:
         yield OptionReport("threads", "off", f"{threads} of PyTorch's {torch.get_num_threads()}")
     yield switch("spinning")
+    where = "under DistributedDataParallel, for gradients of several buckets"
+    yield switch("gradient_pieces", where)
     yield switch("memory_reuse")
     yield switch("memory_pattern")
     yield OptionReport("log_level", "on", options.log_level)
