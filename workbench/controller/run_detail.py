@@ -40,6 +40,10 @@ class RunDetail(NamedTuple):
     """The rows of the test split that it predicted worst; empty where none are recorded."""
     worst_problem: str = ""
     """Why they cannot be shown; may be empty."""
+    federated: Run | None = None
+    """The run, if it is federated: its rounds and clients are shown in place of a figure."""
+    classes: tuple[str, ...] = ()
+    """Names of the classes of its dataset, if it is."""
 
 
 def describe_run(run: Run) -> RunDetail:
@@ -74,6 +78,7 @@ def describe_run(run: Run) -> RunDetail:
     if run.status == "failed":
         facts.append(("Log", str(run.folder.log_path)))
     worst, worst_problem = _worst_rows(run)
+    federated = run.federation is not None
     return RunDetail(
         run_id=run.id,
         heading=run.title,
@@ -81,10 +86,12 @@ def describe_run(run: Run) -> RunDetail:
         settings=_settings(run.config),
         problem=problem,
         traceback=str(error.get("traceback", "")),
-        figure=run.plot() if done else None,
+        figure=run.plot() if done and not federated else None,
         figure_text=f"Loss, throughput and memory of {run.title} over {done:,} steps",
         worst=tuple(worst),
         worst_problem=worst_problem,
+        federated=run if federated else None,
+        classes=tuple(WorstRows().classes(run)) if federated else (),
     )
 
 

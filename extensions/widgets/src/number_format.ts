@@ -45,5 +45,5 @@ export function formatBytes(bytes: number): string {
     bytes /= 1000;
     power += 1;
   }
-  return `${short.format(bytes)} ${units[power]}`;
+  return `${short.format(bytes)}\u00a0${units[power]}`;
 }

@@ -10,6 +10,26 @@ export const AXES: Record<AxisName, { label: string; option: string; least: numb
   samples: { label: "samples", option: "Samples", least: 4 },
 };
 
+/** How a horizontal axis is labelled. */
+export interface HorizontalAxis {
+  label: string;
+  /** Least room between two ticks, in pixels. */
+  space: number;
+  /** Distances of ticks that are allowed. */
+  increments: number[];
+  /** Text of a tick; `increment` is the distance of ticks. */
+  text: (value: number, increment: number) => string;
+}
+
+export function horizontalAxis(axis: AxisName): HorizontalAxis {
+  return {
+    label: AXES[axis].label,
+    space: axis === "time" ? 60 : 56,
+    increments: increments(axis),
+    text: (value, increment) => tickText(axis, value, increment),
+  };
+}
+
 /** Where each block lies on the axis. */
 export function positions(blocks: Blocks, axis: AxisName): Float64Array {
   if (axis === "time") return blocks.seconds;

@@ -1,7 +1,7 @@
 // One chart with its title, its legend and the same values as a table.
 
 import type uPlot from "uplot";
-import { positionOf } from "./axis";
+import { horizontalAxis, positionOf } from "./axis";
 import { lastAtMost } from "./block";
 import type { DrawnLine } from "./drawing";
 import { element, freshId } from "../element";
@@ -91,7 +91,7 @@ export class Panel {
     this.plot = makePlot(
       {
         theme: readTheme(this.root),
-        axis: this.state.context.axis(),
+        axis: horizontalAxis(this.state.context.axis()),
         logarithmic: this.logarithmic,
         lines: () => this.lines(),
         onPoint: this.listener.onPoint,
@@ -197,6 +197,7 @@ export class Panel {
       if (line.raw) take(line.x, line.raw);
       if (line.band) [line.band.low, line.band.high].forEach((edge) => take(line.x, edge));
       if (line.points) take(line.points.x, line.points.y);
+      for (const { x, y } of line.thin) take(x, y);
     }
     return this.logarithmic ? logRange(low, high) : valueRange(low, high, this.words.text.fromZero);
   }
