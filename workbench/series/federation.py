@@ -21,8 +21,8 @@ COLUMNS = (
     *("round", "value", "loss", "trained", "left_out"),
     *("sent_bytes", "received_bytes", "seconds", "epsilon"),
 )
-"""Rows of `FederationSeries.rounds`; `value` is of the global weights, bytes are of all rounds up to
-this one, and epsilon is spent so far."""
+"""Rows of `FederationSeries.rounds`; `value` is of the global weights, bytes are of all rounds so far,
+as is epsilon."""
 
 SPREAD = ("lowest", "median", "highest")
 
@@ -105,7 +105,14 @@ class FederationSeries:
         self.states[0] = np.where(np.isfinite(values), values, self.states[0])
         self._bytes += event["sent_bytes"], event["received_bytes"]
         self._rows.append(
-            [number, trained, left_out, *self._bytes, event["seconds"], _number(event.get("epsilon"))]
+            [
+                number,
+                trained,
+                left_out,
+                *self._bytes,
+                event["seconds"],
+                _number(event.get("epsilon")),
+            ]
         )
         self._lines.append(values if self._each else _spread(values))
 

@@ -5,8 +5,7 @@ import { decodeRounds, matrixRows } from "../src/train/rounds";
 import view from "../src/train/federation_view";
 import { show } from "./widget_model";
 
-// Nothing is drawn where nothing has a size.
-vi.mock("uplot", () => ({ default: class {} }));
+vi.mock("uplot", () => import("./plots"));
 
 const floats = (numbers: number[]) => new DataView(new Float32Array(numbers).buffer);
 // Two rounds: round, value, loss, trained, left out, sent, received, seconds, epsilon.

@@ -18,3 +18,11 @@ for (const [write, pairs] of cases) {
     it.each(pairs)("of %d is %s", (value, text) => expect(write(value)).toBe(text));
   });
 }
+
+describe("a number with its unit", () => {
+  it("stays in one line, and other words do not", () => {
+    const spaces = (text: string) => format.unbroken(text).replaceAll("\u00a0", "_");
+    expect(spaces("accuracy 91.6 %, about 2 min left, 34 MB (100 %)")).toBe("accuracy 91.6_%, about 2_min left, 34_MB (100_%)");
+    expect(spaces("step 5 shows 3 samples, 2 seconds, 7 hours of 4 %s")).toBe("step 5 shows 3 samples, 2 seconds, 7 hours of 4 %s");
+  });
+});

@@ -57,7 +57,8 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self.comparison: ComparisonView | None = None
         """What was compared last, where no other view shows it."""
         self.detail.observe(self._on_heading, "heading")
-        super().__init__(children=[self.table, self.detail, self.federation, self.worst])
+        self._parts = [self.table, self.detail, self.federation, self.worst]
+        super().__init__(children=self._parts)
         self.add_class("wb-run-browser")
         self.layout.display = "block"
         self.layout.overflow = "visible"
@@ -141,7 +142,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self.detail.close_detail()
         if self.comparison is None:
             self.comparison = ComparisonView()
-            self.children = [*self.children, self.comparison]
+            self.children = [*self._parts, self.comparison]
         self.comparison.layout.display = None
         self.comparison.show(*runs)
 

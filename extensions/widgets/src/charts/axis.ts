@@ -68,10 +68,10 @@ export function tickText(axis: AxisName, value: number, increment: number): stri
 
 /** 250 ms · 12.5 s · 2:05 · 1:02:05. */
 export function formatSeconds(seconds: number, increment?: number): string {
-  if (seconds < 1 && increment === undefined) return `${(1000 * seconds).toPrecision(3)} ms`;
+  if (seconds < 1 && increment === undefined) return `${(1000 * seconds).toPrecision(3)}\u00a0ms`;
   if (seconds < 120) {
     const digits = (increment ?? 0.1) >= 1 ? 0 : Math.min(3, Math.ceil(-Math.log10(increment ?? 0.1)));
-    return `${seconds.toFixed(digits)} s`;
+    return `${seconds.toFixed(digits)}\u00a0s`;
   }
   const rounded = Math.round(seconds);
   const pad = (value: number) => String(value).padStart(2, "0");
