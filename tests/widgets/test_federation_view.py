@@ -7,8 +7,10 @@ import pytest
 
 from tests.runs.test_federation_record import DIVIDED, federated
 from tests.runs.written import steps, write_run
-from workbench.controller.job import Training
+from workbench.controller.job import Training, outcome_of
+from workbench.controller.restore import restored
 from workbench.controller.run_detail import describe_run
+from workbench.runs import Run
 from workbench.widgets.train.federation_view import MOST_CLIENTS, FederationView
 from workbench.widgets.train.trainer import Trainer, TrainView
 
@@ -74,3 +76,17 @@ def test_a_federated_run_whose_dataset_is_gone_is_shown_with_class_numbers() -> 
     assert detail.federated is not None
     assert detail.figure is None, "its rounds are shown in its place"
     assert detail.classes == ()
+
+
+def test_a_federated_run_is_described_by_its_rounds() -> None:
+    spec = federated().spec
+    folder = federated().folder
+    folder.write_spec({**spec, "config": {**spec["config"], "steps": 3}})
+    run = Run(folder)
+    detail = describe_run(run)
+    assert detail.heading.startswith("model-federated · pytorch, 2 clients · ")
+    assert ("Rounds", "2 of 3") in detail.facts
+    assert ("Federation", "fedavg, rows divided by by hand") in detail.facts
+    assert "steps" not in dict(detail.settings)
+    assert "steps" not in restored(run).settings
+    assert outcome_of(run).startswith("Trained model-federated on pytorch, 2 clients: 2 rounds")

@@ -9,6 +9,7 @@ from workbench.compare import Comparison
 from workbench.controller.single_step import SingleStep
 from workbench.controller.state import failure
 from workbench.runs import Run
+from workbench.runs.failure import log_line
 from workbench.runs.figure import plot_runs
 from workbench.runs.run_title import trained_by
 
@@ -243,7 +244,7 @@ def outcome_of(run: Run) -> str:
     if run.status == "unreadable":
         return f"{name} cannot be read: {run.error}"
     if run.status == "failed":
-        return f"{name} failed after {step} {done}: {run.error}\nLog: {run.folder.log_path}"
+        return f"{name} failed after {step} {done}: {run.error}{log_line(run.folder)}"
     if run.status == "stopped":
         kept = run.reason or "Its checkpoint is kept."
         return f"Stopped {name} at {step} {done} of {total}. {kept}"

@@ -86,7 +86,8 @@ def describe_run(run: Run) -> RunDetail:
         run_id=run.id,
         heading=run.title,
         facts=facts,
-        settings=_settings(run.config),
+        # Its steps are rounds, which are among the facts.
+        settings=_settings(run.config, ("steps",) if federation else ()),
         problem=problem,
         traceback=str(error.get("traceback", "")),
         figure=run.plot() if done and federation is None else None,
@@ -136,12 +137,12 @@ def _metric(name: str, value: float) -> str:
     return f"{100 * value:.1f} %" if name == "accuracy" else significant(value)
 
 
-def _settings(config: TrainingConfig) -> Facts:
+def _settings(config: TrainingConfig, left_out: tuple[str, ...]) -> Facts:
     fields = TrainingConfig.model_fields
     return [
         (name, _setting_text(getattr(config, name)))
         for name in fields
-        if getattr(config, name) != fields[name].default
+        if name not in left_out and getattr(config, name) != fields[name].default
     ]
 
 

@@ -21,8 +21,8 @@ COLUMNS = (
     *("round", "value", "loss", "trained", "left_out"),
     *("sent_bytes", "received_bytes", "seconds", "epsilon"),
 )
-"""Rows of `FederationSeries.rounds`; `value` is of the global weights, bytes are of all rounds so far,
-as is epsilon."""
+"""Rows of `FederationSeries.rounds`; `value` is of the global weights, bytes and epsilon are of
+all rounds so far."""
 
 SPREAD = ("lowest", "median", "highest")
 

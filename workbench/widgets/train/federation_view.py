@@ -94,7 +94,7 @@ class FederationView(anywidget.AnyWidget):
         data = federation.data
         counts = data.filter(like="class ").to_numpy().tolist()
         with self.hold_sync():
-            self.note = federation.description(run.config)
+            self.note = f"{federation.description(run.config)}; a step of the run is a round"
             self.total_rounds = options.rounds
             self.delta = options.delta if options.privacy is not None else 0.0
             self.client_count = options.clients

@@ -14,7 +14,7 @@ import { PanelReadings } from "./panel_readings";
 import { makePlot, setCursor, setRanges } from "./plot";
 import { fillPointTable } from "./point_table";
 import { isLogarithmic, logRange, type Range, valueRange } from "./scales";
-import { formatSignificant } from "../number_format";
+import { formatSignificant, unbroken } from "../number_format";
 import { lineStyle, readTheme } from "../theme";
 import type { ViewState } from "./view_state";
 
@@ -72,7 +72,7 @@ export class Panel {
     this.drawnAs = drawnAs;
     // Also where no observer tells of it: hidden and shown again between two frames.
     this.resize();
-    this.hint.textContent = store.empty ? context.hint() : "";
+    this.hint.textContent = store.empty ? unbroken(context.hint()) : "";
     this.fillHead();
     if (this.plot) {
       setRanges(this.plot, this.state.range, this.valueLimits());
