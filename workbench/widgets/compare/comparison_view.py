@@ -133,8 +133,9 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         if ended:
             self.charts.total_steps = 0
             self.charts.hint = "No step was taken."
-            self.table.show(comparison, self._styles)
-            self.table.verdict = self.table.badge = ""  # the bars say it
+            with self.table.hold_sync():
+                self.table.show(comparison, self._styles)
+                self.table.verdict = self.table.badge = ""  # the bars say it
             self.differences.show(comparison)
         if ended or self._polls % RATIO_PERIODS == RATIO_PERIODS - 1:
             self.ratios.show(comparison, self._styles)
