@@ -64,7 +64,7 @@ def failure_text(run: Run, cause: dict[str, str]) -> str:
 
 def log_line(folder: RunFolder) -> str:
     """Where the log is, on a line of its own; empty where it was removed with the folder."""
-    return f"\nLog: {folder.log_path}" if folder.log_path.exists() else ""
+    return f"\nLog: {folder.log_path}" if folder.path.exists() else ""
 
 
 def _error_names(kind: type[WorkbenchError] = WorkbenchError) -> set[str]:
