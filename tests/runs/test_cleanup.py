@@ -44,8 +44,9 @@ def test_a_run_whose_folder_is_removed_ends_and_is_not_made_again(
     worker = worker_of(running)
     run = load_run(running.id) if attached else running
     shutil.rmtree(run.folder.path)
-    with pytest.raises(RunError, match="was removed during the run"):
+    with pytest.raises(RunError, match="was removed during the run") as caught:
         run.wait(60)
+    assert "Log:" not in str(caught.value), "it was removed, too"
     until(gone(worker))
     assert run.status == "failed"
     assert not run.folder.path.exists()

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 import time
+from typing import Any
 
 import pytest
 
-from workbench.runs.run_title import run_title
+from workbench.runs.run_title import run_title, trained_by
 
 
 def at(year: int) -> float:
@@ -23,3 +24,23 @@ def test_model_engine_and_start() -> None:
 @pytest.mark.parametrize("started", [math.nan, 1e300, -1e300])
 def test_a_start_that_is_none_is_left_out(started: float) -> None:
     assert run_title("digits-mlp", "fake", started) == "digits-mlp · fake"
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        ({"config": {"engine": "pytorch", "processes": 1}}, "pytorch"),
+        ({"config": {"engine": "pytorch", "processes": 2}}, "pytorch, 2 processes"),
+        (
+            {
+                "config": {"engine": "ondevice", "processes": 1},
+                "federation": {"options": {"clients": 1000}},
+            },
+            "ondevice, 1,000 clients",
+        ),
+        ({"config": {"engine": "fake", "processes": "two"}, "federation": []}, "fake"),
+        ({"config": None}, ""),
+    ],
+)
+def test_who_shares_the_work(spec: dict[str, Any], text: str) -> None:
+    assert trained_by(spec) == text

@@ -3,9 +3,12 @@
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from workbench.errors import ConfigError
 from workbench.settings.config import TrainingConfig, make_config, read_config
+from workbench.settings.federation import FederationOptions
+from workbench.settings.setting_problems import problems_of
 
 
 @pytest.mark.fault
@@ -35,12 +38,36 @@ def test_a_learning_rate_is_a_positive_number(value: float) -> None:
         ({"learning_rate": "0.1"}, "learning_rate='0.1': must be a number"),
         ({"lora": {"rank": "8"}}, "lora.rank='8': must be an integer"),
         ({"device": {"cores": True}}, "device.cores=True: must be an integer"),
+        (
+            {"ortmodule": {"memory_optimizer_level": True}},
+            "ortmodule.memory_optimizer_level=True: must be an integer",
+        ),
     ],
 )
 def test_text_and_truth_values_are_no_numbers(settings: dict[str, Any], sentence: str) -> None:
     with pytest.raises(ConfigError) as caught:
         make_config(settings)
     assert sentence in str(caught.value)
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        ({"clients": "8"}, "clients='8': must be an integer."),
+        ({"fraction": True}, "fraction=True: must be a number."),
+        (
+            {"strategy": "fedprox", "strategy_options": {"proximal_mu": "0.1"}},
+            "strategy_options['proximal_mu']='0.1': must be a number.",
+        ),
+    ],
+)
+def test_nor_are_they_in_a_federation(settings: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValidationError) as caught:
+        FederationOptions(**settings)
+    assert problems_of(caught.value, FederationOptions) == [sentence]
+    given = FederationOptions(strategy="fedprox", strategy_options={"proximal_mu": 1}, fraction=1)
+    assert given.secure_aggregation is False
 
 
 def test_weight_decay_defaults_are_those_of_torch_optim() -> None:

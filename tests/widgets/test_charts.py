@@ -62,7 +62,7 @@ class Wire:
         """The steps of one part of one message."""
         content, buffers = self.sent[message]
         header = content["parts"][part]
-        per_part = 2 if content["kind"] == "points" else 1
+        per_part = 3 if content["kind"] == "points" else 1
         block = buffers[per_part * part].reshape(len(COLUMNS), -1)
         assert block.shape[1] == header["count"]
         return list(block[STEP] + header["base"][0])
@@ -369,3 +369,17 @@ def test_runs_of_one_engine_are_told_apart_by_colour_and_dash() -> None:
     charts.reset(keys, engines=dict.fromkeys(keys, "pytorch"))
     assert len({curve["color"] for curve in charts.curves}) == len(keys)
     assert len({tuple(curve["dash"]) for curve in charts.curves}) == len(keys)
+
+
+def test_the_memory_of_each_process_is_sent_where_several_train(wire: Wire) -> None:
+    nan = np.nan
+    ranks = (np.array([nan, 40e6, 41e6]), np.array([nan, 60e6, 61e6]))
+    wire.charts.add("pytorch", points(1, 3, rank_rss_bytes=ranks))
+    wire.charts.add("ondevice", points(1, 3))
+    wire.charts.flush()
+    [(message, buffers)] = wire.sent
+    assert [part["ranks"] for part in message["parts"]] == [2, 0]
+    assert buffers[2].reshape(3, -1).tolist() == [[2, 3], [40, 41], [60, 61]]
+    assert buffers[5].size == 0
+    wire.charts.add("pytorch", points(2, 0, restored_step=2))
+    assert wire.sent[1][1][2].reshape(3, -1).tolist() == [[2], [40], [60]]

@@ -133,11 +133,19 @@ def federate(
 
 
 def _values(assignments: list[str]) -> dict[str, Any]:
-    """The value of `--strategy-option`; pydantic checks the numbers."""
+    """The value of `--strategy-option`."""
     pairs = [each.partition("=") for each in assignments]
     if unclear := [name for name, equals, _ in pairs if not equals]:
         raise ConfigError([f"--strategy-option {unclear[0]}: give NAME=VALUE."])
-    return {name.strip(): value.strip() for name, _, value in pairs}
+    return {name.strip(): _number(value) for name, _, value in pairs}
+
+
+def _number(text: str) -> float | str:
+    """What is no number is left to the settings, which say so."""
+    try:
+        return float(text)
+    except ValueError:
+        return text.strip()
 
 
 def _split(text: str) -> ClientSplit:

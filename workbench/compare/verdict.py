@@ -40,7 +40,8 @@ class Verdict(NamedTuple):
         """The sentence for where its end may be cut off: what makes it doubtful comes first."""
         if self.level in ("quiet", "none"):
             return self.sentence
-        return f"{'Do not trust: ' if self.level == 'busy' else ''}{self.badge}. {self.sentence}"
+        # That the machine was busy stands in the sentence, and beside it that it is so now.
+        return f"{'Do not trust' if self.level == 'busy' else self.badge}. {self.sentence}"
 
 
 def verdict_of(

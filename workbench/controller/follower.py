@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 
-from workbench.controller.job import ComparisonJob, Job
+from workbench.controller.job import ComparisonJob, Job, step_word
 from workbench.controller.pace import Pace
 from workbench.controller.run_detail import duration_text
 from workbench.controller.state import Level, State
@@ -106,7 +106,9 @@ class Follower:
     def _where(self) -> str:
         if not self._done_steps:
             return self._elapsed
-        done = list(self._done_steps.values())[-1]
+        engine, done = list(self._done_steps.items())[-1]
+        if step_word(self.job.runs[engine]) == "round":
+            return f"round {done:,} of {self._total_steps:,}"
         return f"step {done:,} of {self._total_steps:,}, epoch {self._epoch}"
 
     @property

@@ -9,7 +9,9 @@ from workbench.compare import Comparison
 from workbench.controller.single_step import SingleStep
 from workbench.controller.state import failure
 from workbench.runs import Run
+from workbench.runs.failure import log_line
 from workbench.runs.figure import plot_runs
+from workbench.runs.run_title import trained_by
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -97,9 +99,9 @@ class Training:
         run = self._current
         place = f" ({self._tried} of {len(self.engines)})" if len(self.engines) > 1 else ""
         if self.status == "paused":
-            return f"Paused {run.spec['model']} on {run.engine}{place}."
+            return f"Paused {name_of(run)}{place}."
         phase = f": {run.phase}" if run.status == "starting" else ""
-        return f"Training {run.spec['model']} on {run.engine}{place}{phase}."
+        return f"Training {name_of(run)}{place}{phase}."
 
     @property
     def outcome(self) -> str:
@@ -144,7 +146,8 @@ class Training:
         self._current.stop()
 
     def plot(self) -> Figure:
-        return plot_runs(list(self.runs.values()))
+        runs = list(self.runs.values())
+        return runs[0].plot() if len(runs) == 1 else plot_runs(runs)
 
     def _end_single_step(self) -> None:
         if self._single_step is not None and not self._stopped:
@@ -220,6 +223,16 @@ def model_of(job: Job | None) -> str:
     return next((str(run.spec["model"]) for run in job.runs.values()), "") if job else ""
 
 
+def name_of(run: Run) -> str:
+    """What a run trains and by what, as "digits-mlp on pytorch, 2 processes"."""
+    return f"{run.spec['model']} on {trained_by(run.spec)}"
+
+
+def step_word(run: Run) -> str:
+    """What a step of a run is called: in federated training it is a round."""
+    return "step" if run.federation is None else "round"
+
+
 def _any_failed(runs: dict[str, Run]) -> bool:
     return any(run.error is not None for run in runs.values())
 
@@ -227,16 +240,16 @@ def _any_failed(runs: dict[str, Run]) -> bool:
 def outcome_of(run: Run) -> str:
     """What `run` came to, in sentences."""
     done, total = run.progress
-    name = f"{run.spec['model']} on {run.engine}"
+    name, step = name_of(run), step_word(run)
     if run.status == "unreadable":
         return f"{name} cannot be read: {run.error}"
     if run.status == "failed":
-        return f"{name} failed after step {done}: {run.error}\nLog: {run.folder.log_path}"
+        return f"{name} failed after {step} {done}: {run.error}{log_line(run.folder)}"
     if run.status == "stopped":
         kept = run.reason or "Its checkpoint is kept."
-        return f"Stopped {name} at step {done} of {total}. {kept}"
+        return f"Stopped {name} at {step} {done} of {total}. {kept}"
     if run.status == "interrupted":
-        return f"Interrupted {name} at step {done} of {total}. {run.reason}".rstrip()
+        return f"Interrupted {name} at {step} {done} of {total}. {run.reason}".rstrip()
     evaluation = (run.summary or {}).get("evaluation")
     reached = ""
     if evaluation:
@@ -244,4 +257,4 @@ def outcome_of(run: Run) -> str:
         reached = f", test loss {'not finite' if loss is None else f'{loss:.4g}'}"
         if evaluation["accuracy"] is not None:
             reached += f", test accuracy {100 * evaluation['accuracy']:.1f} %"
-    return f"Trained {name}: {done:,} steps{reached}. {run.reason}".rstrip()
+    return f"Trained {name}: {done:,} {step}s{reached}. {run.reason}".rstrip()

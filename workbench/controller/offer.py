@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from workbench.controller.job import name_of, step_word
 from workbench.errors import RunFolderError
 from workbench.run_folder.run_folder import RunFolder, home
 from workbench.runs import Run
@@ -38,11 +39,11 @@ def offers() -> list[Offer]:
         except RunFolderError:
             continue
         done, total = run.progress
-        name = f"{run.spec['model']} on {run.engine}"
+        name, step = name_of(run), step_word(run)
         if path.resolve() in active and not run.ended:
-            text = f"{name} is under way: step {done:,} of {total:,}."
+            text = f"{name} is under way: {step} {done:,} of {total:,}."
             found.append(Offer(run.id, str(path), "follow", text))
         elif run.status == "interrupted" and done < total and run.checkpoint is not None:
-            text = f"{name} was interrupted at step {done:,} of {total:,}."
+            text = f"{name} was interrupted at {step} {done:,} of {total:,}."
             found.append(Offer(run.id, str(path), "resume", text))
     return found[:OFFERED]

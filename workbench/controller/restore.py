@@ -45,10 +45,12 @@ def restored(run: Run) -> Restored:
             sample = find_sample(name)
             model, defaults, own_dataset = name, sample.defaults, sample.dataset_name
     plain = make_config(dict(defaults))
+    # The steps of a federated run are rounds, of which a run of this page has none.
+    left_out = NOT_TYPED if run.federation is None else (*NOT_TYPED, "steps", "epochs")
     settings = {
         name: _typed(getattr(run.config, name))
         for name in TrainingConfig.model_fields
-        if name not in NOT_TYPED and getattr(run.config, name) != getattr(plain, name)
+        if name not in left_out and getattr(run.config, name) != getattr(plain, name)
     }
     if not isinstance(settings.get("loss", ""), str):
         del settings["loss"]

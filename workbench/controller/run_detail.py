@@ -11,6 +11,7 @@ from workbench.display.number_format import significant
 from workbench.run_folder.worst_predictions import read_worst_predictions
 from workbench.runs import Run
 from workbench.runs.duration import started_at
+from workbench.runs.run_title import trained_by
 from workbench.settings.config import TrainingConfig
 
 if TYPE_CHECKING:
@@ -35,26 +36,33 @@ class RunDetail(NamedTuple):
     figure: Figure | None
     """None if no step was taken."""
     figure_text: str
-    """What the figure shows."""
+    """What the figure shows; empty: there is to be none."""
     worst: tuple[ShownRow, ...] = ()
     """The rows of the test split that it predicted worst; empty where none are recorded."""
     worst_problem: str = ""
     """Why they cannot be shown; may be empty."""
+    federated: Run | None = None
+    """The run, if it is federated: its rounds and clients are shown in place of a figure."""
+    classes: tuple[str, ...] = ()
+    """Names of the classes of its dataset, if it is."""
 
 
 def describe_run(run: Run) -> RunDetail:
     """One run: its facts, settings, failure and figure."""
     done, total = run.progress
     evaluations = run.evaluations
-    summary = run.summary or {}
+    summary, federation = run.summary or {}, run.federation
     facts: Facts = [
         ("Id", run.id),
         ("Status", run.status),
         ("Model", str(run.spec["model"])),
         ("Dataset", f"{run.spec['dataset']}, {run.spec['samples']:,} training samples"),
-        ("Engine", run.engine),
-        ("Steps", f"{done:,} of {total:,}"),
+        ("Engine", trained_by(run.spec)),
+        ("Rounds" if federation else "Steps", f"{done:,} of {total:,}"),
     ]
+    if federation is not None:
+        options = federation.options
+        facts.append(("Federation", f"{options.strategy}, rows divided by {federation.split}"))
     if not math.isnan(started_at(run.spec)):
         facts.append(("Started", _clock(started_at(run.spec))))
     if not math.isnan(run.duration_s):
@@ -78,13 +86,18 @@ def describe_run(run: Run) -> RunDetail:
         run_id=run.id,
         heading=run.title,
         facts=facts,
-        settings=_settings(run.config),
+        # Its steps are rounds, which are among the facts.
+        settings=_settings(run.config, ("steps",) if federation else ()),
         problem=problem,
         traceback=str(error.get("traceback", "")),
-        figure=run.plot() if done else None,
-        figure_text=f"Loss, throughput and memory of {run.title} over {done:,} steps",
+        figure=run.plot() if done and federation is None else None,
+        figure_text=""
+        if federation
+        else f"Loss, throughput and memory of {run.title} over {done:,} steps",
         worst=tuple(worst),
         worst_problem=worst_problem,
+        federated=run if federation else None,
+        classes=tuple(WorstRows().classes(run)) if federation else (),
     )
 
 
@@ -124,12 +137,12 @@ def _metric(name: str, value: float) -> str:
     return f"{100 * value:.1f} %" if name == "accuracy" else significant(value)
 
 
-def _settings(config: TrainingConfig) -> Facts:
+def _settings(config: TrainingConfig, left_out: tuple[str, ...]) -> Facts:
     fields = TrainingConfig.model_fields
     return [
         (name, _setting_text(getattr(config, name)))
         for name in fields
-        if getattr(config, name) != fields[name].default
+        if name not in left_out and getattr(config, name) != fields[name].default
     ]
 
 

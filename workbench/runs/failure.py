@@ -56,10 +56,15 @@ def failure_text(run: Run, cause: dict[str, str]) -> str:
     what = f"{run.engine} failed after step {run.progress.done_steps}"
     if cause == (run.summary or {}).get("resume_error"):
         what = f"Run {run.id} could not be resumed and remains {run.status}"
-    text = f"{what}: {cause['message']}\nLog: {run.folder.log_path}"
+    text = f"{what}: {cause['message']}{log_line(run.folder)}"
     if not cause["traceback"] or cause["type"] in _error_names():
         return text
     return f"{text}\n\n{cause['traceback'].strip()}"
+
+
+def log_line(folder: RunFolder) -> str:
+    """Where the log is, on a line of its own; empty where it was removed with the folder."""
+    return f"\nLog: {folder.log_path}" if folder.path.exists() else ""
 
 
 def _error_names(kind: type[WorkbenchError] = WorkbenchError) -> set[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.run_folder.events import Event
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs.reader import RunReader
+from workbench.settings.config import TrainingConfig
 from workbench.settings.federation import FederationOptions
 
 if TYPE_CHECKING:
@@ -92,6 +93,27 @@ class Federation:
             for client in event["clients"]
         ]
         return pd.DataFrame(rows, columns=_CLIENT)
+
+    def description(self, config: TrainingConfig) -> str:
+        """How the clients of a run of `config` train, and what is done for their privacy."""
+        options = self.options
+        passes = (
+            f"{options.local_epochs} local epoch{'' if options.local_epochs == 1 else 's'}"
+            if options.local_steps is None
+            else f"at most {options.local_steps} local steps"
+        )
+        parts = [
+            f"batch {config.batch_size}",
+            passes,
+            f"{options.fraction:.0%} of the clients in a round",
+        ]
+        if options.privacy is not None:
+            noise = f"noise {options.noise_multiplier:g} times its norm"
+            parts.append(f"{options.clipping} clipping, {noise}")
+        if options.secure_aggregation:
+            parts.append("secure aggregation")
+        where = "simulated on one machine" if self.simulated else "deployed"
+        return f"{', '.join(parts)}; {where}"
 
     def _events(self) -> list[Event]:
         events = RunReader(self._folder).poll().events

@@ -130,27 +130,7 @@ def _draw_data(axes: Axes, federation: Federation) -> None:
 
 
 def _caption(run: Run, federation: Federation) -> str:
-    options = federation.options
-    passes = (
-        f"{options.local_epochs} local epochs"
-        if options.local_steps is None
-        else f"at most {options.local_steps} local steps"
-    )
     return (
-        f"{run.spec['dataset']} divided by {federation.split}, batch {run.config.batch_size}, "
-        f"{passes}, {options.fraction:.0%} of the clients in a round{_privacy(federation)}; "
-        f"{'simulated on one machine' if federation.simulated else 'deployed'}; "
-        f"{machine_sentence(run.spec.get('machine'))}"
+        f"{run.spec['dataset']} divided by {federation.split}, "
+        f"{federation.description(run.config)}; {machine_sentence(run.spec.get('machine'))}"
     )
-
-
-def _privacy(federation: Federation) -> str:
-    options = federation.options
-    words = []
-    if options.privacy is not None:
-        words.append(
-            f"{options.clipping} clipping, noise {options.noise_multiplier:g} times its norm"
-        )
-    if options.secure_aggregation:
-        words.append("secure aggregation")
-    return "".join(f", {each}" for each in words)

@@ -10,6 +10,7 @@ import numpy as np
 from workbench.figures.engine_style import line_style
 from workbench.figures.static_figure import caption, from_zero, label, make_figure
 from workbench.machine.machine import machine_sentence
+from workbench.runs.run_title import trained_by
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,7 +30,7 @@ def plot_run(run: Run) -> Figure:
 
 def plot_runs(runs: Sequence[Run]) -> Figure:
     """Plot loss, throughput and memory of runs of one model by several engines."""
-    engines = ", ".join(run.engine for run in runs)
+    engines = ", ".join(trained_by(run.spec) for run in runs)
     figure, (loss, throughput, memory) = make_figure(3, f"{runs[0].spec['model']} on {engines}")
     for run in runs:
         points = run.follow().poll()

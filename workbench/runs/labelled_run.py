@@ -17,7 +17,7 @@ from workbench.run_folder.labels import (
 )
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs.duration import duration_s, started_at
-from workbench.runs.run_title import run_title
+from workbench.runs.run_title import run_title, trained_by
 from workbench.runs.trash import move_to_trash
 
 
@@ -53,8 +53,8 @@ class LabelledRun(ABC):
     def title(self) -> str:
         """What it is called where people read it: the display name, or model, engine and start."""
         given = labels_or_problem(self.folder)[0].name
-        engine = str((self.spec.get("config") or {}).get("engine", ""))
-        return given or run_title(str(self.spec["model"]), engine, started_at(self.spec))
+        model, started = str(self.spec["model"]), started_at(self.spec)
+        return given or run_title(model, trained_by(self.spec), started)
 
     def rename(self, name: str) -> None:
         """Give the run another display name; an empty one restores the id, which never changes.

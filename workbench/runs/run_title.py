@@ -4,6 +4,28 @@ from __future__ import annotations
 
 import contextlib
 import time
+from collections.abc import Mapping
+from typing import Any
+
+
+def trained_by(spec: Mapping[str, Any]) -> str:
+    """The engine of a run and who shares the work, as "pytorch, 2 processes" or "ondevice, 8
+    clients".
+
+    Args:
+        spec: of the run; what in it is damaged is left out.
+    """
+    config, federation = spec.get("config"), spec.get("federation")
+    if not isinstance(config, Mapping):
+        return ""
+    parts = [str(config.get("engine", ""))]
+    counts = {"processes": config.get("processes")}
+    if isinstance(federation, Mapping) and isinstance(federation.get("options"), Mapping):
+        counts = {"clients": federation["options"].get("clients")}
+    for name, count in counts.items():
+        if isinstance(count, int) and count > 1:
+            parts.append(f"{count:,} {name}")
+    return ", ".join(parts)
 
 
 def run_title(model: str, engine: str, started: float) -> str:
@@ -11,7 +33,7 @@ def run_title(model: str, engine: str, started: float) -> str:
 
     Args:
         model: its name.
-        engine: its name.
+        engine: its name, or `trained_by`.
         started: seconds since the epoch, shown in local time; NaN where it is not recorded.
     """
     parts = [part for part in (model, engine) if part]

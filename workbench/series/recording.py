@@ -11,6 +11,7 @@ from workbench.series.blocks import LAST, MEMORY, SAMPLES, SECONDS, STEP, Blocks
 from workbench.series.evaluations import METRICS, Evaluations, Metric
 from workbench.series.incidents import Incident, IncidentWatch
 from workbench.series.pyramid import LIMIT, RAW_ROWS, Pyramid
+from workbench.series.rank_memory import RankMemory
 from workbench.series.smoothing import rate_window
 
 __all__ = ["METRICS", "Metric", "Recording", "Value"]
@@ -36,6 +37,7 @@ class Recording:
         self._best = NOTHING
         self._last: np.ndarray | None = None
         self.evaluations = Evaluations()
+        self.rank_memory = RankMemory()
 
     def __len__(self) -> int:
         """Number of steps."""
@@ -48,6 +50,7 @@ class Recording:
         samples: np.ndarray,
         loss: np.ndarray,
         rss_bytes: np.ndarray,
+        rank_rss_bytes: tuple[np.ndarray, ...] = (),
     ) -> None:
         """Take in steps that follow those before, all of shape (steps,).
 
@@ -58,6 +61,7 @@ class Recording:
             loss: NaN or infinite where it was not finite.
             rss_bytes: resident set; NaN where it was not looked at. Such steps get the next known
                 value, and those after the last one the last.
+            rank_rss_bytes: of each process where several train; NaN where it was not looked at.
         """
         if len(step) == 0:
             return
@@ -73,12 +77,14 @@ class Recording:
         raw[4] /= 1e6
         self._pyramid.append(raw)
         self._last = raw[:, -1].copy()
+        self.rank_memory.add(step, rank_rss_bytes)
         self._note(step, loss)
 
     def cut(self, step: int) -> bool:
         """Forget what came after `step`; tells whether there was anything."""
         steps = self._pyramid.index_of(step + 1)
         self.evaluations.cut(step)
+        self.rank_memory.cut(step)
         if steps >= len(self):
             return False
         self._pyramid.cut(steps)

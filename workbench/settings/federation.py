@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any, Literal, get_args
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
     ValidationInfo,
@@ -16,6 +15,7 @@ from pydantic import (
 
 from workbench.errors import nearest
 from workbench.settings.device import Device, as_device
+from workbench.settings.plain_numbers import PlainNumbers
 
 StrategyName = Literal[
     "fedavg",
@@ -66,7 +66,7 @@ MOST_SECURE_CLIENTS = 1000
 """Sums of SecAgg+ are modulo 2^32 and a client adds up to 2^22, so that 1024 clients fit."""
 
 
-class FederationOptions(BaseModel):
+class FederationOptions(PlainNumbers):
     """Settings of federated training; frozen."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from pydantic import (
-    BaseModel,
     ConfigDict,
     Field,
     ValidationError,
@@ -19,6 +18,7 @@ from pydantic import (
 
 from workbench.errors import ConfigError, nearest
 from workbench.machine.threads import RECORD, within_cores
+from workbench.settings.plain_numbers import PlainNumbers
 from workbench.settings.setting_problems import problems_of
 
 CastStrategy = Literal["none", "insert_and_reduce", "flood_fill"]
@@ -42,7 +42,7 @@ class OptionReport(NamedTuple):
     """What it did, or why it had no effect, as a short text."""
 
 
-class ORTModuleOptions(BaseModel):
+class ORTModuleOptions(PlainNumbers):
     """Options of ORTModule. Frozen.
 
     The statistics of a run and `ORTModule.options_report` give the state of each option: on, off,

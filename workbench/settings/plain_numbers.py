@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, get_args
+from collections.abc import Mapping
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationInfo, field_validator
 
@@ -16,11 +17,22 @@ class PlainNumbers(BaseModel):
     @field_validator("*", mode="before")
     @classmethod
     def _refuse_text(cls, value: Any, info: ValidationInfo) -> Any:
-        if not isinstance(value, bool | str):
-            return value
-        annotation = cls.model_fields[str(info.field_name)].annotation
-        kinds = {annotation, *get_args(annotation)}
-        if kinds & {int, float} and not kinds & {bool, str}:
-            wanted = "a number" if float in kinds else "an integer"
-            raise ValueError(f"{info.field_name}={value_text(value)}: must be {wanted}.")
+        name = str(info.field_name)
+        annotation = cls.model_fields[name].annotation
+        if get_origin(annotation) is dict and isinstance(value, Mapping):
+            for key, each in value.items():
+                _refuse(f"{name}[{key!r}]", each, get_args(annotation)[1])
+        else:
+            _refuse(name, value, annotation)
         return value
+
+
+def _refuse(name: str, value: Any, annotation: Any) -> None:
+    if not isinstance(value, bool | str):
+        return
+    # Of a Literal the values, of a union the types.
+    kinds = {annotation, *get_args(annotation)}
+    kinds |= {type(each) for each in kinds if isinstance(each, bool | int | float | str)}
+    if kinds & {int, float} and not kinds & {bool, str}:
+        wanted = "a number" if float in kinds else "an integer"
+        raise ValueError(f"{name}={value_text(value)}: must be {wanted}.")

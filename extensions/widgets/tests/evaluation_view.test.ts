@@ -55,7 +55,7 @@ describe("the evaluation", () => {
   it("has no classes to show of a regression, and nothing before an evaluation", () => {
     const { el, model } = render([], []);
     expect(el.querySelector("details")).toBeNull();
-    expect(texts(el, "dd")).toEqual(["91.2 %"]);
+    expect(texts(el, "dd")).toEqual(["91.2\u00a0%"]);
     model.receive("evaluations", []);
     expect(el.childElementCount).toBe(0);
   });

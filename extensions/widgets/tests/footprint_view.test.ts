@@ -13,7 +13,7 @@ describe("the predicted memory", () => {
       unknown: ["Activations"],
       summary: "17,226 elements are trained.",
     });
-    expect(lines(el)).toEqual(["Parameters68.9 kB", "Activationsnot known yet?"]);
+    expect(lines(el)).toEqual(["Parameters68.9\u00a0kB", "Activationsnot known yet?"]);
     expect(el.textContent).toContain("17,226 elements are trained.");
   });
 

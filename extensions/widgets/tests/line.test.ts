@@ -37,6 +37,14 @@ describe("a line", () => {
     expect([...lineOf(curve(store), "metric", { ...all, axis: "samples" }).points?.x ?? []]).toEqual([64]);
   });
 
+  it("has a thin one for the memory of each of several processes", () => {
+    const store = storeOf(part("a", 0, [3, 2, 1], { seconds: 0.5, rankMemory: [[1, 40, 60], [3, 41, 61]] }));
+    const { thin } = lineOf(curve(store), "memory", { ...all, axis: "time" });
+    expect(thin.map(({ x, y }) => [[...x], [...y]])).toEqual([[[0.5, 1.5], [40, 41]], [[0.5, 1.5], [60, 61]]]);
+    expect(lineOf(curve(store), "loss", all).thin).toEqual([]);
+    expect(lineOf(curve(storeOf(part("a", 0, [3]))), "memory", all).thin).toEqual([]);
+  });
+
   it("takes finer blocks where they cover what is shown", () => {
     const { overview, detail } = curve(withDetail());
     expect(shownBlocks(curve(withDetail()), { axis: "step", window: [5, 8] }).step).toEqual(detail?.step);

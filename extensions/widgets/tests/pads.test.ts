@@ -64,7 +64,7 @@ describe("strokes", () => {
 
 describe("numbers", () => {
   it("never round what is neither to none or all", () => {
-    expect([0, 0.0004, 0.034, 0.5, 0.9995, 1].map(percent)).toEqual(["0 %", "< 0.1 %", "3.4 %", "50 %", "> 99.9 %", "100 %"]);
+    expect([0, 0.0004, 0.034, 0.5, 0.9995, 1].map(percent)).toEqual(["0\u00a0%", "< 0.1\u00a0%", "3.4\u00a0%", "50\u00a0%", "> 99.9\u00a0%", "100\u00a0%"]);
   });
 
   it("say how loud a sound is", () => {
@@ -204,7 +204,7 @@ describe("the sketch pad", () => {
       { title: "After", right: 2, total: 3, columns: ["A", "B"], confusion: [[1, 1], [1, 0]] },
     ]);
     const [before, after] = [...shown.el.querySelectorAll("figure")] as [HTMLElement, HTMLElement];
-    expect(before.querySelector(".wb-accuracy")?.textContent).toBe("0 %");
+    expect(before.querySelector(".wb-accuracy")?.textContent).toBe("0\u00a0%");
     expect(after.querySelector("figcaption")?.textContent).toContain("2 of 3 recognised");
     const classes = [...after.querySelectorAll("tbody td")].map(({ className }) => className);
     expect(classes).toEqual(["wb-wrong", "wb-right", "wb-right", "wb-wrong"]);
@@ -220,7 +220,7 @@ describe("the sketch pad", () => {
     const trial = shown.el.querySelector(".wb-try") as HTMLElement;
     expect(trial.hidden).toBe(false);
     expect(trial.querySelector(".wb-verdict")?.textContent).toBe("<b>");
-    expect([...trial.querySelectorAll(".wb-bar-value")].map((each) => each.textContent)).toEqual(["3.0 %", "97 %"]);
+    expect([...trial.querySelectorAll(".wb-bar-value")].map((each) => each.textContent)).toEqual(["3.0\u00a0%", "97\u00a0%"]);
     expect(trial.querySelector("b")).toBeNull();
   });
 
@@ -256,12 +256,15 @@ describe("the text pad", () => {
   it("saves and loads its text as a file, and shows why a file is refused", async () => {
     const { el, model } = show(textPad, text());
     const save = [...el.querySelectorAll("button")].find(({ textContent }) => textContent === "Save as file");
+    // Typed a moment ago, and not sent yet.
+    (el.querySelector("textarea") as HTMLTextAreaElement).value = "Once more";
+    const typed = { text: "Once more", prompt: "On" };
     save?.click();
-    expect(model.sent).toEqual([{ kind: "download" }]);
+    expect(model.sent).toEqual([{ kind: "download", ...typed }]);
     const field = el.querySelector('input[type="file"]') as HTMLInputElement;
     Object.defineProperty(field, "files", { value: [new File(["npz"], "mine.npz")] });
     field.dispatchEvent(new Event("change"));
-    await expect.poll(() => model.sent).toContainEqual({ kind: "upload", name: "mine.npz" });
+    await expect.poll(() => model.sent).toContainEqual({ kind: "upload", name: "mine.npz", ...typed });
     expect(new TextDecoder().decode(model.sentBuffers[1]?.[0])).toBe("npz");
     model.receive("problem_at", "examples");
     model.receive("problem", "mine.npz is torn.");

@@ -1,29 +1,10 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { Panel } from "../src/charts/panel";
 import { ViewState } from "../src/charts/view_state";
+import { plots } from "./plots";
 import { look, part, storeOf } from "./points";
 
-/** Sizes of the plots in the order in which they were made, as they are now. */
-const plots = vi.hoisted(() => [] as { width: number; height: number }[]);
-
-vi.mock("uplot", () => ({
-  default: class {
-    over = document.createElement("div");
-    width: number;
-    height: number;
-    constructor(options: { width: number; height: number }) {
-      ({ width: this.width, height: this.height } = options);
-      plots.push(this);
-    }
-    setSize({ width, height }: { width: number; height: number }) {
-      this.width = width;
-      this.height = height;
-    }
-    batch() {}
-    setCursor() {}
-    destroy() {}
-  },
-}));
+vi.mock("uplot", () => import("./plots"));
 
 const nothing = () => {};
 const listener = {

@@ -10,6 +10,7 @@ const facts: Facts = {
   best: null,
   best_evaluation: null,
   incidents: [],
+  ranks: 0,
   metric: null,
 };
 
@@ -25,15 +26,17 @@ export interface PartOptions extends Partial<Facts> {
   stride?: number;
   /** Evaluations as [step, loss, metric]. */
   evaluations?: [number, number, number][];
+  /** Memory of processes as [step, MB, MB]. */
+  rankMemory?: [number, number, number][];
   /** Seconds of a step; of each, 32 samples. */
   seconds?: number;
 }
 
-export type Part = [PointsMessage["parts"][number], DataView, DataView];
+export type Part = [PointsMessage["parts"][number], DataView, DataView, DataView];
 
 /** The blocks from `start` on whose losses are given, of a run of one-second steps. */
 export function part(key: string, start: number, losses: number[], options: PartOptions = {}): Part {
-  const { stride = 1, evaluations = [], seconds = 1, ...more } = options;
+  const { stride = 1, evaluations = [], rankMemory = [], seconds = 1, ...more } = options;
   const base = start * stride;
   const count = losses.length;
   const header: BlockHeader = { stride, start, count, base: [base, base * seconds, 32 * base] };
@@ -50,7 +53,9 @@ export function part(key: string, start: number, losses: number[], options: Part
     losses.map((loss) => (Number.isFinite(loss) ? 0 : 1)),
   ];
   const columns = [0, 1, 2].flatMap((row) => evaluations.map((each) => each[row] as number));
-  return [{ key, ...header, ...facts, ...more }, buffer(rows.flat()), buffer(columns)];
+  const sizes = [0, 1, 2].flatMap((row) => rankMemory.map((each) => each[row] as number));
+  const ranks = rankMemory.length ? 2 : 0;
+  return [{ key, ...header, ...facts, ranks, ...more }, buffer(rows.flat()), buffer(columns), buffer(sizes)];
 }
 
 let sequence = 0;

@@ -116,7 +116,7 @@ describe("the columns", () => {
   });
 
   it("write durations as people read them", () => {
-    expect([0.84, 45.2, 134, 11_130].map(formatDuration)).toEqual(["0.8 s", "45 s", "2 min 14 s", "3 h 5 min"]);
+    expect([0.84, 45.2, 134, 11_130].map(formatDuration)).toEqual(["0.8\u00a0s", "45\u00a0s", "2\u00a0min 14\u00a0s", "3\u00a0h 5\u00a0min"]);
   });
 });
 

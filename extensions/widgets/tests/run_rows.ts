@@ -10,6 +10,7 @@ export function row(id: string, more: Partial<RunRow> = {}): RunRow {
     model: "digits-mlp",
     dataset: "digits",
     engine: "pytorch",
+    trainedBy: more.engine ?? "pytorch",
     reason: "",
     started: 1,
     durationS: 134,

@@ -88,8 +88,8 @@ describe("the horizontal axis", () => {
   });
 
   it.each([
-    [0.0123, "12.3 ms"],
-    [12.34, "12.3 s"],
+    [0.0123, "12.3\u00a0ms"],
+    [12.34, "12.3\u00a0s"],
     [125, "2:05"],
     [3725, "1:02:05"],
   ])("writes %d seconds as %s", (seconds, text) => expect(formatSeconds(seconds)).toBe(text));

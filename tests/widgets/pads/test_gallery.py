@@ -114,12 +114,14 @@ def test_a_text_is_saved_and_loaded_by_path_and_by_browser(tmp_path: Path) -> No
         other.load(path)
         assert other.text == "Mine, ü."
         pad.send = lambda content, buffers: sent.append((content, buffers))
-        send(pad, {"kind": "download"})
+        # What was typed comes with the command, as the traits may still be on their way.
+        send(pad, {"kind": "download", "text": "Mine, ü. More.", "prompt": "Mi"})
         [(content, [file])] = sent
         assert content == {"kind": "file", "name": "text-examples.npz"}
-        other.text = "Yours."
-        send(other, {"kind": "upload", "name": "mine.npz"}, file)
-        assert (other.text, other.problem) == ("Yours.\nMine, ü.", "")
+        assert pad.prompt == "Mi"
+        upload = {"kind": "upload", "name": "mine.npz", "text": "Yours.", "prompt": ""}
+        send(other, upload, file)
+        assert (other.text, other.problem) == ("Yours.\nMine, ü. More.", "")
     finally:
         pad.close()
         other.close()
@@ -132,12 +134,12 @@ def test_what_is_no_text_is_neither_saved_nor_loaded(tmp_path: Path) -> None:
     long.add("x" * 99_999)
     pad = TextPad()
     try:
-        send(pad, {"kind": "download"})
+        send(pad, {"kind": "download", "text": "", "prompt": ""})
         assert (pad.problem_at, "text" in pad.problem) == ("examples", True)
         with pytest.raises(DataError, match="kind 'image' cannot be added to 'text'"):
             pad.load(sketches.save(tmp_path / "sketches.npz"))
-        pad.text = "kept"
-        send(pad, {"kind": "upload", "name": "a.npz"}, long.save(tmp_path / "a.npz").read_bytes())
+        upload = {"kind": "upload", "name": "a.npz", "text": "kept", "prompt": ""}
+        send(pad, upload, long.save(tmp_path / "a.npz").read_bytes())
         assert (pad.text, "100,004 characters" in pad.problem) == ("kept", True)
     finally:
         pad.close()

@@ -14,6 +14,7 @@ from workbench.runs.duration import duration_s, started_at
 from workbench.runs.failure import failure_cause
 from workbench.runs.listing.row import RunRow
 from workbench.runs.listing.step_scan import StepScan
+from workbench.runs.run_title import trained_by
 
 METRICS = ("accuracy", "perplexity", "r2", "mean_absolute_error")
 """Of an evaluation; the first that applies to the task is shown."""
@@ -68,6 +69,7 @@ class RowReader:
             model=spec["model"],
             dataset=spec["dataset"],
             engine=config.engine,
+            trained_by=trained_by(spec),
             reason=reason or label_problem,
             started=started_at(spec),
             duration_s=duration_s(folder, spec, summary, self.active),

@@ -19,6 +19,8 @@ class RunRow:
     model: str = ""
     dataset: str = ""
     engine: str = ""
+    trained_by: str = ""
+    """The engine, and how many processes or clients share the work if several do."""
     reason: str = ""
     """Why it failed, was interrupted or stopped early, or cannot be read."""
     started: float = math.nan

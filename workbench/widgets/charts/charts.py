@@ -26,6 +26,7 @@ from workbench.widgets.charts.messages import (
     block_part,
     evaluation_buffer,
     facts,
+    rank_memory_buffer,
 )
 from workbench.widgets.charts.options import ChartOptions, is_range
 from workbench.widgets.charts.values import spreads, values_frame
@@ -143,7 +144,8 @@ class Charts(ChartOptions, anywidget.AnyWidget):
                 self._sent[key] = 0, 1
                 self._send_recordings(self._recordings, full=True)
             recording.add(
-                points.step, points.seconds, points.samples, points.loss, points.rss_bytes
+                *(points.step, points.seconds, points.samples, points.loss, points.rss_bytes),
+                points.rank_rss_bytes,
             )
             recording.add_events(points.events)
             if len(points.step) or points.events:
@@ -271,7 +273,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
             blocks = recording.blocks(stride, start)
             part, data = block_part(blocks, stride, start, recording.totals_before(stride, start))
             parts.append({"key": key, **part, **facts(recording)})
-            buffers += [data, evaluation_buffer(recording)]
+            buffers += [data, evaluation_buffer(recording), rank_memory_buffer(recording)]
             self._sent[key] = len(recording), stride
         self._changed -= recordings.keys()
         self._sequence += 1

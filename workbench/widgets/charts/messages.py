@@ -55,6 +55,11 @@ def evaluation_buffer(recording: Recording) -> bytes:
         return np.stack([every[0], every[1], shown]).astype(np.float32).tobytes()
 
 
+def rank_memory_buffer(recording: Recording) -> bytes:
+    """(1 + processes, samples) float32: the step and MB of each; empty of a single process."""
+    return recording.rank_memory.array.astype(np.float32).tobytes()
+
+
 def metric_index(key: str) -> int:
     """The place of a metric among `METRICS`."""
     from workbench.series import METRICS
@@ -71,6 +76,7 @@ def facts(recording: Recording) -> dict[str, Any]:
         "best": _value(recording.best_loss),
         "best_evaluation": _value(recording.best_evaluation),
         "incidents": [incident._asdict() for incident in recording.incidents],
+        "ranks": max(0, len(recording.rank_memory.array) - 1),
         "metric": None if metric is None else {"title": metric.title, "unit": metric.unit},
     }
 

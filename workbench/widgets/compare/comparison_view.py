@@ -22,6 +22,8 @@ from workbench.widgets.subshell import answer_while_busy
 PERIOD_S = 0.2
 RATIO_PERIODS = 10
 """Polls between two looks at the ratios of what is under way."""
+SHOWN = "wb-shown"
+"""The class of a view that shows something: in a narrow page it then stands before the form."""
 RUNNING_HINT = "The table appears when every run has ended."
 FAILED_HINT = "The comparison cannot be shown: "
 
@@ -76,11 +78,13 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         else:
             comparison = compare_runs(given)
         self.comparison = comparison
+        self.add_class(SHOWN)
         self._thread.ask(lambda: self._begin(comparison))
 
     def clear(self, hint: str) -> None:
         """Show nothing but a sentence on why."""
         self.comparison = None
+        self.remove_class(SHOWN)
 
         def begin() -> None:
             if self.comparison is not None:
@@ -129,8 +133,9 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         if ended:
             self.charts.total_steps = 0
             self.charts.hint = "No step was taken."
-            self.table.show(comparison, self._styles)
-            self.table.verdict = self.table.badge = ""  # the bars say it
+            with self.table.hold_sync():
+                self.table.show(comparison, self._styles)
+                self.table.verdict = self.table.badge = ""  # the bars say it
             self.differences.show(comparison)
         if ended or self._polls % RATIO_PERIODS == RATIO_PERIODS - 1:
             self.ratios.show(comparison, self._styles)

@@ -119,11 +119,23 @@ class TextPad(Pad):
             "Both models saw only the prompt; the last part of the text was held out."
         )
 
-    def _train_command(self, command: Command) -> None:
-        """Train on what the command brings: the traits may still be on their way."""
+    def _take(self, command: Command) -> None:
+        """Take what was typed from the command that brings it: the traits may still be on their
+        way."""
         self.text = command.text("text", MOST_CHARACTERS)
         self.prompt = command.text("prompt")
+
+    def _train_command(self, command: Command) -> None:
+        self._take(command)
         self.train()
+
+    def _download_command(self, command: Command) -> None:
+        self._take(command)
+        self._download()
+
+    def _upload(self, command: Command) -> None:
+        self._take(command)
+        super()._upload(command)
 
     def _continue_command(self, command: Command) -> None:
         self.prompt = command.text("prompt")
@@ -142,6 +154,7 @@ class TextPad(Pad):
         return {
             **super()._actions(),
             "train": ("", self._train_command),
+            "download": ("examples", self._download_command),
             "continue": ("try", self._continue_command),
         }
 

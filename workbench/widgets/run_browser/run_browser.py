@@ -17,6 +17,7 @@ from workbench.widgets.compare import ComparisonView
 from workbench.widgets.run_browser.run_detail import RunDetail
 from workbench.widgets.run_browser.run_table import RunTable
 from workbench.widgets.subshell import answer_while_busy
+from workbench.widgets.train.federation_view import FederationView
 from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
 
 PLAIN_TEXT = "The recorded runs: run this cell in JupyterLab to see them."
@@ -51,11 +52,13 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         """
         self.table = RunTable(self._act)
         self.detail = RunDetail(None if on_restore is None else self.restore)
+        self.federation = FederationView()
         self.worst = WorstPredictionsView()
         self.comparison: ComparisonView | None = None
         """What was compared last, where no other view shows it."""
         self.detail.observe(self._on_heading, "heading")
-        super().__init__(children=[self.table, self.detail, self.worst])
+        self._parts = [self.table, self.detail, self.federation, self.worst]
+        super().__init__(children=self._parts)
         self.add_class("wb-run-browser")
         self.layout.display = "block"
         self.layout.overflow = "visible"
@@ -139,7 +142,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self.detail.close_detail()
         if self.comparison is None:
             self.comparison = ComparisonView()
-            self.children = [self.table, self.detail, self.worst, self.comparison]
+            self.children = [*self._parts, self.comparison]
         self.comparison.layout.display = None
         self.comparison.show(*runs)
 
@@ -147,11 +150,15 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         if self.comparison is not None:
             self.comparison.layout.display = "none"
         self.detail.show(detail)
+        self.federation.clear()
+        if detail.federated is not None:
+            self.federation.show(detail.federated, detail.classes)
         self.worst.clear()
         self.worst.show(detail.heading, detail.worst, detail.worst_problem)
 
     def _on_heading(self, change: Any) -> None:
         if not change.new:  # the run was closed
+            self.federation.clear()
             self.worst.clear()
 
     def _act(self, name: str, run_ids: list[str], text: str) -> None:

@@ -19,6 +19,7 @@ from workbench.widgets.page.boxes import area
 from workbench.widgets.run_statistics import RunStatistics
 from workbench.widgets.train.engine_choice import EngineChoice
 from workbench.widgets.train.evaluation_view import EvaluationView
+from workbench.widgets.train.federation_view import FederationView
 from workbench.widgets.train.layer_statistics_view import LayerStatisticsView
 from workbench.widgets.train.ortmodule_form import ORTModuleForm
 from workbench.widgets.train.settings_form import SettingsForm
@@ -55,6 +56,7 @@ class Trainer(Alone):
         self.form = SettingsForm(self.controller.typed)
         self.ortmodule = ORTModuleForm()
         self.charts = Charts()
+        self.federation = FederationView()
         self.evaluation = EvaluationView()
         self.worst = WorstPredictionsView()
         self.layers = LayerStatisticsView()
@@ -63,8 +65,8 @@ class Trainer(Alone):
         self.engines.observe(self._on_engines, "value")
         self.ortmodule.observe(self._on_ortmodule, "value")
         side = area("wb-side", [self.engines, self.form, self.ortmodule])
-        results = [self.charts, self.evaluation, self.worst, self.layers, self.statistics]
-        main = area("wb-main", results)
+        results = [self.evaluation, self.worst, self.layers, self.statistics]
+        main = area("wb-main", [self.charts, self.federation, *results])
         panel = area("wb-columns wb-results-first", [side, main])
         super().__init__(children=[*alone, area("wb-step-panel wb-step-train", [panel])])
         self.controller.views.add(TrainView(self))
@@ -134,11 +136,15 @@ class TrainView(View):
     def job_started(self, job: Job) -> None:
         self._job, self._ended = job, None
         self._clear(job.engines)
+        for run in job.runs.values():
+            if run.federation is not None:
+                self._step.federation.begin(run, self._worst.classes(run))
 
     def _clear(self, engines: Sequence[str]) -> None:
         """Forget what was shown and get ready for these engines."""
         self._step.charts.reset(engines)
         self._step.statistics.clear()
+        self._step.federation.clear()
         self._step.evaluation.clear()
         self._step.worst.clear()
         self._step.layers.clear()
@@ -154,6 +160,7 @@ class TrainView(View):
         if self._job is not None and engine in self._job.runs:
             self._step.charts.name(engine, self._job.runs[engine])
         self._step.layers.add(engine, points.events, points.restored_step)
+        self._step.federation.add(points.events)
         if any(event["event"] == "evaluation" for event in points.events):
             self._evaluated.add(engine)
             self._show_classes(engine)
@@ -165,8 +172,9 @@ class TrainView(View):
             self._step.evaluation.classes = self._worst.classes(self._job.runs[engine])
 
     def _refresh(self) -> None:
-        """Show the worst rows of the last evaluations, and the layers."""
+        """Show the worst rows of the last evaluations, the layers and the rounds."""
         self._step.layers.flush()
+        self._step.federation.flush()
         evaluated, self._evaluated = self._evaluated, set()
         for engine in evaluated:
             if self._job is not None and engine in self._job.runs:

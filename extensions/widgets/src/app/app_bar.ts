@@ -7,6 +7,7 @@ import type { RenderProps } from "@anywidget/types";
 import { element, freshId } from "../element";
 import "./app_bar.css";
 import { onKernelGone } from "./kernel";
+import { unbroken } from "../number_format";
 import "./page.css";
 
 interface Step {
@@ -61,6 +62,7 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
   const verdict = element("span", { class: "wb-badge wb-verdict-badge" });
   const code = toggle("Code", "Show the Python that does the same");
   const present = toggle("Present", "Larger type, for a projector");
+  present.classList.add("wb-present");
   const head = element("div", { class: "wb-app-head" }, title, verdict, badge, code, present);
   const rail = element("div", { role: "tablist", "aria-label": "Steps", class: "wb-rail" });
   const menu = element("select", { class: "wb-rail-menu", "aria-label": "Step" });
@@ -109,7 +111,7 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
       // What was under way when the kernel went is so no more, or no one knows.
       const lost = gone && step.state === "busy";
       const state = lost ? "needs" : step.state;
-      const text = lost ? "the kernel is gone" : step.note;
+      const text = lost ? "the kernel is gone" : unbroken(step.note);
       tab.setAttribute("aria-selected", String(chosen));
       tab.tabIndex = chosen ? 0 : -1;
       tab.dataset["state"] = state;

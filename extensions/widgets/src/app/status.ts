@@ -2,6 +2,7 @@
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
+import { unbroken } from "../number_format";
 import { GONE, markKernelGone, onKernelGone } from "./kernel";
 import "./page.css";
 import "./status.css";
@@ -38,9 +39,10 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   const update = () => {
     el.dataset["level"] = model.get("level");
     // A region is read aloud when its text changes, so it is only touched when it does.
-    if (message.textContent !== model.get("message")) message.textContent = model.get("message");
-    detail.textContent = model.get("detail");
-    left.textContent = model.get("left");
+    const text = unbroken(model.get("message"));
+    if (message.textContent !== text) message.textContent = text;
+    detail.textContent = unbroken(model.get("detail"));
+    left.textContent = unbroken(model.get("left"));
     const progress = model.get("progress");
     bar.classList.toggle("wb-nothing", progress < 0);
     const percent = Math.round(100 * Math.min(Math.max(progress, 0), 1));

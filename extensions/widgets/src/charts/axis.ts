@@ -10,6 +10,26 @@ export const AXES: Record<AxisName, { label: string; option: string; least: numb
   samples: { label: "samples", option: "Samples", least: 4 },
 };
 
+/** How a horizontal axis is labelled. */
+export interface HorizontalAxis {
+  label: string;
+  /** Least room between two ticks, in pixels. */
+  space: number;
+  /** Distances of ticks that are allowed. */
+  increments: number[];
+  /** Text of a tick; `increment` is the distance of ticks. */
+  text: (value: number, increment: number) => string;
+}
+
+export function horizontalAxis(axis: AxisName): HorizontalAxis {
+  return {
+    label: AXES[axis].label,
+    space: axis === "time" ? 60 : 56,
+    increments: increments(axis),
+    text: (value, increment) => tickText(axis, value, increment),
+  };
+}
+
 /** Where each block lies on the axis. */
 export function positions(blocks: Blocks, axis: AxisName): Float64Array {
   if (axis === "time") return blocks.seconds;
@@ -48,10 +68,10 @@ export function tickText(axis: AxisName, value: number, increment: number): stri
 
 /** 250 ms · 12.5 s · 2:05 · 1:02:05. */
 export function formatSeconds(seconds: number, increment?: number): string {
-  if (seconds < 1 && increment === undefined) return `${(1000 * seconds).toPrecision(3)} ms`;
+  if (seconds < 1 && increment === undefined) return `${(1000 * seconds).toPrecision(3)}\u00a0ms`;
   if (seconds < 120) {
     const digits = (increment ?? 0.1) >= 1 ? 0 : Math.min(3, Math.ceil(-Math.log10(increment ?? 0.1)));
-    return `${seconds.toFixed(digits)} s`;
+    return `${seconds.toFixed(digits)}\u00a0s`;
   }
   const rounded = Math.round(seconds);
   const pad = (value: number) => String(value).padStart(2, "0");

@@ -10,11 +10,14 @@ export interface DrawnLine {
   style: LineStyle;
   /** Whether another curve is pointed at in the legend. */
   faded: boolean;
+  /** In CSS pixels; that of a main line where it is left out. */
+  width?: number;
   /** Where something went wrong, on the horizontal axis. */
   marks: { x: number; text: string }[];
 }
 
 const WIDTH = 1.75;
+const THIN_WIDTH = 0.8;
 
 export function drawLines(plot: uPlot, lines: DrawnLine[], markColor: string): void {
   const { ctx, bbox } = plot;
@@ -29,7 +32,7 @@ export function drawLines(plot: uPlot, lines: DrawnLine[], markColor: string): v
   ctx.restore();
 }
 
-function drawLine(plot: uPlot, { line, style, faded }: DrawnLine): void {
+function drawLine(plot: uPlot, { line, style, faded, width = WIDTH }: DrawnLine): void {
   const { ctx } = plot;
   const scale = devicePixelRatio;
   const strength = faded ? 0.18 : 1;
@@ -46,9 +49,11 @@ function drawLine(plot: uPlot, { line, style, faded }: DrawnLine): void {
     stroke(plot, line.x, line.raw, first, last);
   }
   ctx.globalAlpha = strength;
-  ctx.lineWidth = WIDTH * scale;
+  ctx.lineWidth = width * scale;
   ctx.setLineDash(style.dash.map((length) => length * scale));
   stroke(plot, line.x, line.y, first, last);
+  ctx.lineWidth = THIN_WIDTH * scale;
+  for (const { x, y } of line.thin) stroke(plot, x, y, ...shownIndices(plot, x));
   ctx.setLineDash([]);
   if (line.points) drawPoints(plot, line.points, style.dash.map((length) => length * scale));
   ctx.globalAlpha = 1;

@@ -19,6 +19,8 @@ export interface Line {
   band: { low: Numbers; high: Numbers } | null;
   /** The evaluations, as points. */
   points: { x: Float64Array; y: Numbers } | null;
+  /** Thin lines besides the main one: the memory of each process of several. */
+  thin: { x: Float64Array; y: Numbers }[];
 }
 
 export interface LineOptions {
@@ -50,13 +52,14 @@ export function lineOf(curve: Curve, metric: Metric, options: LineOptions): Line
   // Panning and pointing ask for the same line again and again.
   const line = known ?? blockLine(curve, blocks, metric, options);
   lines.set(name, line);
-  return { ...line, points: evaluationPoints(curve, metric, options.axis) };
+  const thin = metric === "memory" ? rankLines(curve, options.axis) : [];
+  return { ...line, points: evaluationPoints(curve, metric, options.axis), thin };
 }
 
 function blockLine(curve: Curve, blocks: Blocks, metric: Metric, options: LineOptions): Line {
   const x = positions(blocks, options.axis);
   const { smoothing } = options;
-  const line: Line = { x, y: blocks.memory, raw: null, band: null, points: null };
+  const line: Line = { x, y: blocks.memory, raw: null, band: null, points: null, thin: [] };
   if (metric === "metric") return { ...line, x: new Float64Array(), y: new Float64Array() };
   if (metric === "throughput") return { ...line, ...rateLine(curve, blocks, smoothing) };
   if (metric === "memory") return line;
@@ -110,6 +113,11 @@ function evaluationPoints(curve: Curve, metric: Metric, axis: AxisName): Line["p
   if (step.length === 0) return null;
   const x = Float64Array.from(step, (each) => positionOf(curve.overview, axis, each));
   return { x, y: metric === "loss" ? curve.evaluations.loss : curve.evaluations.metric };
+}
+
+function rankLines({ overview, rankMemory }: Curve, axis: AxisName): Line["thin"] {
+  const x = Float64Array.from(rankMemory.step, (each) => positionOf(overview, axis, each));
+  return rankMemory.ranks.map((y) => ({ x, y }));
 }
 
 export interface Reading {

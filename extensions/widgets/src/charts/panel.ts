@@ -1,7 +1,7 @@
 // One chart with its title, its legend and the same values as a table.
 
 import type uPlot from "uplot";
-import { positionOf } from "./axis";
+import { horizontalAxis, positionOf } from "./axis";
 import { lastAtMost } from "./block";
 import type { DrawnLine } from "./drawing";
 import { element, freshId } from "../element";
@@ -14,7 +14,7 @@ import { PanelReadings } from "./panel_readings";
 import { makePlot, setCursor, setRanges } from "./plot";
 import { fillPointTable } from "./point_table";
 import { isLogarithmic, logRange, type Range, valueRange } from "./scales";
-import { formatSignificant } from "../number_format";
+import { formatSignificant, unbroken } from "../number_format";
 import { lineStyle, readTheme } from "../theme";
 import type { ViewState } from "./view_state";
 
@@ -72,7 +72,7 @@ export class Panel {
     this.drawnAs = drawnAs;
     // Also where no observer tells of it: hidden and shown again between two frames.
     this.resize();
-    this.hint.textContent = store.empty ? context.hint() : "";
+    this.hint.textContent = store.empty ? unbroken(context.hint()) : "";
     this.fillHead();
     if (this.plot) {
       setRanges(this.plot, this.state.range, this.valueLimits());
@@ -91,7 +91,7 @@ export class Panel {
     this.plot = makePlot(
       {
         theme: readTheme(this.root),
-        axis: this.state.context.axis(),
+        axis: horizontalAxis(this.state.context.axis()),
         logarithmic: this.logarithmic,
         lines: () => this.lines(),
         onPoint: this.listener.onPoint,
@@ -197,6 +197,7 @@ export class Panel {
       if (line.raw) take(line.x, line.raw);
       if (line.band) [line.band.low, line.band.high].forEach((edge) => take(line.x, edge));
       if (line.points) take(line.points.x, line.points.y);
+      for (const { x, y } of line.thin) take(x, y);
     }
     return this.logarithmic ? logRange(low, high) : valueRange(low, high, this.words.text.fromZero);
   }

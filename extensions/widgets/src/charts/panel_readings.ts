@@ -1,6 +1,7 @@
 // What the values of one chart read as: for its legend, its table, and for those who listen.
 
 import { AXES, formatSeconds } from "./axis";
+import { lastAtMost } from "./block";
 import { lineOf, type Line, type LineOptions, type Metric, type Reading, readingAt } from "./line";
 import { METRIC_TEXTS, type MetricText } from "./metric_text";
 import type { ViewState } from "./view_state";
@@ -68,9 +69,20 @@ export class PanelReadings {
     const text = (value: number) => (Number.isFinite(value) ? format(value) : "not finite");
     if (this.metric === "metric") return found.evaluation === null ? "–" : text(found.evaluation);
     if (found.value === null || found.step === 0) return "–";
-    if (this.metric !== "loss") return Number.isFinite(found.value) ? format(found.value) : "–";
+    if (this.metric !== "loss") {
+      return Number.isFinite(found.value) ? `${format(found.value)}${this.rankText(key, found.step)}` : "–";
+    }
     const test = found.evaluation === null ? "" : `, test ${text(found.evaluation)}`;
     return `${text(found.value)}${test}`;
+  }
+
+  /** The memory of each process of several. */
+  private rankText(key: string, step: number): string {
+    const memory = this.metric === "memory" ? this.state.store.curve(key)?.rankMemory : undefined;
+    const at = memory ? lastAtMost(memory.step, step) : -1;
+    if (!memory || at < 0) return "";
+    const sizes = memory.ranks.map((values) => this.text.format(values[at] as number));
+    return ` = ${sizes.join(" + ")}`;
   }
 
   private get placeText(): string {

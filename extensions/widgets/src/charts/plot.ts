@@ -2,14 +2,14 @@
 // lines are drawn by drawing.ts, since each curve has steps of its own.
 
 import uPlot from "uplot";
-import { AXES, type AxisName, increments, tickText } from "./axis";
+import type { HorizontalAxis } from "./axis";
 import { type DrawnLine, drawLines } from "./drawing";
 import { logTicks, type Range } from "./scales";
 import type { Theme } from "../theme";
 
 export interface PlotOptions {
   theme: Theme;
-  axis: AxisName;
+  axis: HorizontalAxis;
   logarithmic: boolean;
   /** What is drawn now. */
   lines: () => DrawnLine[];
@@ -58,14 +58,14 @@ export function makePlot(options: PlotOptions, into: HTMLElement): uPlot {
       axes: [
         {
           ...look,
-          label: AXES[axis].label,
+          label: axis.label,
           labelFont: theme.font,
           labelSize: 16,
           labelGap: 0,
           size: 28,
-          space: axis === "time" ? 60 : 56,
-          incrs: increments(axis),
-          values: (_, splits, __, ___, increment) => splits.map((split) => tickText(axis, split, increment)),
+          space: axis.space,
+          incrs: axis.increments,
+          values: (_, splits, __, ___, increment) => splits.map((split) => axis.text(split, increment)),
         },
         {
           ...look,

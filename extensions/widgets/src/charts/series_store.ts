@@ -24,6 +24,8 @@ export interface Facts {
   /** The smallest loss on the test split. */
   best_evaluation: ValueAtStep | null;
   incidents: Incident[];
+  /** Processes that train, if there are several; else 0. */
+  ranks: number;
   /** The metric of the evaluations that is shown. */
   metric: { title: string; unit: string } | null;
 }
@@ -36,7 +38,7 @@ export interface PointsMessage {
   sequence: number;
   /** Whether this is everything, not only what is new. */
   full: boolean;
-  /** Two buffers belong to each: its blocks and all its evaluations. */
+  /** Three buffers belong to each: its blocks, all its evaluations, and the memory of its processes. */
   parts: (BlockHeader & Facts & { key: string })[];
   /** By panel, how many times the highest curve is the lowest. */
   spreads: Record<string, number>;
@@ -56,13 +58,24 @@ export interface Evaluations {
   metric: Float32Array;
 }
 
+/** Of a run that several processes train. */
+export interface RankMemory {
+  step: Float32Array;
+  /** MB of each process, in the order of their numbers. */
+  ranks: Float32Array[];
+}
+
 export interface Curve {
   key: string;
   overview: Blocks;
   detail: Blocks | null;
   evaluations: Evaluations;
+  rankMemory: RankMemory;
   facts: Facts;
 }
+
+/** Of each part of a message. */
+const BUFFERS = 3;
 
 export class SeriesStore {
   spreads: Record<string, number> = {};
@@ -80,7 +93,7 @@ export class SeriesStore {
     }
     if (message.generation > this.generation) this.curves.clear();
     const whole = message.parts.every((part, index) =>
-      this.take(part, buffers[2 * index], buffers[2 * index + 1], message.full),
+      this.take(part, buffers.slice(BUFFERS * index, BUFFERS * (index + 1)), message.full),
     );
     if (!whole) return false;
     this.generation = message.generation;
@@ -114,29 +127,28 @@ export class SeriesStore {
     return Math.max(0, ...[...this.curves.values()].map(({ overview }) => overview.lastStep));
   }
 
-  private take(
-    part: PointsMessage["parts"][number],
-    blockBuffer: DataView | undefined,
-    evaluationBuffer: DataView | undefined,
-    full: boolean,
-  ): boolean {
+  private take(part: PointsMessage["parts"][number], buffers: DataView[], full: boolean): boolean {
+    const [blockBuffer, evaluationBuffer, rankBuffer] = buffers;
     const blocks = blockBuffer && decode(part, blockBuffer);
-    if (!blocks || !evaluationBuffer) return false;
+    if (!blocks || !evaluationBuffer || !rankBuffer) return false;
     const before = this.curves.get(part.key);
     const overview = full || part.start === 0 ? blocks : before?.overview.joined(blocks);
     if (!overview) return false;
     // Of a run that was cut back, the finer blocks hold what is gone.
     const detail = full ? null : (before?.detail ?? null);
-    const evaluations = decodeEvaluations(evaluationBuffer);
-    this.curves.set(part.key, { key: part.key, overview, detail, evaluations, facts: part });
+    const [step, loss, metric] = rowsOf(evaluationBuffer, 3) as [Float32Array, Float32Array, Float32Array];
+    const evaluations = { step, loss, metric };
+    const [at = new Float32Array(), ...ranks] = rowsOf(rankBuffer, part.ranks ? 1 + part.ranks : 0);
+    const rankMemory = { step: at, ranks };
+    this.curves.set(part.key, { key: part.key, overview, detail, evaluations, rankMemory, facts: part });
     return true;
   }
 }
 
-function decodeEvaluations(buffer: DataView): Evaluations {
+/** The rows of a matrix of float32 with `rows` rows. */
+function rowsOf(buffer: DataView, rows: number): Float32Array[] {
   const bytes = buffer.buffer.slice(buffer.byteOffset, buffer.byteOffset + buffer.byteLength);
   const all = new Float32Array(bytes as ArrayBuffer);
-  const count = Math.floor(all.length / 3);
-  const row = (index: number) => all.subarray(index * count, (index + 1) * count);
-  return { step: row(0), loss: row(1), metric: row(2) };
+  const count = rows ? Math.floor(all.length / rows) : 0;
+  return Array.from({ length: rows }, (_, row) => all.subarray(row * count, (row + 1) * count));
 }

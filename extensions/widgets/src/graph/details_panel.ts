@@ -171,7 +171,7 @@ function tensorSection(name: string, atOnce: boolean, source: DetailsSource): HT
 
 export function summaryOf(summary: TensorSummary): HTMLElement {
   const number = (value: number | null) => (value === null ? "–" : formatSignificant(value));
-  const share = summary.elements ? ` (${formatSignificant((100 * summary.zeros) / summary.elements)} %)` : "";
+  const share = summary.elements ? ` (${formatSignificant((100 * summary.zeros) / summary.elements)}\u00a0%)` : "";
   const rows: [string, string][] = [
     ["Minimum", number(summary.minimum)],
     ["Maximum", number(summary.maximum)],

@@ -52,7 +52,7 @@ export class Heat {
 
 /** Microseconds as people read them: 12.3 µs · 1.20 ms. */
 export function formatTime(us: number): string {
-  return us < 1000 ? `${formatSignificant(us)} µs` : `${formatSignificant(us / 1000)} ms`;
+  return us < 1000 ? `${formatSignificant(us)}\u00a0µs` : `${formatSignificant(us / 1000)}\u00a0ms`;
 }
 
 /** What a message of the kernel says of the nodes: their times, then their bytes. */

@@ -2,6 +2,7 @@
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
+import { unbroken } from "../number_format";
 import "./model_card.css";
 
 interface Traits {
@@ -27,12 +28,12 @@ function render({ model, el }: RenderProps<Traits>): void {
     }
     const title = model.get("title");
     const text = model.get("card") || model.get("hint");
-    const paragraph = element("p", {}, text);
+    const paragraph = element("p", {}, unbroken(text));
     paragraph.classList.toggle("wb-hint", !model.get("card"));
     const facts = element("dl");
     for (const [name, value] of model.get("facts")) {
       facts.append(
-        element("div", {}, element("dt", {}, name ?? ""), element("dd", {}, value ?? "")),
+        element("div", {}, element("dt", {}, name ?? ""), element("dd", {}, unbroken(value ?? ""))),
       );
     }
     const verdict = model.get("verdict");

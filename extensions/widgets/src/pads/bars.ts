@@ -34,7 +34,7 @@ export function bars(recognised: Recognised[]): HTMLElement {
 /** 97 % · 0.4 %; never a rounded 0 % or 100 % for what is neither. */
 export function percent(share: number): string {
   const value = 100 * share;
-  if (value > 0 && value < 0.1) return "< 0.1 %";
-  if (value < 100 && value > 99.9) return "> 99.9 %";
-  return `${value < 10 && value > 0 ? value.toFixed(1) : value.toFixed(0)} %`;
+  if (value > 0 && value < 0.1) return "< 0.1\u00a0%";
+  if (value < 100 && value > 99.9) return "> 99.9\u00a0%";
+  return `${value < 10 && value > 0 ? value.toFixed(1) : value.toFixed(0)}\u00a0%`;
 }

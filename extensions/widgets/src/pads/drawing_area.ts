@@ -147,7 +147,7 @@ export class DrawingArea {
       this.strokes.push([]);
       addPoint(this.strokes, pen.x, pen.y);
     }
-    const at = `${Math.round(100 * pen.x)} % from the left, ${Math.round(100 * pen.y)} % from the top`;
+    const at = `${Math.round(100 * pen.x)}\u00a0% from the left, ${Math.round(100 * pen.y)}\u00a0% from the top`;
     this.listener.say(`Pen ${pen.down ? "down" : "up"}, ${at}.`);
     this.changed();
   }

@@ -66,7 +66,7 @@ function sources(verb: string, use: Use, several: boolean, signal: AbortSignal):
   const choose = element("button", { type: "button", class: "wb-small" }, name);
   choose.addEventListener("click", () => field.click());
   const take = async (file: File) => {
-    if (file.size > MOST_BYTES) throw new Error(`it has more than ${MOST_BYTES / 1e6} MB.`);
+    if (file.size > MOST_BYTES) throw new Error(`it has more than ${MOST_BYTES / 1e6}\u00a0MB.`);
     use(await decoded(await file.arrayBuffer(), FILE_RATE), FILE_RATE);
   };
   field.addEventListener("change", () => {

@@ -72,6 +72,7 @@ function render({ model, el, signal }: RenderProps<Traits & Record<string, unkno
   prompt.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && !again.hidden) again.click();
   });
+  const typed = () => ({ text: text.value, prompt: prompt.value });
   const shown = element("div", { class: "wb-continuations", "aria-live": "polite" });
   const note = element("p", { class: "wb-hint" });
   const results = element("section", { class: "wb-results-area", "aria-label": "Continuations" }, element("h2", {}, "How the text goes on"), note, shown);
@@ -82,13 +83,13 @@ function render({ model, el, signal }: RenderProps<Traits & Record<string, unkno
       element("label", { class: "wb-field-label", for: text.id }, "Your own text"),
       text,
       count,
-      fileExchange(model, signal),
+      fileExchange(model, signal, typed),
       problemArea(model, "examples"),
       element("label", { class: "wb-field-label", for: prompt.id }, "Prompt, to be continued"),
       element("div", { class: "wb-row" }, prompt, again),
       problemArea(model, "try"),
     ),
-    trainSection(model, () => ({ text: text.value, prompt: prompt.value })),
+    trainSection(model, typed),
     results,
     exportSection(model),
   );

@@ -31,11 +31,11 @@ const METRIC_LABELS: Record<string, string> = {
 
 /** 0.8 s · 45 s · 2 min 14 s · 3 h 5 min, as `duration_text` of run_detail.py. */
 export function formatDuration(seconds: number): string {
-  if (seconds < 10) return `${seconds.toFixed(1)} s`;
+  if (seconds < 10) return `${seconds.toFixed(1)}\u00a0s`;
   const whole = Math.round(seconds);
   const minutes = Math.floor(whole / 60);
-  if (minutes >= 60) return `${formatWhole(Math.floor(minutes / 60))} h ${minutes % 60} min`;
-  return minutes ? `${minutes} min ${whole % 60} s` : `${whole} s`;
+  if (minutes >= 60) return `${formatWhole(Math.floor(minutes / 60))}\u00a0h ${minutes % 60}\u00a0min`;
+  return minutes ? `${minutes}\u00a0min ${whole % 60}\u00a0s` : `${whole}\u00a0s`;
 }
 
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
@@ -53,7 +53,7 @@ function about(row: RunRow, value: number | null, format: (value: number) => str
 
 export function formatMetric(row: RunRow): string {
   if (row.metric === null) return "–";
-  if (row.metricName === "accuracy") return `${(100 * row.metric).toFixed(1)} %`;
+  if (row.metricName === "accuracy") return `${(100 * row.metric).toFixed(1)}\u00a0%`;
   return formatSignificant(row.metric);
 }
 

@@ -2,6 +2,7 @@
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
+import { unbroken } from "../number_format";
 import "./run_detail.css";
 
 interface Traits {
@@ -19,12 +20,13 @@ interface Traits {
   traceback: string;
   /** The figure, base64; empty if there is none. */
   png: string;
+  /** What it shows; empty: there is to be none. */
   figure_text: string;
 }
 
 function pairs(title: string, facts: string[][]): HTMLElement[] {
   if (facts.length === 0) return [];
-  const items = facts.flatMap(([name = "", value = ""]) => [element("dt", {}, name), element("dd", {}, value)]);
+  const items = facts.flatMap(([name = "", value = ""]) => [element("dt", {}, name), element("dd", {}, unbroken(value))]);
   return [element("section", {}, element("h3", {}, title), element("dl", {}, ...items))];
 }
 
@@ -55,7 +57,9 @@ function render({ model, el }: RenderProps<Traits>): void {
     const problem = model.get("problem");
     const figure = png
       ? [element("img", { src: `data:image/png;base64,${png}`, alt: model.get("figure_text") })]
-      : [element("p", { class: "wb-hint" }, "No step was taken, so there is no figure.")];
+      : model.get("figure_text")
+        ? [element("p", { class: "wb-hint" }, "No step was taken, so there is no figure.")]
+        : [];
     const texts = [
       ...pairs("Run", model.get("facts")),
       ...pairs("Settings that differ from their defaults", model.get("settings")),

@@ -52,8 +52,8 @@ const texts = new WeakMap<RunRow, string>();
 function searchText(row: RunRow): string {
   let text = texts.get(row);
   if (text === undefined) {
-    const { id, name, model, dataset, engine, status, reason, tags, notes, metricName } = row;
-    const parts = [id, name, model, dataset, engine, status, reason, notes, metricName, ...tags];
+    const { id, name, model, dataset, engine, status, reason, tags, notes, metricName, trainedBy } = row;
+    const parts = [id, name, model, dataset, engine, trainedBy, status, reason, notes, metricName, ...tags];
     text = parts.join("\n").toLowerCase();
     texts.set(row, text);
   }

@@ -8,6 +8,8 @@ export interface RunRow {
   model: string;
   dataset: string;
   engine: string;
+  /** The engine, and how many processes or clients share the work if several do. */
+  trainedBy: string;
   /** Why it failed, was interrupted or stopped early, or cannot be read. */
   reason: string;
   /** Seconds since the epoch. Null, here and below: not known. */
@@ -55,7 +57,7 @@ export function displayName(row: RunRow): string {
   const started = new Date(1000 * row.started);
   const year = started.getFullYear() === new Date().getFullYear() ? "" : ` ${started.getFullYear()}`;
   const when = `${day.format(started)}${year} ${clock.format(started)}`;
-  return [row.model, row.engine, when].filter(Boolean).join(" · ");
+  return [row.model, row.trainedBy, when].filter(Boolean).join(" · ");
 }
 
 /** The rows by id. */

@@ -2,7 +2,7 @@
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";
-import { formatWhole } from "../number_format";
+import { formatWhole, unbroken } from "../number_format";
 import { type Confusion, classScores, mistakes, usedClasses } from "./confusion";
 import "./evaluation_view.css";
 
@@ -85,7 +85,7 @@ function accuracies(engine: string, confusion: Confusion, name: Name): HTMLEleme
   for (const { index, total, right } of classScores(confusion)) {
     const bar = element("span", { class: "wb-score-bar", "aria-hidden": "true" });
     bar.style.setProperty("--wb-share", String(right / total));
-    const share = `${((100 * right) / total).toFixed(1)} %`;
+    const share = `${((100 * right) / total).toFixed(1)}\u00a0%`;
     const counts = `${formatWhole(right)} of ${formatWhole(total)}`;
     list.append(
       element(
@@ -123,7 +123,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     const lists = evaluations.map(({ engine, when, metrics }) => {
       const list = element("dl", { "aria-label": `Test split, ${engine}` });
       for (const [title, value] of metrics) {
-        list.append(element("div", {}, element("dt", {}, title ?? ""), element("dd", {}, value ?? "")));
+        list.append(element("div", {}, element("dt", {}, title ?? ""), element("dd", {}, unbroken(value ?? ""))));
       }
       const title = element("h3", {}, engine, " ", element("small", {}, when));
       return element("div", { class: "wb-evaluation" }, title, list);

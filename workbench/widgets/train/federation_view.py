@@ -1,0 +1,146 @@
+"""The rounds and clients of a federated run, while it goes on and afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import anywidget
+import numpy as np
+import traitlets
+
+from workbench.run_folder.events import Event
+from workbench.runs import Run
+from workbench.series.federation import FederationSeries
+from workbench.widgets.bundle import bundle
+
+MOST_CLIENTS = 200
+"""Rows of the table of clients."""
+
+
+class FederationView(anywidget.AnyWidget):
+    """Accuracy of the global weights and of each client, traffic, seconds, privacy, and who has
+    which rows; invisible unless a federated run is shown."""
+
+    _esm = bundle("federation_view.js")
+    _css = bundle("federation_view.css")
+
+    heading = traitlets.Unicode().tag(sync=True)
+    """What is trained how; empty: nothing is shown."""
+    note = traitlets.Unicode().tag(sync=True)
+    """How clients train, and what is done for privacy."""
+    measure = traitlets.Unicode("loss").tag(sync=True)
+    """"accuracy" or "loss": what values are of."""
+    total_rounds = traitlets.Int(0).tag(sync=True)
+    delta = traitlets.Float(0.0).tag(sync=True)
+    """That epsilon is for; 0 without differential privacy."""
+    rounds = traitlets.Bytes().tag(sync=True)
+    """(9, rounds) float32, see `FederationSeries.rounds`."""
+    lines = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    """Names of the clients' lines."""
+    line_values = traitlets.Bytes().tag(sync=True)
+    """(lines, rounds) float32."""
+    clients = traitlets.List(
+        traitlets.Dict(
+            per_key_traits={
+                "rows": traitlets.Int(),
+                "test_rows": traitlets.Int(),
+                "classes": traitlets.List(traitlets.Int()),
+            }
+        )
+    ).tag(sync=True)
+    """One dict a client, of the first ones: its rows, and those of each class, empty without."""
+    client_count = traitlets.Int(0).tag(sync=True)
+    states = traitlets.Bytes().tag(sync=True)
+    """(3, clients) float32 of the same clients, see `FederationSeries.states`."""
+    classes = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    """Names of the classes; empty: their numbers are shown."""
+    left_out = traitlets.List(
+        traitlets.Dict(
+            per_key_traits={
+                "round": traitlets.Int(),
+                "client": traitlets.Int(),
+                "reason": traitlets.Unicode(),
+            }
+        )
+    ).tag(sync=True)
+    """Who took no part in which round, and why; the last one first."""
+    left_out_count = traitlets.Int(0).tag(sync=True)
+    """Of all rounds, of which `left_out` may have the last ones only."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._series: FederationSeries | None = None
+        self._changed = False
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self._series, self._changed = None, False
+        self.heading = ""
+
+    def begin(self, run: Run, classes: Sequence[str] = ()) -> None:
+        """Get ready for `run`, of which nothing is known yet; one that is not federated is none.
+
+        Args:
+            run: whose rounds follow.
+            classes: names of the classes of its dataset.
+        """
+        self.clear()
+        federation = run.federation
+        if federation is None:
+            return
+        options = federation.options
+        self._series = FederationSeries(options.clients)
+        data = federation.data
+        counts = data.filter(like="class ").to_numpy().tolist()
+        with self.hold_sync():
+            self.note = f"{federation.description(run.config)}; a step of the run is a round"
+            self.total_rounds = options.rounds
+            self.delta = options.delta if options.privacy is not None else 0.0
+            self.client_count = options.clients
+            self.classes = list(classes)
+            self.clients = [
+                {"rows": int(rows), "test_rows": int(test_rows), "classes": counts[at]}
+                for at, (rows, test_rows) in enumerate(
+                    zip(data["rows"], data["test_rows"], strict=True)
+                )
+            ][:MOST_CLIENTS]
+            self._show_series()
+            self.heading = (
+                f"{options.clients} clients, {options.rounds} rounds of {options.strategy}"
+            )
+
+    def add(self, events: Sequence[Event]) -> None:
+        """Take in what the run recorded besides its steps; `flush` shows it."""
+        if self._series is not None and self._series.add(events):
+            self._changed = True
+
+    def flush(self) -> None:
+        """Show what was taken in since the last time."""
+        if self._changed:
+            self._changed = False
+            with self.hold_sync():
+                self._show_series()
+
+    def show(self, run: Run, classes: Sequence[str] = ()) -> None:
+        """Show all that `run` has recorded."""
+        self.begin(run, classes)
+        self.add(run.follow().poll().events)
+        self.flush()
+
+    def _show_series(self) -> None:
+        series = self._series
+        if series is None:
+            return
+        self.measure = series.measure
+        self.lines = series.names
+        self.rounds = _float32(series.rounds)
+        self.line_values = _float32(series.lines)
+        self.states = _float32(series.states[:, :MOST_CLIENTS])
+        self.left_out = [each._asdict() for each in reversed(series.left_out)]
+        self.left_out_count = series.left_out_count
+
+
+def _float32(values: np.ndarray) -> bytes:
+    with np.errstate(over="ignore"):  # a loss beyond float32 is shown as not finite
+        return np.ascontiguousarray(values, np.float32).tobytes()
