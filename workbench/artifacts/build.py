@@ -15,7 +15,12 @@ from workbench.artifacts.checkpoint import write_checkpoint_apart
 from workbench.artifacts.forward import outputs_only
 from workbench.artifacts.graph_statistics import graph_statistics
 from workbench.artifacts.manifest import make_manifest
-from workbench.artifacts.manifest_record import FORWARD_MODEL, MANIFEST, NOMINAL_CHECKPOINT
+from workbench.artifacts.manifest_record import (
+    FORWARD_MODEL,
+    KERNELS_MODEL,
+    MANIFEST,
+    NOMINAL_CHECKPOINT,
+)
 from workbench.artifacts.provenance import provenance_of, write_provenance
 from workbench.artifacts.request import Request
 from workbench.artifacts.trainable_graph import trainable_graph
@@ -65,7 +70,7 @@ def build(request: Request, report: Callable[[str], None]) -> None:
     )
     times.append(time.perf_counter())
     report("building the gradient graph")
-    training_model, origins = build_training_graph(
+    training_model, origins, kernels_model = build_training_graph(
         trainable,
         trainable=kept.trainable,
         frozen=kept.frozen,
@@ -83,6 +88,8 @@ def build(request: Request, report: Callable[[str], None]) -> None:
 
     report("writing the artifacts")
     write_onnx(training_model, folder / "training_model.onnx")
+    if kernels_model is not None:
+        write_onnx(kernels_model, folder / KERNELS_MODEL)
     write_onnx(eval_model, folder / "eval_model.onnx")
     onnx.save(
         make_optimizer_model(request.optimizer, request.weight_decay, request.max_grad_norm),
