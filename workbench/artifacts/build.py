@@ -28,6 +28,7 @@ from workbench.losses.loss_outputs import outputs_read, with_outputs_named
 from workbench.models import load_saved
 from workbench.onnx_io.graph_metadata import uses_running_statistics
 from workbench.onnx_io.large_file import write_onnx
+from workbench.ort.graph.device_kernels import device_kernel_counts
 from workbench.ort.graph.gradient import build_training_graph, parameters_as_inputs
 from workbench.ort.losses.losses import append_losses
 from workbench.ort.ondevice.checkpoint import write_nominal_checkpoint
@@ -108,6 +109,7 @@ def build(request: Request, report: Callable[[str], None]) -> None:
         folder,
         request,
         model,
+        device_kernels={} if kernels_model is None else device_kernel_counts(kernels_model),
         forward=forward,
         parameters=kept,
         graphs={"training": training_model, "eval": eval_model, "inference": forward.inference},

@@ -22,6 +22,7 @@ from workbench.engines.base import (
     ObservedStep,
     ParameterNorms,
 )
+from workbench.engines.device_kernels import ChosenKernels, chosen_kernels
 from workbench.engines.device_memory import refuse_over_device_memory
 from workbench.engines.ondevice_state import NATIVE_CHECKPOINT, read_state, write_state
 from workbench.engines.training_build import training_build
@@ -32,7 +33,7 @@ from workbench.ort.ondevice.ondevice import TrainingSession
 from workbench.ort.ondevice.optimizers import gradient_weight_decay
 from workbench.ort.step_seeds import StepSeeds
 from workbench.run_folder.checkpoint import WEIGHTS, read_weights
-from workbench.run_folder.statistics import GraphStatistics, Statistics
+from workbench.run_folder.statistics import OWN_KERNELS, GraphStatistics, Statistics
 from workbench.settings.config import TrainingConfig
 from workbench.settings.lora import LoraOptions
 
@@ -56,13 +57,17 @@ class OnDeviceEngine(Engine):
         refuse_over_device_memory(artifacts, config)
         setup.report("loading ONNX Runtime")
         started = time.perf_counter()
+        kernels = chosen_kernels(config, artifacts)
+        self.training_model = kernels.training_model
+        """The graph that it trains with."""
         self._session = TrainingSession(
             checkpoint=_checkpoint(setup, artifacts),
-            training_model=artifacts.training_model,
+            training_model=kernels.training_model,
             eval_model=artifacts.eval_model,
             optimizer_model=artifacts.optimizer_model,
             threads=config.threads,
             seed=config.seed,
+            kernels=kernels.library,
         )
         load_s = time.perf_counter() - started
         # ONNX Runtime begins with 0.001 whatever the checkpoint says.
@@ -78,11 +83,11 @@ class OnDeviceEngine(Engine):
         self._aliases: dict[str, str] = artifacts.manifest["aliases"]
         self._uncounted_steps = 0
         self._seeds = StepSeeds(config.seed)
-        self._training_model: str = artifacts.manifest["files"][artifacts.training_model.name]
+        self._training_sha256: str = artifacts.manifest["files"][artifacts.training_model.name]
         if setup.checkpoint is not None:
             self._restore(setup.checkpoint)
         self._terms = len(config.losses) if len(config.losses) > 1 else 0
-        self._statistics = _statistics(config, artifacts, load_s)
+        self._statistics = _statistics(config, artifacts, load_s, kernels)
 
     @property
     def trainable(self) -> tuple[str, ...]:
@@ -187,7 +192,7 @@ class OnDeviceEngine(Engine):
     def save_state(self, folder: Path) -> None:
         """Write the native checkpoint, optimizer state included."""
         self._session.save(folder / NATIVE_CHECKPOINT)
-        write_state(folder, self._seeds.batches, self._training_model)
+        write_state(folder, self._seeds.batches, self._training_sha256)
 
     def _restore(self, folder: Path) -> None:
         """What the native checkpoint does not hold: the model's constants, and the random state.
@@ -206,7 +211,7 @@ class OnDeviceEngine(Engine):
                 )
         for name in self._constants:
             self._constants[name] = weights[name]
-        self._seeds.batches = read_state(folder, self._training_model).batches
+        self._seeds.batches = read_state(folder, self._training_sha256).batches
 
     def _count_steps(self) -> None:
         """Bring the counters of PyTorch's BatchNorm layers up to the current step."""
@@ -232,15 +237,21 @@ def _checkpoint(setup: EngineSetup, artifacts: Artifacts) -> Path:
     return check_file(setup.checkpoint / NATIVE_CHECKPOINT, EngineError)
 
 
-def _statistics(config: TrainingConfig, artifacts: Artifacts, load_s: float) -> Statistics:
+def _statistics(
+    config: TrainingConfig, artifacts: Artifacts, load_s: float, kernels: ChosenKernels
+) -> Statistics:
     built = artifacts.manifest.get("statistics")
     # Artifacts that were generated before these were kept have none.
     if built is None:
-        return Statistics(engine=config.engine)
+        return Statistics(engine=config.engine, options=(kernels.state,))
     graph = GraphStatistics(
-        **built, load_s=load_s, cache_s=artifacts.cache_s, threads=config.threads
+        **built,
+        load_s=load_s,
+        cache_s=artifacts.cache_s,
+        threads=config.threads,
+        kernels={operator: {OWN_KERNELS: count} for operator, count in kernels.nodes.items()},
     )
-    return Statistics(engine=config.engine, graphs=(graph,))
+    return Statistics(engine=config.engine, graphs=(graph,), options=(kernels.state,))
 
 
 def _artifacts(setup: EngineSetup) -> Artifacts:
