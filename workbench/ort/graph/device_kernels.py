@@ -32,8 +32,8 @@ def write_device_kernels(model: onnx.ModelProto) -> dict[str, str]:
     """
     from onnx import helper
 
+    replaced = _write_biased_gelus(model)
     editor = GraphEditor(model.graph)
-    replaced: dict[str, str] = {}
     for node in editor.nodes:
         find = _FOUND.get((node.domain, node.op_type))
         found = None if find is None else find(editor, node)
@@ -55,6 +55,68 @@ def device_kernel_counts(model: onnx.ModelProto) -> dict[str, int]:
     """How many nodes each kernel of ours has in `model`, most frequent first."""
     nodes = Counter(node.op_type for node in model.graph.node if node.domain == DOMAIN)
     return dict(nodes.most_common())
+
+
+def _write_biased_gelus(model: onnx.ModelProto) -> dict[str, str]:
+    """Replace each GELU of a sum with a bias, and its gradient, by one kernel each way.
+
+    The gradient of the bias comes with the other; the sum itself is not kept.
+
+    Returns:
+        As `write_device_kernels`.
+    """
+    from onnx import helper
+
+    editor = GraphEditor(model.graph)
+    replaced: dict[str, str] = {}
+    for add in editor.nodes:
+        if add.op_type != "Add" or add.domain:
+            continue
+        readers = {reader.op_type: reader for reader in editor.readers(add.output[0])}
+        forward, backward = readers.get("Gelu"), readers.get("GeluGrad")
+        alone = editor.uses[add.output[0]] == 2 and add.output[0] not in editor.outputs
+        if forward is None or backward is None or not alone:
+            continue
+        given = _data_and_bias(editor, add)
+        if given is None or _gelu(editor, forward) is None:
+            continue
+        gradient = backward.output[0]
+        sums = [
+            node
+            for node in editor.readers(gradient)
+            if node.op_type == "ReduceSum"
+            and (found := _column_sum(editor, node)) is not None
+            and found[1]["axes"] == (editor.rank(given[0]) or 0) - 1
+        ]
+        # Nothing sums it where the bias is frozen.
+        of_bias = sums[0].output[0] if sums else f"{gradient}.bias"
+        made = helper.make_node(
+            "BiasGelu", given, forward.output, forward.name or forward.output[0], domain=DOMAIN
+        )
+        back = helper.make_node(
+            "BiasGeluGradient",
+            [backward.input[0], *given],
+            [gradient, of_bias],
+            backward.name or gradient,
+            domain=DOMAIN,
+        )
+        editor.replace([add, forward], [made], at=forward)
+        editor.replace([backward, *sums[:1]], [back], at=backward)
+        replaced |= {made.output[0]: made.output[0], gradient: gradient}
+    if replaced:
+        editor.finish(model)
+    return replaced
+
+
+def _data_and_bias(editor: GraphEditor, add: onnx.NodeProto) -> tuple[str, str] | None:
+    """The inputs of an addition of one value for each place on the last axis; None of others."""
+    for data, bias in (add.input, list(add.input)[::-1]):
+        data_shape, bias_shape = editor.shape(data), editor.shape(bias)
+        if data_shape is None or bias_shape is None or not editor.may_be_float(data):
+            continue
+        if len(bias_shape) == 1 and len(data_shape) > 1 and bias_shape[0] not in (None, 1):
+            return (data, bias) if data_shape[-1] == bias_shape[0] else None
+    return None
 
 
 _Found = tuple[str, dict[str, Any]]

@@ -82,6 +82,17 @@ def cases() -> Iterator[Case]:
     yield Case("Gelu", {}, [x], _float(wide * distribution))
     yield Case("GeluGradient", {}, [dy, x], _float(upstream * (distribution + wide * density)))
 
+    wider = x.astype(np.float64) + dy[0]
+    distribution = np.vectorize(lambda value: math.erfc(-value / math.sqrt(2)) / 2)(wider)
+    derivative = distribution + wider * np.exp(-(wider**2) / 2) / math.sqrt(2 * math.pi)
+    yield Case("BiasGelu", {}, [x, dy[0]], _float(wider * distribution))
+    yield Case(
+        "BiasGeluGradient",
+        {},
+        [dy, x, dy[0]],
+        _float(upstream * derivative, (upstream * derivative).sum(0)),
+    )
+
     scale, bias, epsilon = normal(SIZE), normal(SIZE), 1e-3
     mean = wide.mean(1, keepdims=True)
     inverse = 1 / np.sqrt(wide.var(1, keepdims=True) + epsilon)
