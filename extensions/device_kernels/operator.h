@@ -9,7 +9,9 @@
 #include "onnxruntime_api.h"
 
 // Compiled for newer processors too; the one at hand decides when the library is loaded.
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
+#if defined(FOR_EACH_PROCESSOR)
+// Given to the compiler.
+#elif defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && \
     __GNUC__ >= 12
 #define FOR_EACH_PROCESSOR \
   __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
