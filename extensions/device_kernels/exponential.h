@@ -25,7 +25,7 @@ inline float exponential(float x) {
   series = series * r + 0.5f;
   series = series * r + 1.0f;
   series = series * r + 1.0f;
-  int32_t bits;
+  uint32_t bits;
   std::memcpy(&bits, &shifted, sizeof bits);
   // 2^n: the exponent of a float32 is biased by 127; the bits of 1.5 · 2^23 end in zeros.
   bits = (bits + 127) << 23;

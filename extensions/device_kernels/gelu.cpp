@@ -39,7 +39,7 @@ FOR_EACH_PROCESSOR void forward(const float* __restrict x, float* __restrict y, 
 
 FOR_EACH_PROCESSOR void backward(const float* __restrict dy, const float* __restrict x,
                                  float* __restrict dx, int64_t count) {
-  constexpr float kScale = 0.398942280f;  // 1/√(2π)
+  constexpr float kScale = 0.398942280f;  // 1 / √(2π)
   for (int64_t i = 0; i < count; ++i) {
     float density, distribution;
     normal(x[i], density, distribution);

@@ -19,7 +19,6 @@ import numpy as np
 from workbench.data import Batch
 from workbench.engines.base import EngineSetup
 from workbench.engines.ondevice import OnDeviceEngine
-from workbench.ort.graph.device_kernels import DOMAIN
 from workbench.ort.native import native
 from workbench.ort.ondevice.kernels import device_kernels
 from workbench.settings.config import make_config
@@ -57,6 +56,8 @@ def trained(work: Path, **settings: Any) -> dict[str, Any]:
 def run(operator: str, fed: list[Array], outputs: int, threads: int, **attributes: Any) -> Any:
     """The results of one operator, or the message of its error."""
     from onnx import helper
+
+    from workbench.ort.graph.device_kernels import DOMAIN
 
     names = [f"in{index}" for index in range(len(fed))]
     results = [f"out{index}" for index in range(outputs)]
