@@ -37,14 +37,16 @@ struct EmbeddingGradient {
     const float* dy = run.input<float>(2);
     float* table = run.output(0, shape);
 
-    // Each part has some columns of all rows: no row is written by two threads, and the order of a
+    const int64_t cells = rows * size, at_once = pieces_per_part(1);
+    run.parallel((cells + at_once - 1) / at_once, [&](int64_t part) {
+      std::fill(table + part * at_once, table + std::min(cells, (part + 1) * at_once), 0.0f);
+    });
+    // Each part has some columns of all rows: no element is written by two threads, and the order of a
     // sum does not depend on their number.
     constexpr int64_t kColumns = 64;
     const int64_t parts = (size + kColumns - 1) / kColumns;
     run.parallel(parts, [&](int64_t part) {
       const int64_t begin = part * kColumns, end = std::min(size, begin + kColumns);
-      for (int64_t row = 0; row < rows; ++row)
-        std::fill(table + row * size + begin, table + row * size + end, 0.0f);
       add_rows(dy, indices, count, rows, size, table, begin, end);
     });
   }
