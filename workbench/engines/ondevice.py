@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from typing_extensions import override
 
 from workbench.artifacts import Artifacts, generate_from_saved
 from workbench.data import Batch
-from workbench.engines.artifact_fit import refuse_other_target, refuse_small_batch
+from workbench.engines.artifact_fit import (
+    refuse_other_settings,
+    refuse_other_target,
+    refuse_small_batch,
+)
 from workbench.engines.base import (
     Availability,
     Engine,
@@ -28,14 +31,12 @@ from workbench.engines.ondevice_state import NATIVE_CHECKPOINT, read_state, writ
 from workbench.engines.training_build import training_build
 from workbench.errors import EngineError
 from workbench.files.input_file import check_file
-from workbench.losses.loss import Loss, losses_from_json
 from workbench.ort.ondevice.ondevice import TrainingSession
 from workbench.ort.ondevice.optimizers import gradient_weight_decay
 from workbench.ort.step_seeds import StepSeeds
 from workbench.run_folder.checkpoint import WEIGHTS, read_weights
 from workbench.run_folder.statistics import OWN_KERNELS, GraphStatistics, Statistics
 from workbench.settings.config import TrainingConfig
-from workbench.settings.lora import LoraOptions
 
 
 class OnDeviceEngine(Engine):
@@ -271,36 +272,5 @@ def _artifacts(setup: EngineSetup) -> Artifacts:
             report=setup.report,
         )
     artifacts = Artifacts.load(path)
-    _refuse_other_settings(artifacts, setup.config)
+    refuse_other_settings(artifacts, setup.config)
     return artifacts
-
-
-def _refuse_other_settings(artifacts: Artifacts, config: TrainingConfig) -> None:
-    manifest = artifacts.manifest
-    patterns, lora = manifest["requires_grad"], manifest.get("lora")
-    settings = {
-        "loss": (losses_from_json(manifest["loss"]), config.losses),
-        "optimizer": (manifest["optimizer"]["name"], config.optimizer),
-        "weight_decay": (manifest["optimizer"]["weight_decay"], config.effective_weight_decay),
-        "max_grad_norm": (manifest["optimizer"].get("max_grad_norm"), config.max_grad_norm),
-        "gradient_accumulation": (
-            manifest.get("gradient_accumulation", 1),
-            config.gradient_accumulation,
-        ),
-        "requires_grad": (None if patterns is None else tuple(patterns), config.requires_grad),
-        "lora": (lora and LoraOptions.model_validate(lora), config.lora),
-    }
-    for name, (generated, wanted) in settings.items():
-        if generated != wanted:
-            raise EngineError(
-                f"The artifacts in {artifacts.directory} were generated with "
-                f"{name}={_shown(generated)}, but the run wants {name}={_shown(wanted)}. Generate "
-                "them again."
-            )
-
-
-def _shown(setting: Any) -> str:
-    if isinstance(setting, tuple) and all(isinstance(part, Loss) for part in setting):
-        names = [repr(loss.name) if loss.plain else repr(loss) for loss in setting]
-        return ", ".join(names)
-    return repr(setting)
