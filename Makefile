@@ -135,7 +135,7 @@ $(BUNDLED): $(INSTALLED) $(FRONT_END_SOURCES)
 	@touch $@
 
 # Without a C++ compiler this says so and set-up goes on: everything trains without the extension.
-$(EXTENDED): $(INSTALLED) $(wildcard extensions/torch_interop/*.cpp)
+$(EXTENDED): $(INSTALLED) $(wildcard extensions/torch_interop/*.cpp extensions/device_kernels/*)
 	@echo "== Compiling PyTorch's kernels for ORTModule (a minute the first time)"
 	@$(BIN)/workbench build-extensions --if-possible
 	@touch $@

@@ -28,8 +28,8 @@ class FrontEndBuildHook(BuildHookInterface):  # type: ignore[type-arg]
             # For `workbench doctor` and `workbench build-extensions`; an editable install finds
             # them in the source tree.
             build_data["force_include"]["constraints.txt"] = "workbench/constraints.txt"
-            sources = "extensions/torch_interop"
-            build_data["force_include"][sources] = f"workbench/{sources}"
+            for sources in ("extensions/torch_interop", "extensions/device_kernels"):
+                build_data["force_include"][sources] = f"workbench/{sources}"
 
 
 def load(path: Path) -> ModuleType:

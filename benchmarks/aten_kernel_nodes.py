@@ -6,6 +6,7 @@ import json
 import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -221,9 +222,14 @@ def model_of(case: Case) -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=domains, ir_version=8)
 
 
-def runner(model: onnx.ModelProto, case: Case, threads: int) -> Callable[[], list[Any]]:
+def runner(
+    model: onnx.ModelProto, case: Case, threads: int, library: Path | None = None
+) -> Callable[[], list[Any]]:
+    """Runs `model`, whose custom operators are in `library`."""
     c = native()
     options = native_options(DEFAULTS, threads)
+    if library is not None:
+        options.register_custom_ops_library(str(library))
     session = c.InferenceSession(options, model.SerializeToString(), False, False)
     session.initialize_session(["CPUExecutionProvider"], [{}], set())
     device = c.OrtDevice(c.OrtDevice.cpu(), c.OrtDevice.default_memory(), 0)

@@ -31,7 +31,7 @@ def node_ratios(program: str, ours: str, what: str, quick: bool) -> list[Result]
     command = [sys.executable, "-m", program, str(rounds)]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
     results = []
-    for operator, detail, found in json.loads(done.stdout.splitlines()[-1]):
+    for operator, detail, found, *more in json.loads(done.stdout.splitlines()[-1]):
         native = np.array(found["native"])
         measured = ratio(np.array(found[ours]), native)
         difference = found["difference"]
@@ -46,7 +46,7 @@ def node_ratios(program: str, ours: str, what: str, quick: bool) -> list[Result]
                 unit="",
                 aim=1.0,
                 note=f"ONNX Runtime {1e3 * float(np.median(native)):.3f} ms, "
-                f"{default_threads()} threads each{same}",
+                f"{default_threads()} threads each{same}{''.join(more)}",
             )
         )
     return results

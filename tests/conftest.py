@@ -13,7 +13,7 @@ from tests.fork_server import ForkServer
 from workbench.child_process import child
 from workbench.data import Dataset
 from workbench.extensions.build_extensions import build_extensions, find_compiler
-from workbench.extensions.native_extension import native_extension
+from workbench.extensions.native_extension import EXTENSIONS, native_extension
 from workbench.load import load_dataset
 
 
@@ -90,17 +90,18 @@ def digits() -> Dataset:
 
 @pytest.fixture(scope="session")
 def extension_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An XDG_CACHE_HOME with the C++ extension in it: that which set-up built, or built here."""
-    found = native_extension()
-    if found.problem and find_compiler() is None:
+    """An XDG_CACHE_HOME with the C++ extensions in it: those that set-up built, or built here."""
+    extensions = [native_extension(name) for name in EXTENSIONS]
+    if any(each.problem for each in extensions) and find_compiler() is None:
         if os.environ.get("CI"):
             pytest.fail("CI has no C++ compiler, without which the extension goes untested")
         pytest.skip("there is no C++ compiler to build the extension with: apt-get install g++")
     cache = tmp_path_factory.mktemp("cache")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(cache))
-        if found.problem:
-            build_extensions()
-        else:
-            shutil.copytree(found.folder, native_extension().folder)
+        for found in extensions:
+            if found.problem:
+                build_extensions(found.name)
+            else:
+                shutil.copytree(found.folder, native_extension(found.name).folder)
     return cache

@@ -29,6 +29,7 @@ FILES = {
     "nominal_checkpoint",
     "optimizer_model.onnx",
     "provenance.json",
+    "training_model.device_kernels.onnx",
     "training_model.onnx",
 }
 

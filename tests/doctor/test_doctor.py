@@ -169,13 +169,14 @@ def test_a_machine_without_tools(
     assert not browser.required
 
 
-def test_pytorchs_kernels_are_there_or_can_be_built(
+@pytest.mark.parametrize("subject", ["PyTorch's kernels in ORTModule", "Own kernels on device"])
+def test_extensions_are_there_or_can_be_built(
+    subject: str,
     doctor_module: ModuleType,
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     extension_cache: Path,
 ) -> None:
-    subject = "PyTorch's kernels in ORTModule"
     monkeypatch.setenv("XDG_CACHE_HOME", str(extension_cache))
     assert finding(doctor_module.doctor(), subject).state == "ok"
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -14,7 +14,16 @@ from tests.cli.command import COMMAND
 from workbench.errors import EngineError
 from workbench.extensions import build_extensions as module
 from workbench.extensions.build_extensions import build_extensions, find_compiler
-from workbench.extensions.native_extension import RECORD, cache, key, native_extension, sources
+from workbench.extensions.native_extension import (
+    DEVICE_KERNELS,
+    EXTENSIONS,
+    RECORD,
+    TORCH_INTEROP,
+    cache,
+    key,
+    native_extension,
+    sources,
+)
 
 needs_compiler = pytest.mark.skipif(
     find_compiler() is None, reason="there is no C++ compiler: apt-get install g++"
@@ -36,8 +45,9 @@ def small_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         'const char* workbench_torch_version() { return "0"; }\n'
     )
     # It needs no torch, which takes seconds to load.
-    monkeypatch.setattr(module, "_TRIAL", module._TRIAL.replace(", torch", ""))
-    monkeypatch.setattr(module, "sources", lambda: [source])
+    trial = [part.replace(", torch", "") for part in module._TRIALS[TORCH_INTEROP]]
+    monkeypatch.setitem(module._TRIALS, TORCH_INTEROP, trial)
+    monkeypatch.setattr(module, "sources", lambda _: [source])
     return source
 
 
@@ -55,10 +65,11 @@ def test_it_is_kept_in_the_users_cache_by_versions_and_sources(
     assert not empty_cache.exists(), "looking made a folder"
     changed = tmp_path / "other.cpp"
     changed.write_text("int other;\n")
-    monkeypatch.setattr(where, "sources", lambda: [changed])
+    monkeypatch.setattr(where, "sources", lambda _: [changed])
     assert key() != name
     monkeypatch.setattr(where, "_version", lambda _: "9.9")
     assert "torch9.9" in key()
+    assert "torch" not in key(DEVICE_KERNELS)
 
 
 def test_its_sources_are_there() -> None:
@@ -69,12 +80,15 @@ def test_its_sources_are_there() -> None:
     ]
 
 
-def test_what_was_built_is_good(extension_cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("name", EXTENSIONS)
+def test_what_was_built_is_good(
+    name: str, extension_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(extension_cache))
-    extension = native_extension()
+    extension = native_extension(name)
     assert extension.problem == ""
     said: list[str] = []
-    again = build_extensions(report=lambda _done, _steps, what: said.append(what))
+    again = build_extensions(name, report=lambda _done, _steps, what: said.append(what))
     assert (again.seconds, said) == (0.0, []), "it was built again"
 
 
@@ -168,7 +182,7 @@ def test_without_torchs_headers(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 @pytest.mark.fault
 def test_without_sources(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "sources", list)
+    monkeypatch.setattr(module, "sources", lambda _: [])
     with pytest.raises(EngineError, match="sources of the extension are missing"):
         build_extensions()
 
@@ -211,6 +225,7 @@ def test_set_up_goes_on_without_a_compiler(tmp_path: Path) -> None:
     outcome = run("--if-possible")
     assert outcome.returncode == 0, outcome.stderr
     assert "ORTModule will not use PyTorch's kernels" in outcome.stderr
+    assert "Training on device will not use the workbench's own kernels" in outcome.stderr
     assert "apt-get install g++" in outcome.stderr
     strict = run()
     assert strict.returncode == 1
@@ -227,5 +242,7 @@ def test_the_command_says_where_it_is(extension_cache: Path) -> None:
         check=True,
     )
     found = json.loads(done.stdout)
-    assert Path(found["library"]).is_file()
-    assert found["seconds"] == 0
+    assert [each["name"] for each in found] == list(EXTENSIONS)
+    for each in found:
+        assert Path(each["library"]).is_file()
+        assert each["seconds"] == 0

@@ -1,6 +1,8 @@
 """Training artifacts: the files for on-device training of a model, in one folder.
 
     training_model.onnx    forward, loss and gradient
+    training_model.device_kernels.onnx
+                           the same with kernels of the workbench, in no bundle
     eval_model.onnx        forward and loss, in evaluation mode
     optimizer_model.onnx   one optimizer step
     checkpoint             the parameters

@@ -11,6 +11,7 @@ import numpy as np
 
 from workbench.artifacts.manifest_record import (
     FORWARD_MODEL,
+    KERNELS_MODEL,
     MANIFEST,
     NOMINAL_CHECKPOINT,
     read_manifest,
@@ -102,6 +103,13 @@ class ArtifactsFolder(NamedTuple):
         older workbench generated the artifacts."""
         path = self.directory / FORWARD_MODEL
         return path if FORWARD_MODEL in self.manifest["files"] else None
+
+    @property
+    def kernels_model(self) -> Path | None:
+        """The training model with kernels of our own, which need their library; None where no node
+        is one of theirs, or an older workbench generated the artifacts."""
+        path = self.directory / KERNELS_MODEL
+        return path if KERNELS_MODEL in self.manifest["files"] else None
 
     @property
     def checkpoint(self) -> Path:

@@ -15,7 +15,12 @@ from workbench.artifacts.checkpoint import write_checkpoint_apart
 from workbench.artifacts.forward import outputs_only
 from workbench.artifacts.graph_statistics import graph_statistics
 from workbench.artifacts.manifest import make_manifest
-from workbench.artifacts.manifest_record import FORWARD_MODEL, MANIFEST, NOMINAL_CHECKPOINT
+from workbench.artifacts.manifest_record import (
+    FORWARD_MODEL,
+    KERNELS_MODEL,
+    MANIFEST,
+    NOMINAL_CHECKPOINT,
+)
 from workbench.artifacts.provenance import provenance_of, write_provenance
 from workbench.artifacts.request import Request
 from workbench.artifacts.trainable_graph import trainable_graph
@@ -23,6 +28,7 @@ from workbench.losses.loss_outputs import outputs_read, with_outputs_named
 from workbench.models import load_saved
 from workbench.onnx_io.graph_metadata import uses_running_statistics
 from workbench.onnx_io.large_file import write_onnx
+from workbench.ort.graph.device_kernels import device_kernel_counts
 from workbench.ort.graph.gradient import build_training_graph, parameters_as_inputs
 from workbench.ort.losses.losses import append_losses
 from workbench.ort.ondevice.checkpoint import write_nominal_checkpoint
@@ -65,7 +71,7 @@ def build(request: Request, report: Callable[[str], None]) -> None:
     )
     times.append(time.perf_counter())
     report("building the gradient graph")
-    training_model, origins = build_training_graph(
+    training_model, origins, kernels_model = build_training_graph(
         trainable,
         trainable=kept.trainable,
         frozen=kept.frozen,
@@ -83,6 +89,8 @@ def build(request: Request, report: Callable[[str], None]) -> None:
 
     report("writing the artifacts")
     write_onnx(training_model, folder / "training_model.onnx")
+    if kernels_model is not None:
+        write_onnx(kernels_model, folder / KERNELS_MODEL)
     write_onnx(eval_model, folder / "eval_model.onnx")
     onnx.save(
         make_optimizer_model(request.optimizer, request.weight_decay, request.max_grad_norm),
@@ -101,6 +109,7 @@ def build(request: Request, report: Callable[[str], None]) -> None:
         folder,
         request,
         model,
+        device_kernels={} if kernels_model is None else device_kernel_counts(kernels_model),
         forward=forward,
         parameters=kept,
         graphs={"training": training_model, "eval": eval_model, "inference": forward.inference},

@@ -40,6 +40,7 @@ def make_manifest(
     counters: Sequence[str],
     minimum_batch: int,
     statistics: dict[str, Any],
+    device_kernels: Mapping[str, int],
 ) -> dict[str, Any]:
     """Describe the artifacts in `folder`, with the hashes of all files."""
     optimizer: dict[str, Any] = {
@@ -62,6 +63,7 @@ def make_manifest(
         "lora": None if request.lora is None else request.lora.model_dump(mode="json"),
         "minimum_batch": minimum_batch,
         "statistics": statistics,
+        "device_kernels": dict(device_kernels),
         "parameters": {
             "trainable": _described(parameters.trainable, forward.weights),
             "frozen": _described(parameters.frozen, forward.weights),

@@ -27,6 +27,10 @@ FORWARD_MODEL = "forward_model.onnx"
 """The forward graph in training mode with its loss, as exported: what the rewrites start from.
 Artifacts of older workbenches lack it, and those of device bundles."""
 
+KERNELS_MODEL = "training_model.device_kernels.onnx"
+"""The training model with kernels of our own, for a session on a machine that has their library.
+Lacking where no node is one of theirs, in artifacts of older workbenches, and in device bundles."""
+
 PROVENANCE = "provenance.json"
 """Where each node of the graphs is from; lacking where `FORWARD_MODEL` does."""
 

@@ -10,6 +10,11 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from workbench.cli import options as opt
 from workbench.cli.output import print_json, printable, say, stderr
 
+_WITHOUT = {
+    "torch_interop": "ORTModule will not use PyTorch's kernels.",
+    "device_kernels": "Training on device will not use the workbench's own kernels.",
+}
+
 
 def build_extensions(
     force: Annotated[bool, typer.Option("--force", help="Compile again.")] = False,
@@ -21,12 +26,14 @@ def build_extensions(
     ] = False,
     json: opt.JsonOption = False,
 ) -> None:
-    """Compile the extension that lets ORTModule use faster PyTorch kernels (about a minute).
+    """Compile the kernels for training on device, and PyTorch's kernels for ORTModule.
 
-    It is stored in the user's cache. ORTModule also works without it.
+    This takes about a minute. They are stored in the user's cache. Training works without them,
+    but is slower.
     """
     from workbench.errors import EngineError
     from workbench.extensions.build_extensions import build_extensions
+    from workbench.extensions.native_extension import EXTENSIONS
 
     with Progress(
         TextColumn("{task.description}"),
@@ -41,19 +48,27 @@ def build_extensions(
         def show(done: int, steps: int, what: str) -> None:
             progress.update(task, completed=done, total=steps, description=what)
 
-        try:
-            built = build_extensions(force=force, report=show)
-        except EngineError as error:
-            if not if_possible:
-                raise
-            progress.stop()
-            message = f"ORTModule will not use PyTorch's kernels. {error}"
-            stderr.print(printable(message), markup=False)
-            return
-    found = {"library": built.extension.library, "seconds": round(built.seconds, 1)}
+        found = []
+        for name in EXTENSIONS:
+            try:
+                found.append(build_extensions(name, force=force, report=show))
+            except EngineError as error:
+                if not if_possible:
+                    raise
+                progress.stop()
+                stderr.print(printable(f"{_WITHOUT[name]} {error}"), markup=False)
     if json:
-        print_json(found)
-    elif built.seconds:
-        say(f"Built in {built.seconds:.0f} s: {built.extension.library}")
-    else:
-        say(f"Already built: {built.extension.library}")
+        print_json(
+            [
+                {
+                    "name": each.extension.name,
+                    "library": each.extension.library,
+                    "seconds": round(each.seconds, 1),
+                }
+                for each in found
+            ]
+        )
+        return
+    for each in found:
+        took = f"Built in {each.seconds:.0f} s" if each.seconds else "Already built"
+        say(f"{took}: {each.extension.library}")

@@ -57,6 +57,10 @@ OPTIONS: dict[str, tuple[Any, str]] = {
     "seed": (int, "Random seed of the batch order."),
     "processes": (int, "Processes that share each batch; engines pytorch and ortmodule."),
     "threads": (int, "Intra-op threads of each engine."),
+    "device_kernels": (
+        bool,
+        "Run the workbench's own kernels where they are faster; engine ondevice.",
+    ),
     "warmup_steps": (int, "First steps, excluded from throughput."),
     "evaluate": (bool, "Evaluate the test split during training."),
     "evaluate_every": (int, "Steps between evaluations. Default: after each epoch."),

@@ -24,6 +24,7 @@ COMMON = (
     *("optimizer", "weight_decay", *LOSS, "requires_grad", *LORA, "seed", "processes"),
     *(
         "threads",
+        "device_kernels",
         "warmup_steps",
         "evaluate",
         "evaluate_every",
@@ -42,7 +43,7 @@ OF_A_RUN = (
 
 OF_RESUMING = (
     *("steps", "learning_rate", "threads", "warmup_steps", "evaluate", "evaluate_every"),
-    *("memory_limit_bytes", *OF_A_RUN),
+    *("memory_limit_bytes", "device_kernels", *OF_A_RUN),
 )
 
 

@@ -76,6 +76,7 @@ LABELS: Mapping[str, tuple[str, str]] = {
     "device.memory_bytes": ("Device memory", ""),
     "processes": ("Processes", ""),
     "threads": ("Threads", "threads of the engine, at most the number of cores"),
+    "device_kernels": ("Own kernels on device", ""),
     "memory_limit_bytes": ("Memory limit", ""),
     "seed": ("Random seed", ""),
     "warmup_steps": ("Unmeasured steps", ""),
@@ -135,6 +136,7 @@ LAYOUT: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
             *(
                 "processes",
                 "threads",
+                "device_kernels",
                 "memory_limit_bytes",
                 "device",
                 "device.cores",
@@ -154,7 +156,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 OWNERS: Mapping[str, type[BaseModel]] = {"lora": LoraOptions, "device": Device}
 """Of dotted names: the class that holds the settings."""
-SWITCHES = ("evaluate", "lora", "detached")
+SWITCHES = ("evaluate", "lora", "device_kernels", "detached")
 NAMES = ("requires_grad", "base_except", "lora.targets")
 BYTES = ("memory_limit_bytes", "device.memory_bytes")
 

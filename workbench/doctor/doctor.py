@@ -20,7 +20,12 @@ from packaging.requirements import Requirement
 from workbench.doctor.diagnosis import Diagnosis, Finding
 from workbench.engines import engines
 from workbench.extensions.build_extensions import find_compiler
-from workbench.extensions.native_extension import REBUILD, native_extension
+from workbench.extensions.native_extension import (
+    DEVICE_KERNELS,
+    REBUILD,
+    TORCH_INTEROP,
+    native_extension,
+)
 from workbench.machine.threads import default_threads
 from workbench.run_folder.run_folder import home
 from workbench.settings.engines import engine_info, registration_problems
@@ -67,7 +72,8 @@ def doctor() -> Diagnosis:
         *_engines(),
         _front_end(),
         _compiler(),
-        _extension(),
+        _extension("PyTorch's kernels in ORTModule", TORCH_INTEROP),
+        _extension("Own kernels on device", DEVICE_KERNELS),
         _browser(),
         _memory(),
         Finding("Processor cores", "ok", str(default_threads())),
@@ -214,9 +220,8 @@ def _compiler() -> Finding:
     return Finding("C++ compiler", "failed", detail, "apt-get install g++", required=False)
 
 
-def _extension() -> Finding:
-    subject = "PyTorch's kernels in ORTModule"
-    extension = native_extension()
+def _extension(subject: str, name: str) -> Finding:
+    extension = native_extension(name)
     if not extension.problem:
         return Finding(subject, "ok", str(extension.library), required=False)
     detail, _, _ = extension.problem.partition(" To ")

@@ -1,11 +1,16 @@
-"""Refuses batches that do not fit the artifacts of a run."""
+"""Refuses batches and settings that do not fit the artifacts of a run."""
 
 from __future__ import annotations
+
+from typing import Any
 
 from workbench.artifacts import Artifacts
 from workbench.data.target_specs import is_row_shape
 from workbench.errors import EngineError
+from workbench.losses.loss import Loss, losses_from_json
 from workbench.models import TensorSpec
+from workbench.settings.config import TrainingConfig
+from workbench.settings.lora import LoraOptions
 
 
 def refuse_small_batch(artifacts: Artifacts, batch_size: int) -> None:
@@ -38,3 +43,35 @@ def refuse_other_target(artifacts: Artifacts, targets: tuple[TensorSpec, ...] | 
                 f"{expected['shape'][1:]} a row, but those of the dataset are {given}. Generate "
                 "the artifacts with data=, this dataset, or reshape the target."
             )
+
+
+def refuse_other_settings(artifacts: Artifacts, config: TrainingConfig) -> None:
+    """Raise an EngineError if the artifacts were generated with other settings."""
+    manifest = artifacts.manifest
+    patterns, lora = manifest["requires_grad"], manifest.get("lora")
+    settings = {
+        "loss": (losses_from_json(manifest["loss"]), config.losses),
+        "optimizer": (manifest["optimizer"]["name"], config.optimizer),
+        "weight_decay": (manifest["optimizer"]["weight_decay"], config.effective_weight_decay),
+        "max_grad_norm": (manifest["optimizer"].get("max_grad_norm"), config.max_grad_norm),
+        "gradient_accumulation": (
+            manifest.get("gradient_accumulation", 1),
+            config.gradient_accumulation,
+        ),
+        "requires_grad": (None if patterns is None else tuple(patterns), config.requires_grad),
+        "lora": (lora and LoraOptions.model_validate(lora), config.lora),
+    }
+    for name, (generated, wanted) in settings.items():
+        if generated != wanted:
+            raise EngineError(
+                f"The artifacts in {artifacts.directory} were generated with "
+                f"{name}={_shown(generated)}, but the run wants {name}={_shown(wanted)}. Generate "
+                "them again."
+            )
+
+
+def _shown(setting: Any) -> str:
+    if isinstance(setting, tuple) and all(isinstance(part, Loss) for part in setting):
+        names = [repr(loss.name) if loss.plain else repr(loss) for loss in setting]
+        return ", ".join(names)
+    return repr(setting)

@@ -5,14 +5,17 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from typing_extensions import override
 
 from workbench.artifacts import Artifacts, generate_from_saved
 from workbench.data import Batch
-from workbench.engines.artifact_fit import refuse_other_target, refuse_small_batch
+from workbench.engines.artifact_fit import (
+    refuse_other_settings,
+    refuse_other_target,
+    refuse_small_batch,
+)
 from workbench.engines.base import (
     Availability,
     Engine,
@@ -22,19 +25,18 @@ from workbench.engines.base import (
     ObservedStep,
     ParameterNorms,
 )
+from workbench.engines.device_kernels import ChosenKernels, chosen_kernels
 from workbench.engines.device_memory import refuse_over_device_memory
 from workbench.engines.ondevice_state import NATIVE_CHECKPOINT, read_state, write_state
 from workbench.engines.training_build import training_build
 from workbench.errors import EngineError
 from workbench.files.input_file import check_file
-from workbench.losses.loss import Loss, losses_from_json
 from workbench.ort.ondevice.ondevice import TrainingSession
 from workbench.ort.ondevice.optimizers import gradient_weight_decay
 from workbench.ort.step_seeds import StepSeeds
 from workbench.run_folder.checkpoint import WEIGHTS, read_weights
-from workbench.run_folder.statistics import GraphStatistics, Statistics
+from workbench.run_folder.statistics import OWN_KERNELS, GraphStatistics, Statistics
 from workbench.settings.config import TrainingConfig
-from workbench.settings.lora import LoraOptions
 
 
 class OnDeviceEngine(Engine):
@@ -56,13 +58,17 @@ class OnDeviceEngine(Engine):
         refuse_over_device_memory(artifacts, config)
         setup.report("loading ONNX Runtime")
         started = time.perf_counter()
+        kernels = chosen_kernels(config, artifacts)
+        self.training_model = kernels.training_model
+        """The graph that it trains with."""
         self._session = TrainingSession(
             checkpoint=_checkpoint(setup, artifacts),
-            training_model=artifacts.training_model,
+            training_model=kernels.training_model,
             eval_model=artifacts.eval_model,
             optimizer_model=artifacts.optimizer_model,
             threads=config.threads,
             seed=config.seed,
+            kernels=kernels.library,
         )
         load_s = time.perf_counter() - started
         # ONNX Runtime begins with 0.001 whatever the checkpoint says.
@@ -78,11 +84,11 @@ class OnDeviceEngine(Engine):
         self._aliases: dict[str, str] = artifacts.manifest["aliases"]
         self._uncounted_steps = 0
         self._seeds = StepSeeds(config.seed)
-        self._training_model: str = artifacts.manifest["files"][artifacts.training_model.name]
+        self._training_sha256: str = artifacts.manifest["files"][artifacts.training_model.name]
         if setup.checkpoint is not None:
             self._restore(setup.checkpoint)
         self._terms = len(config.losses) if len(config.losses) > 1 else 0
-        self._statistics = _statistics(config, artifacts, load_s)
+        self._statistics = _statistics(config, artifacts, load_s, kernels)
 
     @property
     def trainable(self) -> tuple[str, ...]:
@@ -187,7 +193,7 @@ class OnDeviceEngine(Engine):
     def save_state(self, folder: Path) -> None:
         """Write the native checkpoint, optimizer state included."""
         self._session.save(folder / NATIVE_CHECKPOINT)
-        write_state(folder, self._seeds.batches, self._training_model)
+        write_state(folder, self._seeds.batches, self._training_sha256)
 
     def _restore(self, folder: Path) -> None:
         """What the native checkpoint does not hold: the model's constants, and the random state.
@@ -206,7 +212,7 @@ class OnDeviceEngine(Engine):
                 )
         for name in self._constants:
             self._constants[name] = weights[name]
-        self._seeds.batches = read_state(folder, self._training_model).batches
+        self._seeds.batches = read_state(folder, self._training_sha256).batches
 
     def _count_steps(self) -> None:
         """Bring the counters of PyTorch's BatchNorm layers up to the current step."""
@@ -232,15 +238,21 @@ def _checkpoint(setup: EngineSetup, artifacts: Artifacts) -> Path:
     return check_file(setup.checkpoint / NATIVE_CHECKPOINT, EngineError)
 
 
-def _statistics(config: TrainingConfig, artifacts: Artifacts, load_s: float) -> Statistics:
+def _statistics(
+    config: TrainingConfig, artifacts: Artifacts, load_s: float, kernels: ChosenKernels
+) -> Statistics:
     built = artifacts.manifest.get("statistics")
     # Artifacts that were generated before these were kept have none.
     if built is None:
-        return Statistics(engine=config.engine)
+        return Statistics(engine=config.engine, options=(kernels.state,))
     graph = GraphStatistics(
-        **built, load_s=load_s, cache_s=artifacts.cache_s, threads=config.threads
+        **built,
+        load_s=load_s,
+        cache_s=artifacts.cache_s,
+        threads=config.threads,
+        kernels={operator: {OWN_KERNELS: count} for operator, count in kernels.nodes.items()},
     )
-    return Statistics(engine=config.engine, graphs=(graph,))
+    return Statistics(engine=config.engine, graphs=(graph,), options=(kernels.state,))
 
 
 def _artifacts(setup: EngineSetup) -> Artifacts:
@@ -260,36 +272,5 @@ def _artifacts(setup: EngineSetup) -> Artifacts:
             report=setup.report,
         )
     artifacts = Artifacts.load(path)
-    _refuse_other_settings(artifacts, setup.config)
+    refuse_other_settings(artifacts, setup.config)
     return artifacts
-
-
-def _refuse_other_settings(artifacts: Artifacts, config: TrainingConfig) -> None:
-    manifest = artifacts.manifest
-    patterns, lora = manifest["requires_grad"], manifest.get("lora")
-    settings = {
-        "loss": (losses_from_json(manifest["loss"]), config.losses),
-        "optimizer": (manifest["optimizer"]["name"], config.optimizer),
-        "weight_decay": (manifest["optimizer"]["weight_decay"], config.effective_weight_decay),
-        "max_grad_norm": (manifest["optimizer"].get("max_grad_norm"), config.max_grad_norm),
-        "gradient_accumulation": (
-            manifest.get("gradient_accumulation", 1),
-            config.gradient_accumulation,
-        ),
-        "requires_grad": (None if patterns is None else tuple(patterns), config.requires_grad),
-        "lora": (lora and LoraOptions.model_validate(lora), config.lora),
-    }
-    for name, (generated, wanted) in settings.items():
-        if generated != wanted:
-            raise EngineError(
-                f"The artifacts in {artifacts.directory} were generated with "
-                f"{name}={_shown(generated)}, but the run wants {name}={_shown(wanted)}. Generate "
-                "them again."
-            )
-
-
-def _shown(setting: Any) -> str:
-    if isinstance(setting, tuple) and all(isinstance(part, Loss) for part in setting):
-        names = [repr(loss.name) if loss.plain else repr(loss) for loss in setting]
-        return ", ".join(names)
-    return repr(setting)

@@ -1,1 +1,1 @@
-"""Compiles the C++ extension `extensions/torch_interop` and checks whether it can be used."""
+"""Compiles the C++ extensions `extensions/*` and checks whether they can be used."""

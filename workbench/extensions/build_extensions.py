@@ -1,4 +1,4 @@
-"""Compiles the C++ extension that lets ORTModule call PyTorch's kernels."""
+"""Compiles the C++ extensions: PyTorch's kernels for ORTModule, our own for training on device."""
 
 from __future__ import annotations
 
@@ -18,8 +18,10 @@ from filelock import FileLock
 
 from workbench.errors import EngineError
 from workbench.extensions.native_extension import (
+    DEVICE_KERNELS,
     REBUILD,
     RECORD,
+    TORCH_INTEROP,
     NativeExtension,
     cache,
     digest_of,
@@ -34,8 +36,27 @@ TIMEOUT_S = 900.0
 LONGEST_OUTPUT = 2_000
 """Number of characters of a compiler's output that are shown, from its end."""
 
-_FLAGS = ("-std=c++20", "-O3", "-fPIC", "-fvisibility=hidden", "-Wno-psabi")
-_TRIAL = "import ctypes, sys, torch; ctypes.CDLL(sys.argv[1]).workbench_torch_version"
+_FLAGS = {
+    TORCH_INTEROP: ("-std=c++20", "-O3", "-fPIC", "-fvisibility=hidden", "-Wno-psabi"),
+    # Loops are vectorised as `#pragma omp simd` says, without the runtime of OpenMP. The last two
+    # change no result.
+    DEVICE_KERNELS: (
+        *("-std=c++17", "-O3", "-fPIC", "-fvisibility=hidden", "-fopenmp-simd"),
+        *("-fno-math-errno", "-fno-trapping-math"),
+    ),
+}
+_TRIALS = {
+    TORCH_INTEROP: (
+        *("-W", "ignore", "-c"),
+        "import ctypes, sys, torch; ctypes.CDLL(sys.argv[1]).workbench_torch_version",
+    ),
+    DEVICE_KERNELS: ("-m", "workbench.ort.ondevice.kernels_check"),
+}
+"""Arguments of Python, before the library's path, that load and try it in a child process."""
+_IN_DOUBT = {
+    TORCH_INTEROP: "ORTModule also works without it",
+    DEVICE_KERNELS: "training on device also works without it",
+}
 
 Report = Callable[[int, int, str], None]
 """Called with the number of finished steps, the number of steps, and the current step."""
@@ -56,13 +77,17 @@ def find_compiler() -> str | None:
 
 
 def build_extensions(
-    *, force: bool = False, report: Report = lambda _done, _steps, _what: None
+    name: str = TORCH_INTEROP,
+    *,
+    force: bool = False,
+    report: Report = lambda _done, _steps, _what: None,
 ) -> ExtensionBuild:
-    """Compile the extension for the installed torch and ONNX Runtime, unless it is built.
+    """Compile an extension for the installed torch and ONNX Runtime, unless it is built.
 
     It is stored in the user's cache, not in the installed packages.
 
     Args:
+        name: one of `EXTENSIONS`.
         force: compile even if a valid one exists.
         report: called before each step, and at the end.
 
@@ -72,12 +97,12 @@ def build_extensions(
     """
     try:
         with _locked():
-            extension = native_extension()
+            extension = native_extension(name)
             if not extension.problem and not force:
                 return ExtensionBuild(extension, 0.0)
             started = time.perf_counter()
             _build(extension, report)
-            return ExtensionBuild(native_extension(), time.perf_counter() - started)
+            return ExtensionBuild(native_extension(name), time.perf_counter() - started)
     except OSError as error:
         raise EngineError(
             f"The extension cannot be stored in {cache()}: {error}. "
@@ -94,8 +119,10 @@ def _locked() -> Iterator[None]:
 
 
 def _build(extension: NativeExtension, report: Report) -> None:
-    compiler, headers, libraries = _needed()
-    files = sources()
+    name = extension.name
+    compiler = _compiler(name)
+    headers, libraries = _torch() if name == TORCH_INTEROP else ((), None)
+    files = [source for source in sources(name) if source.suffix == ".cpp"]
     steps = len(files) + 2
     with temporary_folder(target=extension.folder) as folder:
         objects = []
@@ -103,16 +130,16 @@ def _build(extension: NativeExtension, report: Report) -> None:
             report(done, steps, f"Compiling {source.name}")
             objects.append(f"{folder}/{source.stem}.o")
             include = [part for path in headers for part in ("-isystem", str(path))]
-            _run([compiler, *_FLAGS, *include, "-c", str(source), "-o", objects[-1]])
+            _run(name, [compiler, *_FLAGS[name], *include, "-c", str(source), "-o", objects[-1]])
         report(len(files), steps, "Linking")
         made = folder / "made"
         made.mkdir()
         library = made / extension.library.name
-        link = [f"-L{libraries}", "-ltorch_cpu", "-lc10"]
-        _run([compiler, "-shared", *objects, "-o", str(library), *link])
+        link = [] if libraries is None else [f"-L{libraries}", "-ltorch_cpu", "-lc10"]
+        _run(name, [compiler, "-shared", *objects, "-o", str(library), *link])
         report(len(files) + 1, steps, "Testing it in a child process")
-        _run([sys.executable, "-P", "-W", "ignore", "-c", _TRIAL, str(library)])
-        record = {"sha256": digest_of(library), "compiler": compiler, "flags": _FLAGS}
+        _run(name, [sys.executable, "-P", *_TRIALS[name], str(library)])
+        record = {"sha256": digest_of(library), "compiler": compiler, "flags": _FLAGS[name]}
         (made / RECORD).write_text(json.dumps(record, indent=1), encoding="utf-8")
         if extension.folder.exists():
             # Processes that have loaded the old library keep it.
@@ -121,13 +148,24 @@ def _build(extension: NativeExtension, report: Report) -> None:
     report(steps, steps, "Done")
 
 
-def _needed() -> tuple[str, tuple[Path, ...], Path]:
-    """The compiler, torch's include folders, and its library folder."""
-    if not sources():
+def _compiler(name: str) -> str:
+    """The compiler; the sources are there too."""
+    if not sources(name):
         raise EngineError(
             "The C++ sources of the extension are missing. Remedy: "
             "pip install --force-reinstall --no-deps onnxruntime-training-workbench"
         )
+    compiler = find_compiler()
+    if compiler is None:
+        raise EngineError(
+            "No C++ compiler found: $CXX is not set, and the PATH has none of "
+            f"{', '.join(COMPILERS)}. Remedy: apt-get install g++, then {REBUILD}"
+        )
+    return compiler
+
+
+def _torch() -> tuple[tuple[Path, ...], Path]:
+    """Torch's include folders, and its library folder."""
     spec = importlib.util.find_spec("torch")
     if spec is None or spec.origin is None:
         raise EngineError("torch is not installed. Remedy: pip install 'torch>=2.13,<2.14'")
@@ -138,16 +176,10 @@ def _needed() -> tuple[str, tuple[Path, ...], Path]:
             f"The installed torch has no C++ headers in {include}. "
             "Remedy: pip install --force-reinstall --no-deps torch"
         )
-    compiler = find_compiler()
-    if compiler is None:
-        raise EngineError(
-            "No C++ compiler found: $CXX is not set, and the PATH has none of "
-            f"{', '.join(COMPILERS)}. Remedy: apt-get install g++, then {REBUILD}"
-        )
-    return compiler, (include, include / "torch" / "csrc" / "api" / "include"), root / "lib"
+    return (include, include / "torch" / "csrc" / "api" / "include"), root / "lib"
 
 
-def _run(command: Sequence[str]) -> None:
+def _run(name: str, command: Sequence[str]) -> None:
     try:
         done = subprocess.run(
             command,
@@ -168,6 +200,6 @@ def _run(command: Sequence[str]) -> None:
         said = done.stdout.strip()[-LONGEST_OUTPUT:] or "(empty)"
         raise EngineError(
             f"The extension was not built: {Path(command[0]).name} exited with status "
-            f"{done.returncode}. Nothing was changed; ORTModule also works without it. "
+            f"{done.returncode}. Nothing was changed; {_IN_DOUBT[name]}. "
             f"Its output:\n{said}"
         )

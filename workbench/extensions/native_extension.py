@@ -1,4 +1,4 @@
-"""The compiled extension: its sources, its location, and whether it can be used."""
+"""The compiled extensions: their sources, their locations, and whether they can be used."""
 
 from __future__ import annotations
 
@@ -11,34 +11,43 @@ from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
 
-NAME = "torch_interop"
+TORCH_INTEROP, DEVICE_KERNELS = "torch_interop", "device_kernels"
+"""PyTorch's kernels for ORTModule, and our own kernels for on-device training, without torch."""
+
+EXTENSIONS = (DEVICE_KERNELS, TORCH_INTEROP)
+
 REBUILD = "workbench build-extensions"
-"""The command that builds it, also if the existing one is invalid."""
+"""The command that builds them, also if the existing ones are invalid."""
 
 RECORD = "built.json"
 """Record in the library's folder: compiler, flags and hash."""
 
-_LIBRARY = f"{NAME}.so"
+_WHAT = {
+    TORCH_INTEROP: "PyTorch's kernels",
+    DEVICE_KERNELS: "The kernels for on-device training",
+}
 _RUNTIMES = ("onnxruntime-training-cpu", "onnxruntime-training")
 
 
 class NativeExtension(NamedTuple):
-    """The extension for the installed versions."""
+    """An extension for the installed versions."""
 
     folder: Path
     """Its folder, which may not exist."""
     problem: str
     """Why it cannot be used and what to do; empty if it can."""
+    name: str = TORCH_INTEROP
+    """One of `EXTENSIONS`."""
 
     @property
     def library(self) -> Path:
-        return self.folder / _LIBRARY
+        return self.folder / f"{self.name}.so"
 
 
-def native_extension() -> NativeExtension:
-    """Find the extension and verify its hash; it is not loaded."""
-    folder = cache() / key()
-    return NativeExtension(folder, _problem(folder))
+def native_extension(name: str = TORCH_INTEROP) -> NativeExtension:
+    """Find one of `EXTENSIONS` and verify its hash; it is not loaded."""
+    found = NativeExtension(cache() / key(name), "", name)
+    return found._replace(problem=_problem(found))
 
 
 def cache() -> Path:
@@ -48,23 +57,23 @@ def cache() -> Path:
     return home / "onnxruntime-training-workbench" / "extensions"
 
 
-def key() -> str:
+def key(name: str = TORCH_INTEROP) -> str:
     """A unique name for the installed versions, the processor and the sources."""
     digest = hashlib.sha256()
-    for source in sources():
+    for source in sources(name):
         digest.update(source.name.encode() + b"\0" + source.read_bytes() + b"\0")
     python = f"cp{sys.version_info.major}{sys.version_info.minor}"
     runtime = next((f"ort{v}" for v in map(_version, _RUNTIMES) if v), "ort-none")
-    torch = _version("torch") or "-none"
+    torch = [f"torch{_version('torch') or '-none'}"] if name == TORCH_INTEROP else []
     machine = f"{sys.platform}-{platform.machine()}"
-    return "-".join([NAME, f"torch{torch}", runtime, python, machine, digest.hexdigest()[:12]])
+    return "-".join([name, *torch, runtime, python, machine, digest.hexdigest()[:12]])
 
 
-def sources() -> list[Path]:
-    """The C++ files: next to the package in a source tree, inside it in a wheel."""
+def sources(name: str = TORCH_INTEROP) -> list[Path]:
+    """The C++ files and headers: next to the package in a source tree, inside it in a wheel."""
     here = Path(__file__).resolve().parent
-    for folder in (here.parents[1] / "extensions" / NAME, here / NAME):
-        if found := sorted(folder.glob("*.cpp")):
+    for folder in (here.parents[1] / "extensions" / name, here / name):
+        if found := sorted([*folder.glob("*.cpp"), *folder.glob("*.h")]):
             return found
     return []
 
@@ -74,12 +83,11 @@ def digest_of(library: Path) -> str:
     return hashlib.sha256(library.read_bytes()).hexdigest()
 
 
-def _problem(folder: Path) -> str:
-    library = folder / _LIBRARY
+def _problem(extension: NativeExtension) -> str:
+    folder, library = extension.folder, extension.library
     if not folder.is_dir():
-        return (
-            f"PyTorch's kernels are not built for the installed versions. To build them: {REBUILD}"
-        )
+        what = _WHAT[extension.name]
+        return f"{what} are not built for the installed versions. To build them: {REBUILD}"
     try:
         record = json.loads((folder / RECORD).read_text(encoding="utf-8"))
         valid = record["sha256"] == digest_of(library)

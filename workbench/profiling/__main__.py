@@ -107,7 +107,6 @@ def of_ortmodule(request: Request, report: Report) -> Answer:
 
 def of_ondevice(request: Request, report: Report) -> Answer:
     """Take steps under ONNX Runtime's profiler, then without one in a new session."""
-    from workbench.artifacts import Artifacts
     from workbench.ort.graph.profiles import profiled
     from workbench.ort.ondevice.profile import step_timings
 
@@ -117,9 +116,8 @@ def of_ondevice(request: Request, report: Report) -> Answer:
         profiled_walls = [steps.wall_ms() for _ in range(request.steps)]
         engine: Any = steps.engine
         engine.close()
-        model = Artifacts.load(request.artifacts_path).training_model
         batches = request.config.gradient_accumulation
-        timings = step_timings(folder, model, request.steps, batches)
+        timings = step_timings(folder, engine.training_model, request.steps, batches)
     native = faster_half([*map(ProfiledStep, timings, profiled_walls)])
     unprofiled = Steps(request, report)
     walls = [unprofiled.wall_ms() for _ in range(request.steps)]

@@ -13,6 +13,10 @@ Count = Annotated[int, Field(ge=0, lt=2**63)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
+OWN_KERNELS = "the workbench"
+"""Among the libraries of `GraphStatistics.kernels`."""
+
+
 class _Record(BaseModel):
     """Frozen; unknown fields, from a newer version, are ignored."""
 
@@ -83,8 +87,8 @@ class GraphStatistics(_Record):
     operators: dict[str, Count] = {}
     """Nodes per operator in the executed graph, most frequent first."""
     kernels: dict[str, dict[str, Count]] = {}
-    """For operators with kernels of both libraries, the nodes that each executes: operator ->
-    {"PyTorch": nodes, "ONNX Runtime": nodes}, zeros omitted."""
+    """For operators with kernels of several libraries, the nodes that each executes: operator ->
+    {"PyTorch": nodes, "ONNX Runtime": nodes, "the workbench": nodes}, zeros omitted."""
     threads: Count
     memory: Memory | None = None
 
@@ -209,7 +213,7 @@ def _graph_lines(graph: GraphStatistics) -> Iterator[Line]:
             yield Line(name, "; ".join(f"{r.count} {r.op}: {r.note}" for r in rewrites), 1)
     if graph.fusions:
         yield Line("fusions", _counts(graph.fusions), 1)
-    for whose in ("PyTorch", "ONNX Runtime"):
+    for whose in ("PyTorch", "ONNX Runtime", OWN_KERNELS):
         run = {op: counts[whose] for op, counts in graph.kernels.items() if whose in counts}
         if run:
             yield Line(f"kernels of {whose}", _counts(run), 1)

@@ -32,7 +32,7 @@ from workbench.user_code.user_code import UserCode
 CHANGEABLE = frozenset({
     "steps", "epochs", "learning_rate", "evaluate", "evaluate_every", "early_stopping",
     "checkpoint_every", "checkpoint_every_s", "threads", "warmup_steps", "memory_limit_bytes",
-    "layer_statistics_every", "loss",
+    "layer_statistics_every", "loss", "device_kernels",
 })  # fmt: skip
 """Settings that may differ when a run is resumed; a loss only to give its function again."""
 

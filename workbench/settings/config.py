@@ -119,6 +119,11 @@ class TrainingConfig(PlainNumbers):
         description="intra-op threads of the engine, at most the number of cores; several "
         "processes divide them, and each has one at least",
     )
+    device_kernels: bool = Field(
+        default=True,
+        description="engine ondevice: training runs the workbench's own kernels where they are "
+        "faster than ONNX Runtime's. Requires `workbench build-extensions`",
+    )
     warmup_steps: int = Field(
         default=5, ge=0, le=LARGEST_COUNT, description="first steps, excluded from throughput"
     )

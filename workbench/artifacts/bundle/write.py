@@ -25,7 +25,7 @@ from workbench.artifacts.bundle.description import (
 from workbench.artifacts.bundle.measure import Measured, measure_apart
 from workbench.artifacts.bundle.programs import programs
 from workbench.artifacts.bundle.sample import ROWS, sample_arrays
-from workbench.artifacts.manifest_record import FORWARD_MODEL, MANIFEST, PROVENANCE
+from workbench.artifacts.manifest_record import FORWARD_MODEL, KERNELS_MODEL, MANIFEST, PROVENANCE
 from workbench.data import Dataset
 from workbench.errors import ArtifactsError, ConfigError, value_text
 from workbench.files.output_file import output_path, replacing_file
@@ -77,7 +77,7 @@ def write_bundle(
     arrays = [*input_arrays, *target_arrays]
     texts = {name: text.encode() for name, text in programs(description).items()}
     manifest_entry = f"{ARTIFACTS_FOLDER}/{MANIFEST}"
-    left_out = {FORWARD_MODEL, PROVENANCE}
+    left_out = {FORWARD_MODEL, KERNELS_MODEL, PROVENANCE}
     kept = {
         name: digest for name, digest in artifacts.manifest["files"].items() if name not in left_out
     }

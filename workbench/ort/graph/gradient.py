@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.errors import ArtifactsError
+from workbench.ort.graph.device_kernels import write_device_kernels
 from workbench.ort.graph.gradient_overrides import HiddenNodes
 from workbench.ort.graph.node_origins import NodeOrigin, NodeOrigins
 from workbench.ort.graph.standard_gradients import write_standard_gradients
@@ -62,6 +63,9 @@ class TrainingGraph(NamedTuple):
     model: onnx.ModelProto
     origins: tuple[NodeOrigin, ...]
     """One for each node, in the order of the graph."""
+    kernels: onnx.ModelProto | None
+    """The same with kernels of our own, for a session that has their library; None where no node is
+    one of theirs."""
 
 
 def build_training_model(
@@ -123,10 +127,35 @@ def build_training_graph(
     made = onnx.load_from_string(built)
     origins = NodeOrigins(given.graph, onnx.load_from_string(optimized).graph, made.graph)
     hidden.reveal(made)
+    kernels = onnx.ModelProto()
+    kernels.CopyFrom(made)
+    own = write_device_kernels(kernels)
+    if own:
+        write_standard_gradients(kernels)
+        _write_updates(kernels, loss, trainable, state_updates, weight_decay)
     replaced = write_standard_gradients(made)
+    updates = _write_updates(made, loss, trainable, state_updates, weight_decay)
+    found = origins.of(made.graph, hidden.expanded, updates, replaced)
+    return TrainingGraph(made, found, kernels if own else None)
+
+
+def _write_updates(
+    made: onnx.ModelProto,
+    loss: onnx.ValueInfoProto,
+    trainable: Sequence[str],
+    state_updates: Sequence[StateUpdate],
+    weight_decay: float,
+) -> dict[str, str]:
+    """Let the graph end in what it writes in place: buffers and gradients.
+
+    Returns:
+        The outputs of the new nodes, and the parameter or buffer of each.
+    """
+    from onnx import helper
+
     graph = made.graph
     if not any(entry.domain == MICROSOFT for entry in made.opset_import):
-        made.opset_import.append(onnx.helper.make_opsetid(MICROSOFT, 1))
+        made.opset_import.append(helper.make_opsetid(MICROSOFT, 1))
     found = {value.name: value for value in graph.output}
     del graph.output[:]
     graph.output.append(loss)
@@ -136,7 +165,7 @@ def build_training_graph(
         written = _accumulate(graph, name, found[f"{name}_grad"], weight_decay)
         updates.update(dict.fromkeys(written, name))
     graph.input.append(_flag(_RESET))
-    return TrainingGraph(made, origins.of(graph, hidden.expanded, updates, replaced))
+    return updates
 
 
 def _native_gradient(model: onnx.ModelProto, trainable: set[str], loss: str) -> tuple[bytes, bytes]:

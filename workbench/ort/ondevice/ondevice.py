@@ -37,6 +37,7 @@ class TrainingSession:
         optimizer_model: Path,
         threads: int,
         seed: int,
+        kernels: Path | None = None,
     ) -> None:
         """Load the models; the learning rate is ONNX Runtime's default until it is set.
 
@@ -44,6 +45,8 @@ class TrainingSession:
             checkpoint: written by `write_checkpoint`, or by `save` of a session.
             threads: of each model's own pool.
             seed: of Dropout and other random nodes.
+            kernels: the library of our own kernels, if `training_model` has nodes of theirs; see
+                `device_kernels`.
 
         Raises:
             EngineError: ONNX Runtime cannot load them.
@@ -67,6 +70,8 @@ class TrainingSession:
         self._device = device
         self._save = ort.save_checkpoint
         try:
+            if kernels is not None:
+                options.register_custom_ops_library(str(kernels))
             self._state = ort.load_checkpoint(str(checkpoint))
             self._module = ort.Module(
                 str(training_model), self._state, str(eval_model), device, options

@@ -1,0 +1,70 @@
+"""Steps with our own kernels and without: `python -m benchmarks.device_kernel_steps SAMPLE ROUNDS`.
+
+Two sessions of one process take the same batches in turn; who begins alternates.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import workbench as wb
+from workbench.engines.base import EngineSetup
+from workbench.engines.ondevice import OnDeviceEngine
+from workbench.load import load_dataset
+from workbench.settings.config import make_config
+
+WARM_UP = 3
+
+
+def main() -> None:
+    sample, rounds = sys.argv[1], int(sys.argv[2])
+    model = wb.load_model(sample)
+    assert model.dataset is not None
+    data = load_dataset(model.dataset)
+    names = ("loss", "optimizer", "batch_size", "learning_rate")
+    settings = {name: model.defaults[name] for name in names if name in model.defaults}
+    with tempfile.TemporaryDirectory() as folder:
+        work = Path(folder)
+        model.save(work / "model")
+        wb.generate_artifacts(
+            model, loss=settings.get("loss"), data=data, directory=work / "artifacts"
+        )
+        engines = {}
+        for name, kernels in (("without", False), ("with", True)):
+            config = make_config({**settings, "device_kernels": kernels})
+            engines[name] = OnDeviceEngine(
+                EngineSetup(work / "model", work / "artifacts", config, lambda _: None)
+            )
+        taken: dict[str, list[float]] = {name: [] for name in engines}
+        losses: dict[str, list[float]] = {name: [] for name in engines}
+        batches = iter([])
+        for number in range(WARM_UP + rounds):
+            batch = next(batches, None)
+            if batch is None:
+                batches = data.train.batches(config.batch_size, 0, number)
+                batch = next(batches)
+            for name in list(engines)[:: 1 if number % 2 else -1]:
+                started = time.perf_counter()
+                losses[name].append(engines[name].train_step(batch))
+                taken[name].append(time.perf_counter() - started)
+        pairs = zip(losses["with"], losses["without"], strict=True)
+        difference = max(abs(one - other) for one, other in pairs)
+        state = engines["with"].statistics().options[0]
+    print(
+        json.dumps(
+            {
+                **{name: times[WARM_UP:] for name, times in taken.items()},
+                "difference": difference,
+                "kernels": f"{state.state}: {state.reason}",
+                "threads": config.threads,
+            }
+        )
+    )
+
+
+if __name__ == "__main__":
+    main()

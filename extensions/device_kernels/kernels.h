@@ -1,0 +1,21 @@
+// The operators of the library, one file each.
+#pragma once
+
+#include "operator.h"
+
+namespace device_kernels {
+
+constexpr auto kFloat = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
+constexpr auto kInteger = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
+
+const OrtCustomOp* bias_gelu();
+const OrtCustomOp* bias_gelu_gradient();
+const OrtCustomOp* column_sum();
+const OrtCustomOp* embedding_gradient();
+const OrtCustomOp* gelu();
+const OrtCustomOp* gelu_gradient();
+const OrtCustomOp* layer_normalization();
+const OrtCustomOp* layer_normalization_gradient();
+const OrtCustomOp* softmax_gradient();
+
+}  // namespace device_kernels

@@ -1,0 +1,147 @@
+// LayerNormalization: X, scale, bias -> Y, mean, inverse deviation, each over the axes from `axis` on.
+// LayerNormalizationGradient: dY, X, scale, mean, inverse deviation -> dX, dscale, dbias.
+// With n = (x - mean) / deviation and g = dy scale, over the elements of a row:
+//     dx = (g - average(g) - n average(g n)) / deviation,  dscale = sum of dy n,  dbias = sum of dy.
+
+#include <algorithm>
+#include <cmath>
+
+#include "kernels.h"
+
+namespace device_kernels {
+
+namespace {
+
+FOR_EACH_PROCESSOR void normalize(const float* __restrict x, const float* __restrict scale,
+                                  const float* __restrict bias, float epsilon, float* __restrict y,
+                                  float& mean, float& inverse, int64_t size) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t i = 0; i < size; ++i) sum += x[i];
+  const float average = sum / static_cast<float>(size);
+  // Of the differences: that of the averages of x² and x loses digits where the mean is large.
+  float squares = 0;
+#pragma omp simd reduction(+ : squares)
+  for (int64_t i = 0; i < size; ++i) squares += (x[i] - average) * (x[i] - average);
+  const float factor = 1.0f / std::sqrt(squares / static_cast<float>(size) + epsilon);
+  for (int64_t i = 0; i < size; ++i) y[i] = (x[i] - average) * factor * scale[i] + bias[i];
+  mean = average;
+  inverse = factor;
+}
+
+FOR_EACH_PROCESSOR void row_gradient(const float* __restrict dy, const float* __restrict x,
+                                     const float* __restrict scale, float mean, float inverse,
+                                     float* __restrict dx, float* __restrict dscale,
+                                     float* __restrict dbias, int64_t size) {
+  float sum = 0, weighted = 0;
+#pragma omp simd reduction(+ : sum, weighted)
+  for (int64_t i = 0; i < size; ++i) {
+    const float g = dy[i] * scale[i], n = (x[i] - mean) * inverse;
+    sum += g;
+    weighted += g * n;
+  }
+  const float average = sum / static_cast<float>(size);
+  const float correlation = weighted / static_cast<float>(size);
+  for (int64_t i = 0; i < size; ++i) {
+    const float n = (x[i] - mean) * inverse;
+    dx[i] = (dy[i] * scale[i] - average - n * correlation) * inverse;
+    dscale[i] += dy[i] * n;
+    dbias[i] += dy[i];
+  }
+}
+
+FOR_EACH_PROCESSOR void add_to(float* __restrict sums, const float* __restrict values, int64_t size) {
+  for (int64_t i = 0; i < size; ++i) sums[i] += values[i];
+}
+
+// The rows that are normalized, each over `size` elements.
+struct Rows {
+  int64_t rows, size;
+  size_t axis;
+
+  Rows(const Shape& shape, int64_t first_axis) {
+    const int64_t rank = static_cast<int64_t>(shape.size());
+    first_axis += first_axis < 0 ? rank : 0;
+    require(0 <= first_axis && first_axis < rank, "axis is not one of the input's");
+    axis = static_cast<size_t>(first_axis);
+    rows = product(shape, 0, axis);
+    size = product(shape, axis, shape.size());
+  }
+};
+
+struct LayerNormalization {
+  int64_t axis;
+  float epsilon;
+
+  LayerNormalization(const OrtApi& api, const OrtKernelInfo* info)
+      : axis(integer_attribute(api, info, "axis", -1)),
+        epsilon(real_attribute(api, info, "epsilon", 1e-5f)) {}
+
+  void compute(const Run& run) const {
+    const Shape shape = run.shape(0);
+    const Rows normalized(shape, axis);
+    const int64_t rows = normalized.rows, size = normalized.size;
+    require(elements(run.shape(1)) == size && elements(run.shape(2)) == size,
+            "X, scale and bias do not fit");
+    Shape of_mean = shape;
+    std::fill(of_mean.begin() + static_cast<int64_t>(normalized.axis), of_mean.end(), 1);
+    const float *x = run.input<float>(0), *scale = run.input<float>(1), *bias = run.input<float>(2);
+    float *y = run.output(0, shape), *mean = run.output(1, of_mean);
+    float* inverse = run.output(2, of_mean);
+    const int64_t in_part = pieces_per_part(size);
+    run.parallel((rows + in_part - 1) / in_part, [&](int64_t part) {
+      const int64_t end = std::min(rows, (part + 1) * in_part);
+      for (int64_t row = part * in_part; row < end; ++row)
+        normalize(x + row * size, scale, bias, epsilon, y + row * size, mean[row], inverse[row], size);
+    });
+  }
+};
+
+struct LayerNormalizationGradient {
+  int64_t axis;
+
+  LayerNormalizationGradient(const OrtApi& api, const OrtKernelInfo* info)
+      : axis(integer_attribute(api, info, "axis", -1)) {}
+
+  void compute(const Run& run) const {
+    const Shape shape = run.shape(0), of_scale = run.shape(2);
+    const Rows normalized(shape, axis);
+    const int64_t rows = normalized.rows, size = normalized.size;
+    require(run.shape(1) == shape && elements(of_scale) == size, "dY, X and scale do not fit");
+    require(elements(run.shape(3)) == rows && elements(run.shape(4)) == rows,
+            "mean or inverse deviation has not one value for each row");
+    const float *dy = run.input<float>(0), *x = run.input<float>(1), *scale = run.input<float>(2);
+    const float *mean = run.input<float>(3), *inverse = run.input<float>(4);
+    float *dx = run.output(0, shape), *dscale = run.output(1, of_scale);
+    float* dbias = run.output(2, of_scale);
+
+    // Each part has sums of its own, in one block of both; they are added in order.
+    const int64_t in_part = pieces_per_part(size), parts = (rows + in_part - 1) / in_part;
+    std::vector<float> sums(2 * std::max<int64_t>(parts, 1) * size);
+    run.parallel(parts, [&](int64_t part) {
+      float* own = sums.data() + 2 * part * size;
+      const int64_t end = std::min(rows, (part + 1) * in_part);
+      for (int64_t row = part * in_part; row < end; ++row) {
+        const int64_t at = row * size;
+        row_gradient(dy + at, x + at, scale, mean[row], inverse[row], dx + at, own, own + size, size);
+      }
+    });
+    for (int64_t part = 1; part < parts; ++part)
+      add_to(sums.data(), sums.data() + 2 * part * size, 2 * size);
+    std::copy_n(sums.data(), size, dscale);
+    std::copy_n(sums.data() + size, size, dbias);
+  }
+};
+
+}  // namespace
+
+const OrtCustomOp* layer_normalization() {
+  return make_operator<LayerNormalization>({"LayerNormalization", {kFloat, kFloat, kFloat}, 3});
+}
+
+const OrtCustomOp* layer_normalization_gradient() {
+  return make_operator<LayerNormalizationGradient>(
+      {"LayerNormalizationGradient", {kFloat, kFloat, kFloat, kFloat, kFloat}, 3});
+}
+
+}  // namespace device_kernels

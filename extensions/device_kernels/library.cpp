@@ -1,0 +1,19 @@
+// What ONNX Runtime calls when a session's options register the library.
+
+#include "kernels.h"
+
+using namespace device_kernels;
+
+extern "C" __attribute__((visibility("default"))) OrtStatus* RegisterCustomOps(
+    OrtSessionOptions* options, const OrtApiBase* base) {
+  const OrtApi* api = base->GetApi(ORT_API_VERSION);
+  if (api == nullptr) return nullptr;  // Older than 1.19: a graph with these operators does not load.
+  // It lives as long as the process, as every session that has it.
+  OrtCustomOpDomain* domain = nullptr;
+  OrtStatus* failed = api->CreateCustomOpDomain("workbench", &domain);
+  for (const OrtCustomOp* op :
+       {bias_gelu(), bias_gelu_gradient(), column_sum(), embedding_gradient(), gelu(),
+        gelu_gradient(), layer_normalization(), layer_normalization_gradient(), softmax_gradient()})
+    if (failed == nullptr) failed = api->CustomOpDomain_Add(domain, op);
+  return failed == nullptr ? api->AddCustomOpDomain(options, domain) : failed;
+}

@@ -1,0 +1,176 @@
+"""Trains with our own kernels and without; run as a process of its own.
+
+    python -m tests.ort.ondevice.kernels_probe WORK_FOLDER
+
+WORK_FOLDER holds the artifacts of a small transformer in "artifacts"; answers go to answers.json.
+What each kernel computes is compared with PyTorch at the end, as this loads torch.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from workbench.data import Batch
+from workbench.engines.base import EngineSetup
+from workbench.engines.ondevice import OnDeviceEngine
+from workbench.ort.native import native
+from workbench.ort.ondevice.kernels import device_kernels
+from workbench.settings.config import make_config
+
+WORDS, ROWS, LENGTH = 11, 16, 5
+STEPS = 20
+SIZES = (1, 7, 64, 531)
+"""Of rows: one element, less than a vector of the processor's, whole vectors, and a rest."""
+
+Array = np.ndarray[Any, Any]
+
+
+def engine(work: Path, **settings: Any) -> OnDeviceEngine:
+    config = make_config({"batch_size": ROWS, "loss": "cross_entropy", **settings})
+    return OnDeviceEngine(EngineSetup(work / "model", work / "artifacts", config, lambda _: None))
+
+
+def trained(work: Path, **settings: Any) -> dict[str, Any]:
+    """Losses of some steps, gradients of the first batch, and what the statistics say."""
+    drawn = np.random.default_rng(0)
+    tokens = drawn.integers(0, WORDS, (STEPS, ROWS, LENGTH))
+    batches = [Batch((each,), np.roll(each, 1, 1)) for each in tokens]
+    made = engine(work, **settings)
+    gradients = made.gradients(batches[0]).gradients
+    losses = [made.train_step(batch) for batch in batches]
+    statistics = made.statistics()
+    return {
+        "gradients": {name: value.tolist() for name, value in gradients.items()},
+        "losses": losses,
+        "state": statistics.options[0].model_dump(),
+        "kernels": statistics.graphs[0].kernels,
+    }
+
+
+def run(operator: str, fed: list[Array], outputs: int, threads: int, **attributes: Any) -> Any:
+    """The results of one operator, or the message of its error."""
+    from onnx import helper
+
+    from workbench.ort.graph.device_kernels import DOMAIN
+
+    names = [f"in{index}" for index in range(len(fed))]
+    results = [f"out{index}" for index in range(outputs)]
+    node = helper.make_node(operator, names, results, operator, domain=DOMAIN, **attributes)
+    graph = helper.make_graph(
+        [node],
+        "kernel",
+        [
+            helper.make_tensor_value_info(
+                name, helper.np_dtype_to_tensor_dtype(value.dtype), [None] * value.ndim
+            )
+            for name, value in zip(names, fed, strict=True)
+        ],
+        [helper.make_tensor_value_info(name, 1, None) for name in results],
+    )
+    opsets = [helper.make_opsetid("", 17), helper.make_opsetid(DOMAIN, 1)]
+    model = helper.make_model(graph, opset_imports=opsets, ir_version=9)
+    ort = native()
+    options = ort.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 4
+    options.register_custom_ops_library(str(device_kernels().library))
+    session = ort.InferenceSession(options, model.SerializeToString(), False, False)
+    session.initialize_session([], [], set())
+    try:
+        return session.run(results, dict(zip(names, fed, strict=True)), None)
+    except Exception as error:
+        return str(error)
+
+
+def against_pytorch(rows: int, size: int) -> dict[str, float]:
+    """Largest difference of each kernel from PyTorch in float64, over the largest magnitude."""
+    import torch
+    from torch.nn import functional
+
+    drawn = torch.Generator().manual_seed(size)
+
+    def normal(*shape: int) -> torch.Tensor:
+        return torch.randn(*shape, generator=drawn, dtype=torch.float64).float().double()
+
+    x, dy = normal(rows, size) * 2 + 1, normal(rows, size)
+    scale, bias = normal(size), normal(size)
+    table = normal(5, size)
+    indices = torch.randint(-5, 5, (rows,), generator=drawn)
+    averages = x.mean(1, keepdim=True)
+    inverse = 1 / (x.var(1, keepdim=True, correction=0) + 0.01).sqrt()
+    softmax = x.softmax(1)
+
+    def gradients(compute: Callable[..., torch.Tensor], *given: torch.Tensor) -> list[torch.Tensor]:
+        leaves = [each.clone().requires_grad_() for each in given]
+        return list(torch.autograd.grad(compute(*leaves), leaves, dy))
+
+    def normalize(x: torch.Tensor, scale: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        return functional.layer_norm(x, (size,), scale, bias, 0.01)
+
+    shape = torch.tensor(table.shape)
+    looked_up = gradients(lambda table: table[indices], table)
+    cases: list[tuple[str, dict[str, Any], list[torch.Tensor], list[torch.Tensor]]] = [
+        ("Gelu", {}, [x], [functional.gelu(x)]),
+        ("GeluGradient", {}, [dy, x], gradients(functional.gelu, x)),
+        ("BiasGelu", {}, [x, bias], [functional.gelu(x + bias)]),
+        (
+            *("BiasGeluGradient", {}, [dy, x, bias]),
+            gradients(lambda x, bias: functional.gelu(x + bias), x, bias),
+        ),
+        (
+            *("LayerNormalization", {"axis": -1, "epsilon": 0.01}, [x, scale, bias]),
+            [normalize(x, scale, bias), averages, inverse],
+        ),
+        (
+            *("LayerNormalizationGradient", {"axis": 1}, [dy, x, scale, averages, inverse]),
+            gradients(normalize, x, scale, bias),
+        ),
+        ("SoftmaxGradient", {}, [dy, softmax], gradients(lambda x: x.softmax(1), x)),
+        ("ColumnSum", {"axes": 1}, [dy], gradients(lambda bias: x + bias, bias)),
+        ("EmbeddingGradient", {}, [shape, indices, dy], looked_up),
+    ]
+    worst = {}
+    for operator, attributes, given, expected in cases:
+        fed = [(each.float() if each.is_floating_point() else each).numpy() for each in given]
+        one, two = (run(operator, fed, len(expected), count, **attributes) for count in (1, 2))
+        assert all(np.array_equal(*both) for both in zip(one, two, strict=True)), (
+            f"{operator} depends on the number of threads"
+        )
+        worst[operator] = max(
+            float(np.abs(got - right.numpy()).max() / max(float(right.abs().max()), 1.0))
+            for got, right in zip(one, expected, strict=True)
+        )
+    return worst
+
+
+def main() -> None:
+    work = Path(sys.argv[1])
+    answers: dict[str, Any] = {
+        "on": trained(work, threads=2),
+        "off": trained(work, threads=2, device_kernels=False),
+        "loaded": sorted({"torch", "onnx"} & set(sys.modules)),
+    }
+    special = np.array([[np.nan, np.inf, -1e4, 1e4, 0.0]], np.float32)
+    ones = np.ones((4, 3), np.float32)
+    integers = np.array([4, 3])
+    answers["special"] = [bool(np.isnan(value)) for value in run("Gelu", [special], 1, 1)[0][0]]
+    answers["empty"] = [
+        list(each.shape) for each in run("BiasGeluGradient", [ones[:0], ones[:0], ones[0]], 2, 2)
+    ]
+    answers["refused"] = [
+        run("GeluGradient", [ones, ones[:2]], 1, 1),
+        run("LayerNormalization", [ones, ones[0, :2], ones[0]], 3, 1),
+        run("EmbeddingGradient", [integers, np.array([0, 1, 2, 4]), ones], 1, 1),
+    ]
+    answers["parity"] = {str(size): against_pytorch(70, size) for size in SIZES}
+    (work / "answers.json").write_text(json.dumps(answers))
+
+
+if __name__ == "__main__":
+    main()

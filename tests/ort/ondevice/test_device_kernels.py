@@ -1,0 +1,226 @@
+"""Our own kernels: equal to PyTorch, refused where they are wrong, left out where not wanted."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+from safetensors.numpy import load_file, save_file
+
+import workbench as wb
+from tests.ort.ondevice.kernels_probe import WORDS
+from workbench.artifacts import Artifacts, open_bundle
+from workbench.errors import EngineError
+from workbench.extensions import build_extensions as building
+from workbench.extensions.native_extension import DEVICE_KERNELS, native_extension, sources
+from workbench.ort.graph.device_kernels import DOMAIN
+from workbench.ort.ondevice.kernels import CHECK_VALUES
+
+TOLERANCE = 3e-6
+"""Over the largest magnitude of a result, at least 1."""
+CHECK = "from workbench.ort.ondevice.kernels import device_kernels; print(*device_kernels())"
+
+
+def transformer() -> onnx.ModelProto:
+    """A layer with all operators that have a kernel, on 24 channels."""
+    drawn = np.random.default_rng(0)
+    nodes = [
+        ("Gather", ["embedding", "tokens"], ["x"], {}),
+        ("LayerNormalization", ["x", "scale", "shift"], ["n"], {"axis": -1}),
+        ("MatMul", ["n", "up"], ["a"], {}),
+        ("Add", ["a", "up_bias"], ["b"], {}),
+        ("Gelu", ["b"], ["c"], {}),
+        ("MatMul", ["c", "down"], ["d"], {}),
+        ("Gelu", ["d"], ["e"], {}),
+        ("Transpose", ["e"], ["t"], {"perm": [0, 2, 1]}),
+        ("MatMul", ["n", "t"], ["scores"], {}),
+        ("Softmax", ["scores"], ["p"], {"axis": -1}),
+        ("MatMul", ["p", "e"], ["mixed"], {}),
+        ("MatMul", ["mixed", "head"], ["h"], {}),
+        ("Add", ["h", "head_bias"], ["logits"], {}),
+    ]
+    shapes = {
+        **{"embedding": (WORDS, 24), "scale": (24,), "shift": (24,), "up": (24, 40)},
+        **{"up_bias": (40,), "down": (40, 24), "head": (24, WORDS), "head_bias": (WORDS,)},
+    }
+    graph = helper.make_graph(
+        [
+            helper.make_node(op, given, made, made[0], **attributes)
+            for op, given, made, attributes in nodes
+        ],
+        "transformer",
+        [helper.make_tensor_value_info("tokens", TensorProto.INT64, ["batch", 5])],
+        [helper.make_tensor_value_info("logits", TensorProto.FLOAT, ["batch", 5, WORDS])],
+        [
+            numpy_helper.from_array(drawn.normal(0, 0.3, shape).astype(np.float32), name)
+            for name, shape in shapes.items()
+        ],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
+@pytest.fixture(scope="module")
+def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with artifacts of `transformer`."""
+    folder = tmp_path_factory.mktemp("kernels")
+    onnx.save(transformer(), folder / "transformer.onnx")
+    model = wb.load_model(folder / "transformer.onnx")
+    wb.generate_artifacts(model, loss="cross_entropy", directory=folder / "artifacts")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def answers(work: Path, extension_cache: Path) -> dict[str, Any]:
+    """What the probe wrote."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.ort.ondevice.kernels_probe", str(work)],
+        cwd=Path(__file__).parents[3],
+        env={**os.environ, "XDG_CACHE_HOME": str(extension_cache)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    return dict(json.loads((work / "answers.json").read_text()))
+
+
+def test_each_kernel_equals_pytorch(answers: dict[str, Any]) -> None:
+    worst = {
+        operator: max(sizes[operator] for sizes in answers["parity"].values())
+        for operator in answers["parity"]["1"]
+    }
+    print(worst)
+    assert len(worst) == 9
+    assert max(worst.values()) < TOLERANCE, worst
+
+
+def test_a_step_is_the_same_with_and_without_them(answers: dict[str, Any]) -> None:
+    on, off = answers["on"], answers["off"]
+    assert set(on["kernels"]) == {
+        *("BiasGelu", "BiasGeluGradient", "ColumnSum", "EmbeddingGradient", "Gelu"),
+        *("GeluGradient", "LayerNormalization", "LayerNormalizationGradient", "SoftmaxGradient"),
+    }
+    assert off["kernels"] == {}
+    largest = max(np.abs(value).max() for value in off["gradients"].values())
+    for name, gradient in off["gradients"].items():
+        difference = np.abs(np.array(on["gradients"][name]) - gradient).max() / largest
+        assert difference < TOLERANCE, (name, difference)
+    assert on["losses"] != off["losses"], "the kernels did not run"
+    assert np.allclose(on["losses"], off["losses"], rtol=0, atol=2e-5)
+
+
+def test_the_record_says_which_kernels_ran(answers: dict[str, Any]) -> None:
+    assert answers["on"]["state"] == {
+        "option": "device_kernels",
+        "state": "on",
+        "reason": "9 nodes of 9 operators",
+    }
+    assert answers["on"]["kernels"]["Gelu"] == {"the workbench": 1}
+    assert answers["off"]["state"]["state"] == "off"
+    assert answers["loaded"] == []
+
+
+@pytest.mark.fault
+def test_what_does_not_fit_is_an_error(answers: dict[str, Any]) -> None:
+    shapes, scale, index = answers["refused"]
+    assert "dY and X differ in shape" in shapes
+    assert "X, scale and bias do not fit" in scale
+    assert "an index is not in the table" in index
+    assert answers["special"] == [True, False, False, False, False]
+    assert answers["empty"] == [[0, 3], [3]]
+
+
+def test_what_is_portable_has_none(work: Path, tmp_path: Path) -> None:
+    artifacts = Artifacts.load(work / "artifacts")
+    for path in work.rglob("*.onnx"):
+        domains = {node.domain for node in onnx.load(path).graph.node}
+        assert (DOMAIN in domains) == (path == artifacts.kernels_model), path
+    opened = open_bundle(artifacts.bundle(tmp_path / "bundle.zip"), tmp_path / "opened")
+    assert opened.kernels_model is None
+    assert not list(opened.directory.rglob("*kernels*"))
+
+
+@pytest.fixture
+def copied(extension_cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The folder of the library, copied so that it may be harmed."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(extension_cache))
+    folder = native_extension(DEVICE_KERNELS).folder
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    target = native_extension(DEVICE_KERNELS).folder
+    shutil.copytree(folder, target)
+    return target
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        ("other results", "The kernel GeluGradient in * computes wrong results"),
+        ("torn results", "cannot be loaded"),
+        ("torn", "was changed after it was built"),
+    ],
+)
+def test_a_library_that_computes_wrong_results_is_refused(
+    copied: Path, harm: str, words: str
+) -> None:
+    if harm == "torn":
+        library = copied / f"{DEVICE_KERNELS}.so"
+        library.write_bytes(library.read_bytes()[:5000])
+    elif harm == "torn results":
+        values_path = copied / CHECK_VALUES
+        values_path.write_bytes(values_path.read_bytes()[:5000])
+    else:
+        values = load_file(copied / CHECK_VALUES)
+        values["GeluGradient.out0"] *= np.float32(1 + 1e-4)
+        save_file(values, copied / CHECK_VALUES)
+    done = subprocess.run(
+        [sys.executable, "-c", CHECK],
+        cwd=Path(__file__).parents[3],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    first, _, rest = words.partition("*")
+    assert first in done.stdout
+    assert rest in done.stdout
+    assert done.stdout.startswith("None ")
+    assert "workbench build-extensions" in done.stdout
+
+
+@pytest.mark.sweep
+@pytest.mark.fault
+def test_a_compiler_that_miscompiles_builds_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    wrong = tmp_path / "sources"
+    shutil.copytree(sources(DEVICE_KERNELS)[0].parent, wrong)
+    gelu = wrong / "gelu.cpp"
+    gelu.write_text(gelu.read_text().replace("0.43f", "0.44f"))
+    monkeypatch.setattr(building, "sources", lambda _: sorted(wrong.glob("*.cpp")))
+    with pytest.raises(EngineError, match=r"The kernel Gelu .* computes wrong results"):
+        building.build_extensions(DEVICE_KERNELS)
+    assert native_extension(DEVICE_KERNELS).problem
+
+
+@pytest.mark.sweep
+def test_a_processor_without_vectors_of_today_has_them_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Built for the oldest processor of the architecture alone, they compute the same."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    flags = (*building._FLAGS[DEVICE_KERNELS], "-DFOR_EACH_PROCESSOR=")
+    monkeypatch.setitem(building._FLAGS, DEVICE_KERNELS, flags)
+    library = building.build_extensions(DEVICE_KERNELS).extension.library
+    code = subprocess.run(["objdump", "-d", library], capture_output=True, text=True, check=True)
+    assert "xmm" in code.stdout
+    assert "ymm" not in code.stdout

@@ -1,0 +1,142 @@
+"""`python -m workbench.ort.ondevice.kernels_check LIBRARY`: checks kernels that were just built.
+
+It writes the graph and the results that `workbench.ort.ondevice.kernels` compares with. They come
+from NumPy, in float64, so that they do not depend on the compiler.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import onnx
+from onnx import helper
+from safetensors.numpy import save_file
+
+from workbench.ort.graph.device_kernels import DOMAIN
+from workbench.ort.ondevice.kernels import CHECK_MODEL, CHECK_VALUES, check_kernels
+
+ROWS, SIZE = 70, 531
+"""More elements than one thread takes at once, and a size that is no multiple of a vector's."""
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+class Case(NamedTuple):
+    """One operator with its inputs and the right outputs."""
+
+    operator: str
+    attributes: dict[str, Any]
+    inputs: list[Array]
+    outputs: list[Array]
+
+
+def main() -> None:
+    library = Path(sys.argv[1])
+    write_check(library.parent)
+    problem = check_kernels(library)
+    if problem:
+        sys.exit(problem)
+
+
+def write_check(folder: Path) -> None:
+    """Write the graph of all operators, and the values."""
+    nodes, inputs, outputs = [], [], []
+    values: dict[str, Array] = {}
+    for case in cases():
+        fed = [f"{case.operator}.in{index}" for index in range(len(case.inputs))]
+        made = [f"{case.operator}.out{index}" for index in range(len(case.outputs))]
+        values |= dict(zip([*fed, *made], [*case.inputs, *case.outputs], strict=True))
+        nodes.append(helper.make_node(case.operator, fed, made, case.operator, domain=DOMAIN))
+        nodes[-1].attribute.extend(
+            helper.make_attribute(name, value) for name, value in case.attributes.items()
+        )
+        inputs += [_described(name, values[name]) for name in fed]
+        outputs += [_described(name, values[name]) for name in made]
+    model = helper.make_model(
+        helper.make_graph(nodes, "kernels", inputs, outputs),
+        opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid(DOMAIN, 1)],
+        ir_version=9,
+    )
+    onnx.save(model, folder / CHECK_MODEL)
+    save_file(
+        {name: np.ascontiguousarray(each) for name, each in values.items()}, folder / CHECK_VALUES
+    )
+
+
+def cases() -> Iterator[Case]:
+    """Each operator once."""
+    drawn = np.random.default_rng(0)
+
+    def normal(*shape: int) -> Array:
+        return drawn.standard_normal(shape).astype(np.float32)
+
+    x, dy = normal(ROWS, SIZE) * 3 + 1, normal(ROWS, SIZE)
+    wide, upstream = x.astype(np.float64), dy.astype(np.float64)
+    distribution = np.vectorize(lambda value: math.erfc(-value / math.sqrt(2)) / 2)(wide)
+    density = np.exp(-(wide**2) / 2) / math.sqrt(2 * math.pi)
+    yield Case("Gelu", {}, [x], _float(wide * distribution))
+    yield Case("GeluGradient", {}, [dy, x], _float(upstream * (distribution + wide * density)))
+
+    wider = x.astype(np.float64) + dy[0]
+    distribution = np.vectorize(lambda value: math.erfc(-value / math.sqrt(2)) / 2)(wider)
+    derivative = distribution + wider * np.exp(-(wider**2) / 2) / math.sqrt(2 * math.pi)
+    yield Case("BiasGelu", {}, [x, dy[0]], _float(wider * distribution))
+    yield Case(
+        "BiasGeluGradient",
+        {},
+        [dy, x, dy[0]],
+        _float(upstream * derivative, (upstream * derivative).sum(0)),
+    )
+
+    scale, bias, epsilon = normal(SIZE), normal(SIZE), 1e-3
+    mean = wide.mean(1, keepdims=True)
+    inverse = 1 / np.sqrt(wide.var(1, keepdims=True) + epsilon)
+    normalized = (wide - mean) * inverse
+    yield Case(
+        "LayerNormalization",
+        {"axis": 1, "epsilon": epsilon},
+        [x, scale, bias],
+        _float(normalized * scale + bias, mean, inverse),
+    )
+    scaled = upstream * scale
+    projected = normalized * (scaled * normalized).mean(1, keepdims=True)
+    yield Case(
+        "LayerNormalizationGradient",
+        {"axis": -1},
+        [dy, x, scale, *_float(mean, inverse)],
+        _float(
+            inverse * (scaled - scaled.mean(1, keepdims=True) - projected),
+            (upstream * normalized).sum(0),
+            upstream.sum(0),
+        ),
+    )
+    yield Case("ColumnSum", {"axes": 1}, [dy], _float(upstream.sum(0)))
+
+    powers = np.exp(wide - wide.max(1, keepdims=True))
+    softmax = (powers / powers.sum(1, keepdims=True)).astype(np.float32)
+    of_softmax = softmax * (upstream - (upstream * softmax).sum(1, keepdims=True, dtype=np.float64))
+    yield Case("SoftmaxGradient", {}, [dy, softmax], _float(of_softmax))
+
+    table = np.zeros((9, SIZE))
+    indices = drawn.integers(-9, 9, ROWS)
+    np.add.at(table, indices, upstream)
+    shape = np.array(table.shape, np.int64)
+    yield Case("EmbeddingGradient", {}, [shape, indices, dy], _float(table))
+
+
+def _float(*arrays: Array) -> list[Array]:
+    return [array.astype(np.float32) for array in arrays]
+
+
+def _described(name: str, value: Array) -> onnx.ValueInfoProto:
+    kind = helper.np_dtype_to_tensor_dtype(value.dtype)
+    return helper.make_tensor_value_info(name, kind, value.shape)
+
+
+if __name__ == "__main__":
+    main()
