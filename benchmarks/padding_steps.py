@@ -20,7 +20,7 @@ SHARES = (0.0, 0.3, 0.6)
 LABELLED = 0.15
 """Of the other tokens, those whose word is to be found."""
 
-MODULES = {
+MODULES: dict[str, dict[str, Any]] = {
     "both": {},
     "labels": {"embedding_sparsity": "off"},
     "padding": {"label_sparsity": False},
@@ -77,12 +77,17 @@ def step(module: nn.Module, given: tuple[Tensor, ...]) -> tuple[float, float]:
     return time.perf_counter() - started, float(loss.detach())
 
 
-def measured(share: float, rounds: int) -> dict[str, Any]:
-    """Seconds a step in each round, by what took it; largest difference of a loss from eager's."""
+def built() -> dict[str, nn.Module]:
+    """BERT in eager PyTorch and under ORTModule with each of its options."""
     plain = MaskedWords().train()
-    modules: dict[str, nn.Module] = {"eager": plain}
-    for name, options in MODULES.items():
-        modules[name] = ORTModule(copy.deepcopy(plain), options=options)
+    copies = {
+        name: ORTModule(copy.deepcopy(plain), options=options) for name, options in MODULES.items()
+    }
+    return {"eager": plain, **copies}
+
+
+def measured(modules: dict[str, nn.Module], share: float, rounds: int) -> dict[str, Any]:
+    """Seconds a step in each round, by what took it; largest difference of a loss from eager's."""
     given = [batch(share, seed) for seed in range(4)]
     for module in modules.values():
         for each in given[:2]:
@@ -103,7 +108,9 @@ def measured(share: float, rounds: int) -> dict[str, Any]:
 
 def main() -> None:
     torch.set_num_threads(default_threads())
-    print(json.dumps({str(share): measured(share, int(sys.argv[1])) for share in SHARES}))
+    modules = built()
+    rounds = int(sys.argv[1])
+    print(json.dumps({str(share): measured(modules, share, rounds) for share in SHARES}))
 
 
 if __name__ == "__main__":

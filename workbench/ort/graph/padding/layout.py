@@ -95,6 +95,11 @@ def own(size: Size) -> Axis:
     return (size if isinstance(size, int) else "?",)
 
 
+def own_left_out(value: Tracked) -> list[Axis]:
+    """The axes of a value, those that are neither batch nor tokens taken for one element."""
+    return [axis if special(axis) else () for axis in value.axes]
+
+
 def regrouped(axes: Iterable[Axis], shape: Sequence[Size], sizes: Sizes) -> tuple[Axis, ...] | None:
     """The axes of a value after a Reshape to `shape`; None where that is not certain.
 

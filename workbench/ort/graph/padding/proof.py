@@ -16,7 +16,8 @@ from workbench.ort.graph.padding.layout import (
     Tracked,
     special,
 )
-from workbench.ort.graph.padding.rules import MixedError, Step, result
+from workbench.ort.graph.padding.rules import result
+from workbench.ort.graph.padding.step import MixedError, Step
 
 if TYPE_CHECKING:
     import onnx

@@ -3,64 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
 
 from workbench.ort.graph.graph_editor import attribute
 from workbench.ort.graph.padding.elementwise import elementwise
-from workbench.ort.graph.padding.graph_values import GraphValues
 from workbench.ort.graph.padding.layout import (
     BATCH,
     KEY,
     TOKEN,
     Axis,
-    Sizes,
     Tracked,
     own,
+    own_left_out,
     regrouped,
     special,
 )
-
-if TYPE_CHECKING:
-    import onnx
+from workbench.ort.graph.padding.products import gemm, matmul
+from workbench.ort.graph.padding.step import MixedError, Step, without_constants
 
 LOW = -1e9
 """A score below this counts for nothing beside one of a size that scores have."""
-
-
-class MixedError(Exception):
-    """A node mixes the tokens of a sequence, or what it does with them is not known."""
-
-
-class Step:
-    """One node, with what is known of its inputs."""
-
-    def __init__(
-        self,
-        node: onnx.NodeProto,
-        values: GraphValues,
-        tracked: Mapping[str, Tracked],
-        sizes: Sizes,
-    ) -> None:
-        self.node, self.values, self.sizes = node, values, sizes
-        self.inputs = [tracked.get(name) for name in node.input]
-
-    @property
-    def data(self) -> Tracked:
-        """The first input, which the node works on."""
-        if self.inputs[0] is None:
-            raise MixedError
-        return self.inputs[0]
-
-    def shape(self, output: int = 0) -> tuple[int | str | None, ...]:
-        found = self.values.shape(self.node.output[output])
-        if found is None:
-            raise MixedError
-        return found
-
-    def only_data(self) -> None:
-        """No other input may have junk."""
-        if any(each is not None and each.junk for each in self.inputs[1:]):
-            raise MixedError
 
 
 def result(step: Step) -> list[Tracked | None]:
@@ -111,7 +72,7 @@ def _along_own_axes(first: int | None = None) -> Callable[[Step], list[Tracked |
         mixed = data.axes[axis:] if step.node.op_type == "LayerNormalization" else [data.axes[axis]]
         if any(special(each) for each in mixed):
             raise MixedError
-        return [_without_constants(data), *[None] * (len(step.node.output) - 1)]
+        return [without_constants(data), *[None] * (len(step.node.output) - 1)]
 
     return rule
 
@@ -138,10 +99,10 @@ def _cut(step: Step) -> list[Tracked | None]:
     if node.op_type == "Concat":
         axis = attribute(node, "axis", 0) % len(known.axes)
         for each in step.inputs:
-            if each is not None and _own_left_out(each) != _own_left_out(known):
+            if each is not None and own_left_out(each) != own_left_out(known):
                 raise MixedError
         joined = _joined([each for each in step.inputs if each is not None])
-        known = _without_constants(known)._replace(**joined)
+        known = without_constants(known)._replace(**joined)
         cut = [axis]
     elif node.op_type == "Split":
         step.only_data()
@@ -167,10 +128,6 @@ def _cut(step: Step) -> list[Tracked | None]:
     return made
 
 
-def _own_left_out(value: Tracked) -> list[Axis]:
-    return [axis if special(axis) else () for axis in value.axes]
-
-
 def _joined(inputs: list[Tracked]) -> dict[str, frozenset[str]]:
     return {
         "junk": frozenset[str]().union(*(each.junk for each in inputs)),
@@ -189,7 +146,7 @@ def _gather(step: Step) -> list[Tracked | None]:
         raise MixedError
     put = step.shape()[axis : axis + len(rank)]
     axes = (*data.axes[:axis], *map(own, put), *data.axes[axis + 1 :])
-    return [_without_constants(data)._replace(axes=axes)]
+    return [without_constants(data)._replace(axes=axes)]
 
 
 def _gather_elements(step: Step) -> list[Tracked | None]:
@@ -206,7 +163,7 @@ def _gather_elements(step: Step) -> list[Tracked | None]:
         if place != axis and (one is None or one != other):
             raise MixedError
     axes = tuple(own(shape[axis]) if p == axis else each for p, each in enumerate(data.axes))
-    return [_without_constants(data)._replace(axes=axes)]
+    return [without_constants(data)._replace(axes=axes)]
 
 
 def _reduce(step: Step) -> list[Tracked | None]:
@@ -226,104 +183,17 @@ def _reduce(step: Step) -> list[Tracked | None]:
             kept.append(axis)
         elif attribute(step.node, "keepdims", 1):
             kept.append(())
-    return [_without_constants(data)._replace(axes=tuple(kept)) if data.junk else None]
-
-
-def _gemm(step: Step) -> list[Tracked | None]:
-    step.only_data()
-    data = step.data
-    if attribute(step.node, "transA", 0) or special(data.axes[1]):
-        raise MixedError
-    return [_without_constants(data)._replace(axes=(data.axes[0], own(step.shape()[1])))]
-
-
-def _matmul(step: Step) -> list[Tracked | None]:
-    first, second = step.inputs
-    shape = step.shape()
-    if len(shape) < 2:
-        raise MixedError
-    inner = special(first.axes[-1]) if first is not None else ()
-    if not inner:
-        if second is not None and second.junk and special(second.axes[-2]):
-            raise MixedError
-        return [_rows_by_columns(first, second, shape)]
-    assert first is not None
-    factor = inner[0]
-    zero = first.constants.get(factor) == 0.0
-    if first.axes[-1] != (factor,) or factor in first.junk:
-        raise MixedError
-    if second is not None and second.junk:
-        along = special(second.axes[-2])
-        if not zero or second.axes[-2] not in ((TOKEN,), (KEY,)) or second.junk != set(along):
-            raise MixedError
-        if any(special(axis) for axis in second.axes[-1:]):
-            raise MixedError
-        if _batches(second, len(shape)) != _batches(first, len(shape)):
-            raise MixedError
-    seeds = first.seeds | (second.seeds if second is not None else frozenset())
-    if not first.junk:
-        return [None]
-    axes = (*first.padded_to(len(shape)).axes[:-1], own(shape[-1]))
-    return [Tracked(axes, first.junk, {}, seeds)]
-
-
-def _batches(value: Tracked, rank: int) -> list[Axis]:
-    """The axes before the last two, but for those that are neither batch nor tokens."""
-    return _own_left_out(value.padded_to(rank))[:-2]
-
-
-def _rows_by_columns(
-    first: Tracked | None, second: Tracked | None, shape: tuple[int | str | None, ...]
-) -> Tracked | None:
-    """The product of rows of `first` and columns of `second`, each of which is junk or is not."""
-    rank = len(shape)
-    given = [each.padded_to(rank) for each in (first, second) if each is not None and each.junk]
-    if not given:
-        return None
-    axes: list[Axis] = [own(size) for size in shape]
-    if first is not None and first.junk:
-        one = first.padded_to(rank)
-        for place, axis in enumerate(one.axes[:-1]):
-            if axis:
-                axes[place] = axis
-    junk = frozenset(first.junk) if first is not None else frozenset[str]()
-    if second is not None and second.junk:
-        used = {factor for axis in axes for factor in special(axis)}
-        two = second.padded_to(rank)
-        columns = special(two.axes[-1])
-        if len(columns) > 1 or BATCH in columns:
-            raise MixedError
-        if columns and columns[0] in used:
-            two = two.renamed({columns[0]: KEY if columns[0] == TOKEN else TOKEN})
-        for place, axis in enumerate(two.axes):
-            if place == rank - 2 or not axis:
-                continue
-            if place < rank - 2 and first is not None and first.junk:
-                if special(axis) and axis != axes[place]:
-                    raise MixedError
-                continue
-            axes[place] = axis
-        junk |= two.junk
-    seeds = frozenset[str]().union(*(each.seeds for each in given))
-    made = Tracked(tuple(axes), junk, {}, seeds)
-    found = [factor for axis in axes for factor in special(axis)]
-    if len(set(found)) != len(found) or (junk and (BATCH not in found or not junk <= set(found))):
-        raise MixedError
-    return made
-
-
-def _without_constants(value: Tracked) -> Tracked:
-    return value._replace(constants={}, masked_by=None)
+    return [without_constants(data)._replace(axes=tuple(kept)) if data.junk else None]
 
 
 _RULES: Mapping[str, Callable[[Step], list[Tracked | None]]] = {
     "Concat": _cut,
     "Gather": _gather,
     "GatherElements": _gather_elements,
-    "Gemm": _gemm,
+    "Gemm": gemm,
     "LayerNormalization": _along_own_axes(),
     "LogSoftmax": _along_own_axes(),
-    "MatMul": _matmul,
+    "MatMul": matmul,
     **dict.fromkeys(
         ("ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceSumSquare", "ReduceL2"),
         _reduce,
