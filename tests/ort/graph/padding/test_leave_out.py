@@ -46,7 +46,15 @@ TAILS: dict[str, list[tuple[Any, ...]]] = {
 }
 
 
-def graph(tail: str, low: float = LOW) -> onnx.ModelProto:
+CAUSAL: list[tuple[Any, ...]] = [
+    ("Shape", ["masked"], "shape"),
+    ("Expand", ["minus_infinity", "shape"], "nowhere"),
+    ("Trilu", ["nowhere", "one"], "causal", {"upper": 1}),
+    ("Add", ["masked", "causal"], "masked_twice"),
+]
+
+
+def graph(tail: str, low: float = LOW, *, causal: bool = False) -> onnx.ModelProto:
     nodes = [
         ("Gather", ["table", "words"], "embedded", {"axis": 0}),
         ("Add", ["embedded", "position"], "x"),
@@ -56,7 +64,8 @@ def graph(tail: str, low: float = LOW) -> onnx.ModelProto:
         ("Equal", ["mask", "zero_int"], "padded"),
         ("Unsqueeze", ["padded", "axes_1"], "padded_3"),
         ("Where", ["padded_3", "low", "scores"], "masked"),
-        ("Softmax", ["masked"], "weights", {"axis": -1}),
+        *(CAUSAL if causal else ()),
+        ("Softmax", ["masked_twice" if causal else "masked"], "weights", {"axis": -1}),
         ("MatMul", ["weights", "q"], "seen"),
         ("MatMul", ["seen", "second_weight"], "z"),
         ("Add", ["z", "x"], "sum"),
@@ -74,6 +83,7 @@ def graph(tail: str, low: float = LOW) -> onnx.ModelProto:
         "zero": np.array(0, np.float32),
         "zero_int": np.array(0),
         "one": np.array(1),
+        "minus_infinity": np.array(-np.inf, np.float32),
         "place_0": np.array(0),
         "axes_1": np.array([1]),
         "axes_2": np.array([2]),
@@ -149,6 +159,14 @@ def test_what_could_show_padding_is_left_as_it_is(tail: str, low: float, reason:
     assert found.products == 0
     assert found.reason.startswith(reason)
     assert model == graph(tail, low)
+
+
+def test_rows_that_several_masks_may_leave_without_a_key_are_not_guessed() -> None:
+    """With left padding, a token that is read may see padding alone: the others are after it."""
+    model = graph("labelled", causal=True)
+    found = leave_out_padding(model, ["mask"], padded_results=False)
+    assert found.products == 0
+    assert found.reason.startswith("its mask is not understood: MatMul (seen)")
 
 
 def test_results_are_zero_at_padded_tokens_where_that_is_asked_for() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+from onnx import numpy_helper
 
 from workbench.ort.graph.graph_editor import GraphEditor, attribute
 from workbench.ort.graph.padding.layout import Size
@@ -71,7 +72,7 @@ class GraphValues:
             return self.uniform(node.input[0])
         if node.op_type == "ConstantOfShape":
             value = attribute(node, "value", None)
-            return float(value.float_data[0]) if value is not None and value.float_data else None
+            return 0.0 if value is None else float(numpy_helper.to_array(value).item())
         return None
 
     def axes(self, node: onnx.NodeProto, rank: int) -> list[int] | None:

@@ -8,13 +8,11 @@ import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
 from workbench.ort.graph.padding.layout import BATCH, KEY, TOKEN, MaskedBy, Tracked, special
+from workbench.ort.graph.padding.masks import LOW
 from workbench.ort.graph.padding.proof import Proof, Read
 
 if TYPE_CHECKING:
     import onnx
-
-MASKING = -1e8
-"""A score is masked if what is added to it is less."""
 
 
 class KeptTokens:
@@ -160,7 +158,7 @@ class KeptTokens:
         """`kept` and all tokens of sequences in which a kept token has no key."""
         counts = masked_by.value
         if masked_by.counts == "above":
-            counts = self.add("Greater", counts, self._scalar(MASKING, np.float32))
+            counts = self.add("Greater", counts, self._scalar(LOW, np.float32))
         elif masked_by.counts == "false":
             counts = self.add("Not", counts)
         seen = self.add("Cast", counts, to=TensorProto.FLOAT)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.onnx_io.nodes import sort_nodes
 from workbench.ort.graph.padding.graph_values import GraphValues
+from workbench.ort.graph.padding.masks import Mask, masks
 from workbench.ort.graph.padding.pack import Packing
-from workbench.ort.graph.padding.proof import Mask, Proof, Refusal, masks, prove
+from workbench.ort.graph.padding.proof import Proof, Refusal, prove
 from workbench.trainable.custom_gradient import NodeGradient
 
 if TYPE_CHECKING:

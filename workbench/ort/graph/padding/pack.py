@@ -94,9 +94,12 @@ class Packing:
         return name
 
     def picked(self, name: str, rows: str, row: list[int]) -> str:
-        """Those `rows` of a value without junk, once."""
+        """Those `rows` of a value without junk, once; its only row where `rows` is empty."""
         made = self._other.get((name, rows))
-        if made is None:
+        if made is None and not rows:
+            made = self.add("Reshape", name, self.tokens.integers(row))
+            self._other[name, rows] = made
+        elif made is None:
             flat = self.add("Reshape", name, self.tokens.integers([-1, *row]))
             made = self.add("Gather", flat, rows, axis=0)
             self.declare(made, name, row)

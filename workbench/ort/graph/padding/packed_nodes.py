@@ -10,7 +10,7 @@ from workbench.ort.graph.graph_editor import attribute
 from workbench.ort.graph.padding.elementwise import ELEMENTWISE
 from workbench.ort.graph.padding.graph_values import GraphValues
 from workbench.ort.graph.padding.kept_tokens import KeptTokens
-from workbench.ort.graph.padding.layout import BATCH, TOKEN, Tracked
+from workbench.ort.graph.padding.layout import Tracked
 from workbench.ort.graph.padding.proof import Proof
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _aligned_inputs(node: onnx.NodeProto, layout: Tracked, rows: Rows) -> list[s
     """Each input that has batch or tokens by rows; those of each token alone as they are."""
     assert layout.lead is not None
     rank, count = len(layout.axes), layout.lead[1]
-    plan: list[tuple[str, str, list[int]] | str] = []
+    plan: list[tuple[str, str, list[int]] | str | None] = []
     for place, name in enumerate(node.input):
         shape = rows.values.shape(name) if name else ()
         if shape is None:
@@ -93,27 +93,29 @@ def _aligned_inputs(node: onnx.NodeProto, layout: Tracked, rows: Rows) -> list[s
             found = rows.layout(name)
             if found is None or found.lead != layout.lead or len(found.axes) != rank:
                 return None
-            plan.append((name, "", []))
+            plan.append(None)
         else:
             found_rows = _clean_rows(name, layout, rows)
             if found_rows is None:
                 return None
             plan.append(found_rows)
     inputs = []
-    for each in plan:
-        if isinstance(each, str):
+    for name, each in zip(node.input, plan, strict=True):
+        if each is None:
+            inputs.append(rows.packed(name))
+        elif isinstance(each, str):
             inputs.append(each)
-        elif not each[1]:
-            inputs.append(rows.packed(each[0]))
         else:
-            name, kind, row = each
-            index = {
-                "all": rows.tokens.indices(layout.lead[0])[0],
-                BATCH: rows.tokens.part(BATCH),
-                TOKEN: rows.tokens.part(TOKEN),
-            }[kind]
-            inputs.append(rows.picked(name, index, row))
+            _, kind, row = each
+            inputs.append(rows.picked(name, _index(kind, layout.lead[0], rows), row))
     return inputs
+
+
+def _index(kind: str, order: str, rows: Rows) -> str:
+    """What picks the rows of a value that has both batch and tokens, one of them, or neither."""
+    if kind == "all":
+        return rows.tokens.indices(order)[0]
+    return rows.tokens.part(kind) if kind else ""
 
 
 def _has_junk(name: str, rows: Rows) -> bool:
@@ -129,22 +131,18 @@ def _clean_rows(name: str, layout: Tracked, rows: Rows) -> tuple[str, str, list[
     assert shape is not None
     padded = (1,) * (len(layout.axes) - len(shape)) + shape
     row = [size for size in padded[count:] if isinstance(size, int)]
-    if len(row) != len(padded) - count or count == 1:
-        return (
-            (name, "all", row)
-            if count == 1 and padded[0] != 1 and len(row) + 1 == len(padded)
-            else None
-        )
-    sizes = [rows.proof.mask.sizes.of(factor) for factor in order]
-    whole = [one == size for one, size in zip(padded, sizes, strict=False)]
-    single = [one == 1 for one in padded[:count]]
-    if all(whole):
+    if len(row) != len(padded) - count:
+        return None
+    if all(size == 1 for size in padded[:count]):
+        return name, "", row
+    if count == 1:
         return name, "all", row
-    if whole[0] and single[1]:
-        return name, order[0], row
-    if whole[1] and single[0]:
-        return name, order[1], row
-    return None
+    sizes = [rows.proof.mask.sizes.of(factor) for factor in order]
+    kinds = {(True, True): "all", (True, False): order[0], (False, True): order[1]}
+    known = [size in (1, whole) for size, whole in zip(padded, sizes, strict=False)]
+    if not all(known):
+        return None
+    return name, kinds[padded[0] != 1, padded[1] != 1], row
 
 
 def _reshaped(node: onnx.NodeProto, layout: Tracked, rows: Rows) -> list[onnx.NodeProto] | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.ort.graph.graph_editor import attribute
@@ -12,25 +11,15 @@ from workbench.ort.graph.padding.layout import (
     BATCH,
     TOKEN,
     MaskedBy,
-    Sizes,
     Tracked,
     special,
 )
+from workbench.ort.graph.padding.masks import Mask, is_only_mask
 from workbench.ort.graph.padding.rules import result
 from workbench.ort.graph.padding.step import MixedError, Step
 
 if TYPE_CHECKING:
     import onnx
-
-
-class Mask(NamedTuple):
-    """A value of the graph that tells which tokens are padding."""
-
-    value: str
-    """Of shape (batch, tokens)."""
-    padded: float
-    """The number that stands for padding."""
-    sizes: Sizes
 
 
 class Read(NamedTuple):
@@ -134,6 +123,8 @@ class _Attempt:
             if not self._read(node):
                 raise _FailedError(place, _mixes(node), seeds) from None
             return
+        if node.op_type == "Softmax":
+            found = [self._with_known_mask(node, found[0])]
         self._note_masks(place, node, found, seeds)
         for name, each in zip(node.output, found, strict=True):
             if name and each is not None:
@@ -217,6 +208,15 @@ class _Attempt:
             return list(range(depth)) if isinstance(depth, int) else []
         return []
 
+    def _with_known_mask(self, node: onnx.NodeProto, made: Tracked | None) -> Tracked | None:
+        """What a Softmax gives; its mask is unknown if it is one of several."""
+        masked_by = made.masked_by if made is not None else None
+        if made is None or masked_by is None:
+            return made
+        if is_only_mask(node.input[0], masked_by, self._values):
+            return made
+        return made._replace(masked_by=masked_by._replace(value=""))
+
     def _note_masks(
         self, place: int, node: onnx.NodeProto, made: list[Tracked | None], seeds: frozenset[str]
     ) -> None:
@@ -255,39 +255,6 @@ class _Attempt:
             if made is not None and name not in visited:
                 visited.add(name)
                 pending += made.input
-
-
-def masks(values: GraphValues, arguments: Iterable[str]) -> list[Mask]:
-    """What may tell which tokens are padding: arguments, and their comparison with one number."""
-    from onnx import TensorProto
-
-    possible: list[tuple[str, float]] = []
-    names = [value.name for value in values.graph.input if value.name in set(arguments)]
-    for name in names:
-        kind = values.element_type(name)
-        if kind == TensorProto.BOOL:
-            possible += [(name, 1.0), (name, 0.0)]
-        elif kind in (TensorProto.INT64, TensorProto.INT32):
-            possible.append((name, 0.0))
-        elif kind == TensorProto.FLOAT:
-            possible += [(name, 0.0), (name, float("-inf"))]
-    compared = set[tuple[str, ...]]()
-    for node in values.graph.node:
-        key = tuple(node.input)
-        known = node.op_type == "Equal" and key not in compared and set(key) & set(names)
-        if known and any(values.uniform(name) is not None for name in key):
-            compared.add(key)
-            possible.append((node.output[0], 1.0))
-    found = []
-    for name, padded in possible:
-        shape = values.shape(name)
-        if shape is not None and len(shape) == 2 and None not in shape and 1 not in shape:
-            batch, token = shape
-            assert batch is not None
-            assert token is not None
-            if batch != token:
-                found.append(Mask(name, padded, Sizes(batch, token)))
-    return found
 
 
 def _same(node: onnx.NodeProto, other: onnx.NodeProto) -> bool:
