@@ -24,7 +24,7 @@ from torch import Tensor, nn
 
 from tests.answers import write_answers
 from tests.forked import outcome
-from tests.ort.ortmodule.padding_cases import PADDING, Encoder
+from tests.ort.ortmodule.padding_cases import PADDING, Encoder, MaskedWords
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
 from workbench.ort.ortmodule import build_graph
@@ -368,7 +368,7 @@ def share_exports() -> None:
     exported: dict[type[nn.Module], ForwardGraph] = {}
 
     def shared(module: nn.Module, *args: Any) -> ForwardGraph:
-        if isinstance(module, Masked | Encoder):
+        if isinstance(module, Masked | Encoder | MaskedWords):
             return export(module, *args)
         made = exported.get(type(module)) or export(module, *args)
         exported[type(module)] = made
