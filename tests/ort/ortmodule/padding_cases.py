@@ -125,12 +125,12 @@ def trained(
 
 
 def _of_tokens(module: nn.Module, given: tuple[Tensor, ...]) -> Tensor:
-    loss: Tensor = module(given[0]).square().sum()
+    loss: Tensor = module(given[0]).square().mean()
     return loss
 
 
 def _of_counted(module: nn.Module, given: tuple[Tensor, ...]) -> Tensor:
-    loss: Tensor = (module(given[0]) * (given[0] != 0).unsqueeze(-1)).square().sum()
+    loss: Tensor = (module(given[0]) * (given[0] != 0).unsqueeze(-1)).square().mean()
     return loss
 
 
@@ -147,13 +147,18 @@ def _with_tokens(least: int) -> list[tuple[Tensor, ...]]:
 
 PADDING: dict[str, Callable[[], Any]] = {
     "padding": partial(trained, MaskedWords, _of_loss),
-    "padding_encoder": lambda: trained(Encoder, _of_tokens, _with_tokens(1)),
+    "padding_encoder": lambda: trained(Encoder, _of_tokens, _with_tokens(1)[:3]),
     "padding_zeros": lambda: trained(
-        partial(Encoder, "tokens"), _of_counted, _with_tokens(1), embedding_sparsity="zeros"
+        partial(Encoder, "tokens"), _of_counted, _with_tokens(1)[:3], embedding_sparsity="zeros"
     ),
+}
+"""What came of steps on padded batches, by what the model is."""
+
+MORE_PADDING: dict[str, Callable[[], Any]] = {
+    "padding_shapes": lambda: trained(Encoder, _of_tokens, _with_tokens(1)),
     "padding_results": lambda: trained(partial(Encoder, "tokens"), _of_tokens, _with_tokens(1)[:1]),
     "padding_lstm": lambda: trained(
         partial(Encoder, "pooled", True), _of_tokens, _with_tokens(1)[:1]
     ),
 }
-"""What came of steps on padded batches, by what the model is."""
+"""The same, for the long run."""

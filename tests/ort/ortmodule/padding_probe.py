@@ -15,7 +15,15 @@ import transformers
 from torch import Tensor, nn
 
 from tests.answers import write_answers
-from tests.ort.ortmodule.padding_cases import WIDTH, WORDS, Answer, MaskedWords, batches, trained
+from tests.ort.ortmodule.padding_cases import (
+    MORE_PADDING,
+    WIDTH,
+    WORDS,
+    Answer,
+    MaskedWords,
+    batches,
+    trained,
+)
 from workbench import ORTModule
 
 _BERT = {
@@ -150,6 +158,7 @@ def main() -> None:
     }
     cases["logits"] = partial(trained, bert, of_model)
     cases["dropout"] = dropout
+    cases.update(MORE_PADDING)
     write_answers(cases)
 
 

@@ -45,6 +45,21 @@ def test_logits_that_may_be_read_keep_padding(answers: Answers) -> None:
     assert answer["report"][1].startswith("nothing is left out: the result ")
 
 
+@pytest.mark.parametrize("name", ["padding_lstm", "padding_results"])
+def test_padding_that_results_show_is_computed(name: str, answers: Answers) -> None:
+    answer = answers[name]
+    assert answer["gradient"] <= 1e-6, f"gradients differ by {answer['gradient']}"
+    assert answer["report"][0] == "on"
+    why = {"padding_lstm": "LSTM (", "padding_results": "the result "}[name]
+    assert answer["report"][1].startswith(f"nothing is left out: {why}")
+
+
+def test_batches_of_other_shapes_are_pytorchs(answers: Answers) -> None:
+    answer = answers["padding_shapes"]
+    assert answer["loss"] <= 1e-6, f"losses differ by {answer['loss']}"
+    assert answer["gradient"] <= 2e-6, f"gradients differ by {answer['gradient']}"
+
+
 def test_dropout_draws_from_the_same_distribution(answers: Answers) -> None:
     answer = answers["dropout"]
     assert "matrix products leave out padding" in answer["report"]
