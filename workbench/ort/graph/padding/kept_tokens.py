@@ -103,8 +103,8 @@ class KeptTokens:
                 self.add("Mul", self.part(TOKEN), self.batch),
                 self.part(BATCH),
             )
-            turned = (self._turned(each) for each in (self.places, self.places_or_zero))
-            self._by_order[order] = (rows, *turned)
+            places, places_or_zero = self._turned(self.places), self._turned(self.places_or_zero)
+            self._by_order[order] = (rows, places, places_or_zero)
         return self._by_order[order]
 
     def part(self, factor: str) -> str:

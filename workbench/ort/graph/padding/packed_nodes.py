@@ -42,6 +42,7 @@ def packed_node(node: onnx.NodeProto, rows: Rows) -> list[onnx.NodeProto] | None
     layout = rows.layout(node.output[0])
     assert layout is not None
     op = node.op_type
+    inputs: list[str] | None
     if node.output[0] in rows.proof.seeds:
         inputs = _seed_inputs(node, rows)
     elif op in _SAME_ROWS:

@@ -94,15 +94,19 @@ def _softmax(step: Step) -> list[Tracked | None]:
 
 def _cut(step: Step) -> list[Tracked | None]:
     """Split, Slice and Concat along an axis of neither batch nor tokens."""
-    node, made = step.node, []
+    node = step.node
+    made: list[Tracked | None] = []
     known = next(each for each in step.inputs if each is not None)
     if node.op_type == "Concat":
         axis = attribute(node, "axis", 0) % len(known.axes)
         for each in step.inputs:
             if each is not None and own_left_out(each) != own_left_out(known):
                 raise MixedError
-        joined = _joined([each for each in step.inputs if each is not None])
-        known = without_constants(known)._replace(**joined)
+        joined = [each for each in step.inputs if each is not None]
+        known = without_constants(known)._replace(
+            junk=frozenset[str]().union(*(each.junk for each in joined)),
+            seeds=frozenset[str]().union(*(each.seeds for each in joined)),
+        )
         cut = [axis]
     elif node.op_type == "Split":
         step.only_data()
@@ -126,13 +130,6 @@ def _cut(step: Step) -> list[Tracked | None]:
             )
         )
     return made
-
-
-def _joined(inputs: list[Tracked]) -> dict[str, frozenset[str]]:
-    return {
-        "junk": frozenset[str]().union(*(each.junk for each in inputs)),
-        "seeds": frozenset[str]().union(*(each.seeds for each in inputs)),
-    }
 
 
 def _gather(step: Step) -> list[Tracked | None]:
