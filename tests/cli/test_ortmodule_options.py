@@ -29,12 +29,12 @@ def test_options_reach_the_run_and_what_came_of_them_its_summary(
     assert run.config.ortmodule.changed == {
         "threads": 1,
         "saved_graphs": str(folder),
-        "embedding_sparsity": True,
+        "embedding_sparsity": "zeros",
     }
     states = {each["option"]: each for each in (run.summary or {})["statistics"]["options"]}
     assert list(states) == list(type(run.config.ortmodule).model_fields)
     assert (states["threads"]["state"], states["threads"]["reason"]) == ("on", "1")
-    assert states["embedding_sparsity"]["state"] == "not available here"
+    assert states["embedding_sparsity"]["state"] == "on"
     assert states["spinning"]["state"] == "off"
     names = {"1-forward.onnx", "1-gradient.onnx", "1-optimized.onnx"}
     assert {path.name for path in folder.iterdir()} == names

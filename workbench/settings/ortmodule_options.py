@@ -87,10 +87,12 @@ class ORTModuleOptions(PlainNumbers):
         description="A cross entropy inside the module computes logits only for labels that are "
         "not ignored, unless the logits are an output as well.",
     )
-    embedding_sparsity: bool = Field(
-        default=False,
+    embedding_sparsity: Literal["exact", "zeros", "off"] = Field(
+        default="exact",
         title="Embedding sparsity",
-        description="Padding tokens are removed from the layers after an embedding.",
+        description="Layers that work by token compute no padding. exact: where no result that "
+        "training reads can show it; zeros: also where results have values at padded tokens, "
+        "which are 0 then.",
     )
     cast_propagation_level: Literal[-1, 0, 1, 2] = Field(
         default=1,
@@ -195,6 +197,12 @@ class ORTModuleOptions(PlainNumbers):
         if isinstance(value, str):
             return tuple(part.strip() for part in value.split(",") if part.strip())
         return value
+
+    @field_validator("embedding_sparsity", mode="before")
+    @classmethod
+    def _switched(cls, value: Any) -> Any:
+        """A switch, as onnxruntime-training and older versions have, is on as it is there."""
+        return ("zeros" if value else "off") if isinstance(value, bool) else value
 
     @field_validator("recompute_config")
     @classmethod

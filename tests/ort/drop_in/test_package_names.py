@@ -97,15 +97,14 @@ def test_the_packages_variables_are_options_here(answer: dict[str, Any]) -> None
     assert answer["chosen"] == {
         "memory_optimizer_level": 1,
         "compute_optimizer": True,
-        "embedding_sparsity": True,
+        "embedding_sparsity": "zeros",
         "log_level": "fatal",
     }
 
 
 def test_variables_that_no_option_means_are_reported_once(answer: dict[str, Any]) -> None:
-    cache, embedding, typo = answer["warned"]
+    cache, typo = answer["warned"]
     assert cache.startswith("ORTMODULE_CACHE_DIR='cache' changes nothing")
-    assert embedding.startswith("ORTMODULE_ENABLE_EMBEDDING_SPARSE_OPTIMIZER='1' changes nothing")
     assert "Did you mean 'ORTMODULE_MEMORY_OPT_LEVEL'" in typo
 
 

@@ -24,6 +24,7 @@ from torch import Tensor, nn
 
 from tests.answers import write_answers
 from tests.forked import outcome
+from tests.ort.ortmodule.padding_cases import PADDING, Encoder, MaskedWords
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
 from workbench.ort.ortmodule import build_graph
@@ -344,6 +345,7 @@ CASES: dict[str, Callable[[], Any]] = {
     "labels": label_sparsity,
     "labels_summed": partial(label_sparsity, reduction="sum"),
     "labels_with_logits": partial(label_sparsity, with_logits=True),
+    **PADDING,
     "casts_off": partial(answer_of, Half, cast_propagation_level=-1),
     "casts": partial(answer_of, Half),
     "casts_level_0": partial(answer_of, Half, cast_propagation_level=0),
@@ -366,7 +368,7 @@ def share_exports() -> None:
     exported: dict[type[nn.Module], ForwardGraph] = {}
 
     def shared(module: nn.Module, *args: Any) -> ForwardGraph:
-        if isinstance(module, Masked):
+        if isinstance(module, Masked | Encoder | MaskedWords):
             return export(module, *args)
         made = exported.get(type(module)) or export(module, *args)
         exported[type(module)] = made

@@ -5,6 +5,7 @@ All of it runs once in a process of its own (options_probe.py); the tests read w
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -30,6 +31,7 @@ def test_every_option_is_reported_in_its_order(answers: Answers) -> None:
     assert list(report) == list(ORTModuleOptions.model_fields)
     on = {
         "label_sparsity",
+        "embedding_sparsity",
         "cast_propagation_level",
         "cast_propagation_strategy",
         "gradient_pieces",
@@ -139,12 +141,23 @@ def test_logits_that_are_wanted_too_are_computed_in_full(answers: Answers) -> No
     assert answer["report"][1].startswith("the graph has no loss that ignores labels and whose")
 
 
-def test_embedding_sparsity_is_told_as_not_available(answers: Answers) -> None:
+def test_embedding_sparsity_without_padding_changes_nothing(answers: Answers) -> None:
     answer = answers["sparsity"]
-    state, reason = answer["report"]["embedding_sparsity"]
-    assert state == "not available here"
-    assert "ONNX Runtime" in reason
+    assert answer["report"]["embedding_sparsity"] == [
+        "on",
+        "nothing is left out: no argument tells which tokens are padding",
+    ]
     assert answer["optimized"] == answers["default"]["optimized"]
+
+
+@pytest.mark.parametrize("name", ["padding", "padding_encoder", "padding_zeros"])
+def test_layers_by_token_compute_no_padding(name: str, answers: Answers) -> None:
+    answer = answers[name]
+    assert answer["loss"] <= 1e-6, f"losses differ by {answer['loss']}"
+    assert answer["gradient"] <= 1e-6, f"gradients differ by {answer['gradient']}"
+    state, reason = answer["report"]
+    assert state == "on"
+    assert re.match(r"\d+ matrix products leave out padding, which input_\d tells", reason)
 
 
 def test_casts_are_propagated_by_level_strategy_and_allowed_operators(answers: Answers) -> None:

@@ -136,18 +136,20 @@ def options_of_variables(environment: Mapping[str, str] = os.environ) -> dict[st
     if computes is not None or labels is not None:
         # The package's are on by default, and off without its compute optimizer.
         found["label_sparsity"] = computes is not False and labels is not False
-    if embeddings is not None:
-        found["embedding_sparsity"] = embeddings and computes is not False
+    if embeddings is not None or computes is False:
+        leaves_out = bool(embeddings) and computes is not False
+        # As there, results at padded tokens are 0.
+        found["embedding_sparsity"] = "zeros" if leaves_out else "off"
     written = read(LOG_LEVEL, _log_level)
     if written is not None:
         found["log_level"] = written
     if problems:
         raise ConfigError(problems)
-    _report(environment, embeddings=bool(found.get("embedding_sparsity")))
+    _report(environment)
     return found
 
 
-def _report(environment: Mapping[str, str], *, embeddings: bool) -> None:
+def _report(environment: Mapping[str, str]) -> None:
     for name in sorted(environment):
         if not name.startswith(_PREFIX) or name in _reported:
             continue
@@ -157,8 +159,6 @@ def _report(environment: Mapping[str, str], *, embeddings: bool) -> None:
                 continue
         elif name not in VARIABLES:
             why = f"there is no such variable. {nearest(name, VARIABLES)}"
-        elif name == _EMBEDDINGS and embeddings:
-            why = "padding is left out in ONNX Runtime's builds for CUDA alone"
         else:
             continue
         _reported.add(name)

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.ort.graph.gelu_approximation import approximate_gelu
 from workbench.ort.graph.gradient import parameters_as_inputs
 from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
+from workbench.ort.graph.padding.leave_out import LeftOut, leave_out_padding
 from workbench.ort.ortmodule.aten import Fused, fuse_layers
 from workbench.ort.ortmodule.differentiate.constant_results import keep_constant_results
 from workbench.ort.ortmodule.differentiate.graph_options import (
     Differentiated,
     gelu_report,
     label_report,
+    padding_report,
 )
 from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions
 from workbench.trainable import leading_to_outputs, make_trainable
@@ -44,6 +47,7 @@ class TrainableForward(NamedTuple):
     names: Differentiated
     rewrites: Report
     fused: Fused
+    padding: LeftOut
     constants: Sequence[NodeGradient]
     """Of the outputs that nothing leads to."""
     options: tuple[OptionReport, ...]
@@ -52,7 +56,8 @@ class TrainableForward(NamedTuple):
     @property
     def gradients(self) -> list[NodeGradient]:
         """Of the nodes whose gradient is not ONNX Runtime's."""
-        return [*self.rewrites.gradients, *self.fused.gradients, *self.constants]
+        own = (self.rewrites.gradients, self.fused.gradients, self.padding.gradients)
+        return [*chain(*own), *self.constants]
 
 
 def trainable_forward(
@@ -69,6 +74,7 @@ def trainable_forward(
         UntrainableError: names each node that cannot be trained through, why, and what to do.
     """
     losses = leave_out_ignored_labels(model) if options.label_sparsity else 0
+    padding = _leave_out_padding(model, names, options)
     _name_outputs_apart(model.graph)
     # ONNX Runtime fails for a parameter that no gradient reaches.
     requires_grad = leading_to_outputs(model, list(names.requires_grad))
@@ -88,9 +94,23 @@ def trainable_forward(
 
     trained = [name for name in names.parameters if name in requires_grad and name in state]
     inputs = [name for name in names.inputs if name in requires_grad]
-    reports = (label_report(options, losses), gelu_report(options, gelus))
+    reports = (
+        label_report(options, losses),
+        padding_report(options, padding),
+        gelu_report(options, gelus),
+    )
     differentiated = Differentiated(state, trained, inputs)
-    return TrainableForward(model, differentiated, rewrites, fused, constants, reports)
+    return TrainableForward(model, differentiated, rewrites, fused, padding, constants, reports)
+
+
+def _leave_out_padding(
+    model: onnx.ModelProto, names: ForwardNames, options: ORTModuleOptions
+) -> LeftOut:
+    if options.embedding_sparsity == "off":
+        return LeftOut()
+    arguments = [name for name in names.inputs if name not in set(names.requires_grad)]
+    padded_results = options.embedding_sparsity == "zeros"
+    return leave_out_padding(model, arguments, padded_results=padded_results)
 
 
 def _name_outputs_apart(graph: onnx.GraphProto) -> None:

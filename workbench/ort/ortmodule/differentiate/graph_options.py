@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from workbench.ort.graph.padding.leave_out import LeftOut
 from workbench.ort.native import native
 from workbench.settings.ortmodule_options import OptionReport, OptionStateName, ORTModuleOptions
 
 if TYPE_CHECKING:
     import onnx
-
-NO_PADDING_ELIMINATION = (
-    "ONNX Runtime removes padding only in its builds for CUDA; batches of sequences of similar "
-    "length, cut to the longest, save as much"
-)
 
 _GRAPH_OPTIONS = (
     "recompute_config",
@@ -22,6 +18,7 @@ _GRAPH_OPTIONS = (
     "memory_efficient_gradients",
     "compute_optimizer",
     "label_sparsity",
+    "embedding_sparsity",
     "cast_propagation_level",
     "cast_propagation_strategy",
     "cast_propagation_allow",
@@ -100,11 +97,6 @@ def graph_report(
             yield OptionReport(name, "on", "Gather and Slice were moved before other layers")
         else:
             yield OptionReport(name, "on", "the graph has nothing that it could move")
-        name = "embedding_sparsity"
-        if options.embedding_sparsity:
-            yield OptionReport(name, "not available here", NO_PADDING_ELIMINATION)
-        else:
-            yield OptionReport(name, "off")
         yield from _cast_report(model, options, changed_by)
 
     return tuple(report())
@@ -148,6 +140,18 @@ def label_report(options: ORTModuleOptions, rewritten: int) -> OptionReport:
         return OptionReport("label_sparsity", "on", f"in {losses} of the graph")
     reason = "the graph has no loss that ignores labels and whose logits nothing else reads"
     return OptionReport("label_sparsity", "on", reason)
+
+
+def padding_report(options: ORTModuleOptions, padding: LeftOut) -> OptionReport:
+    """What came of `embedding_sparsity`."""
+    name = "embedding_sparsity"
+    if options.embedding_sparsity == "off":
+        return OptionReport(name, "off")
+    if padding.products:
+        masks = " and ".join(padding.masks)
+        reason = f"{padding.products} matrix products leave out padding, which {masks} tells"
+        return OptionReport(name, "on", reason)
+    return OptionReport(name, "on", f"nothing is left out: {padding.reason}")
 
 
 def gelu_report(options: ORTModuleOptions, replaced: int) -> OptionReport:

@@ -1,0 +1,94 @@
+"""Leaves padding out of the layers of a graph that work by token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, NamedTuple
+
+from workbench.onnx_io.nodes import sort_nodes
+from workbench.ort.graph.padding.graph_values import GraphValues
+from workbench.ort.graph.padding.masks import Mask, masks
+from workbench.ort.graph.padding.pack import Packing
+from workbench.ort.graph.padding.proof import Proof, Refusal, prove
+from workbench.trainable.custom_gradient import NodeGradient
+
+if TYPE_CHECKING:
+    import onnx
+
+
+class LeftOut(NamedTuple):
+    """What came of it."""
+
+    products: int = 0
+    """How many matrix products leave padding out."""
+    masks: tuple[str, ...] = ()
+    """The values that tell what padding is."""
+    reason: str = ""
+    """Why nothing does, where that is so."""
+    gradients: tuple[NodeGradient, ...] = ()
+    """Of nodes whose gradient is our own."""
+
+
+def leave_out_padding(
+    model: onnx.ModelProto, arguments: Iterable[str], *, padded_results: bool
+) -> LeftOut:
+    """Rewrite `model` in place so that layers compute only the tokens that count.
+
+    Embeddings and all layers that work by token get the kept tokens as rows (kept tokens, width);
+    attention, and all that mixes tokens, gets sequences as before. Results are the same, up to
+    rounding; where that cannot be shown, the graph is left as it is. Dropout draws for kept tokens
+    alone: its results are the same in distribution.
+
+    It holds for finite numbers, and for scores of attention of less than 1e8.
+
+    Args:
+        model: a forward pass.
+        arguments: names of the inputs that may tell which tokens are padding.
+        padded_results: results may be zero at padded tokens, where they would not be.
+    """
+    if any(each.HasField("g") for node in model.graph.node for each in node.attribute):
+        return LeftOut(reason="the graph has control flow")
+    found, refusal = LeftOut(), Refusal(-2, "no argument tells which tokens are padding")
+    names = list(arguments)
+    tried = set[Mask]()
+    while True:
+        values = GraphValues(model)
+        possible = [mask for mask in masks(values, names) if mask not in tried]
+        proof: Proof | Refusal = refusal
+        for mask in possible:
+            tried.add(mask)
+            proof = prove(values, mask, padded_results=padded_results)
+            if isinstance(proof, Proof):
+                break
+            refusal = max(refusal, proof)
+        packing = _packed(model, values, proof, len(found.masks)) if possible else None
+        if packing is not None and isinstance(proof, Proof):
+            found = LeftOut(
+                found.products + packing.products,
+                (*found.masks, proof.mask.value),
+                "",
+                (*found.gradients, *packing.gradients),
+            )
+        elif not isinstance(proof, Proof) or not possible:
+            break
+    return found if found.products else LeftOut(reason=refusal.reason)
+
+
+def _packed(
+    model: onnx.ModelProto, values: GraphValues, proof: Proof | Refusal, number: int
+) -> Packing | None:
+    """Rewrite the graph, if any matrix product is the smaller for it."""
+    if not isinstance(proof, Proof):
+        return None
+    packing = Packing(values, proof, number)
+    packing.run()
+    if not packing.products:
+        return None
+    graph = model.graph
+    nodes = [*packing.tokens.nodes, *packing.nodes]
+    del graph.node[:]
+    graph.node.extend(nodes)
+    graph.initializer.extend(packing.tokens.constants)
+    graph.value_info.extend(packing.types)
+    sort_nodes(graph, "The graph without padding")
+    return packing

@@ -1,0 +1,90 @@
+"""Values of a graph that tell which tokens are padding, and those that mask scores of attention."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from workbench.ort.graph.padding.graph_values import GraphValues
+from workbench.ort.graph.padding.layout import MaskedBy, Sizes
+
+LOW = -1e8
+"""A number that masks a score is less."""
+
+_SCORES = frozenset({"Gather", "Gemm", "LayerNormalization", "MatMul", "Shape", "Softmax"})
+"""Operators whose results mask nothing."""
+
+
+class Mask(NamedTuple):
+    """A value of the graph that tells which tokens are padding."""
+
+    value: str
+    """Of shape (batch, tokens)."""
+    padded: float
+    """The number that stands for padding."""
+    sizes: Sizes
+
+
+def masks(values: GraphValues, arguments: Iterable[str]) -> list[Mask]:
+    """What may tell which tokens are padding: arguments, and their comparison with one number."""
+    from onnx import TensorProto
+
+    possible: list[tuple[str, float]] = []
+    names = [value.name for value in values.graph.input if value.name in set(arguments)]
+    for name in names:
+        kind = values.element_type(name)
+        if kind == TensorProto.BOOL:
+            possible += [(name, 1.0), (name, 0.0)]
+        elif kind in (TensorProto.INT64, TensorProto.INT32):
+            possible.append((name, 0.0))
+        elif kind == TensorProto.FLOAT:
+            possible += [(name, 0.0), (name, float("-inf"))]
+    compared = set[tuple[str, ...]]()
+    for node in values.graph.node:
+        key = tuple(node.input)
+        known = node.op_type == "Equal" and key not in compared and set(key) & set(names)
+        if known and any(values.uniform(name) is not None for name in key):
+            compared.add(key)
+            possible.append((node.output[0], 1.0))
+    found = []
+    for name, padded in possible:
+        shape = values.shape(name)
+        if shape is not None and len(shape) == 2 and None not in shape and 1 not in shape:
+            batch, token = shape
+            assert batch is not None
+            assert token is not None
+            if batch != token:
+                found.append(Mask(name, padded, Sizes(batch, token)))
+    return found
+
+
+def is_only_mask(scores: str, masked_by: MaskedBy, values: GraphValues) -> bool:
+    """Whether no more than `masked_by` masks these scores.
+
+    Of several masks each may leave a row some key, and all together none.
+    """
+    arguments = {value.name for value in values.graph.input}
+    pending, visited = [scores], {masked_by.value}
+    while pending:
+        name = pending.pop()
+        if name in visited:
+            continue
+        visited.add(name)
+        constant = values.editor.constant(name)
+        if constant is not None:
+            if constant.dtype.kind == "f" and constant.size and constant.min() < LOW:
+                return False
+            continue
+        node = values.editor.producers.get(name)
+        if node is None:
+            if name in arguments:
+                return False
+        elif node.op_type == "Where" and node.input[0] == masked_by.value:
+            uniform = [each for each in node.input[1:] if values.uniform(each) is None]
+            pending += uniform
+        elif node.op_type == "ConstantOfShape":
+            if (values.uniform(name) or 0.0) < LOW:
+                return False
+        elif node.op_type not in _SCORES:
+            pending += filter(None, node.input)
+    return True
