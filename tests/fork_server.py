@@ -22,8 +22,6 @@ import threading
 from pathlib import Path
 from typing import Any, NoReturn
 
-ROOT = Path(__file__).resolve().parents[1]
-
 REQUEST_BYTES = 1 << 20
 """More than a request takes: module, arguments, folder and environment."""
 
@@ -52,7 +50,6 @@ class ForkServer:
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=errors,
-                env={**os.environ, "PYTHONPATH": str(ROOT)},
             )
         assert server.stdout is not None
         with server.stdout as output:
@@ -117,7 +114,7 @@ def prepared(request: dict[str, Any], files: list[int]) -> dict[str, Any]:
         os.dup2(file, number)
         os.close(file)
     os.chdir(request["folder"])
-    own = os.environ["PYTHONPATH"].split(os.pathsep)
+    own = os.environ.get("PYTHONPATH", "").split(os.pathsep)
     os.environ.clear()
     os.environ.update(request["environment"])
     searched = request["environment"].get("PYTHONPATH", "").split(os.pathsep)
