@@ -9,7 +9,8 @@ import pytest
 
 from workbench.errors import ConfigError
 from workbench.settings.config import make_config
-from workbench.settings.ortmodule_options import ORTModuleOptions, make_options, parse_options
+from workbench.settings.ortmodule_arguments import parse_options
+from workbench.settings.ortmodule_options import ORTModuleOptions, make_options
 
 
 def problems(settings: object) -> tuple[str, ...]:

@@ -178,7 +178,7 @@ def chosen_ortmodule(assignments: list[str] | None, engines: Sequence[str]) -> A
     if not assignments:
         return None
     from workbench.errors import ConfigError
-    from workbench.settings.ortmodule_options import parse_options
+    from workbench.settings.ortmodule_arguments import parse_options
 
     if "ortmodule" not in engines:
         raise ConfigError(

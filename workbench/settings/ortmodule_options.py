@@ -16,7 +16,7 @@ from pydantic import (
     model_validator,
 )
 
-from workbench.errors import ConfigError, nearest
+from workbench.errors import ConfigError
 from workbench.machine.threads import RECORD, within_cores
 from workbench.settings.plain_numbers import PlainNumbers
 from workbench.settings.setting_problems import problems_of
@@ -269,39 +269,3 @@ def make_options(settings: ORTModuleOptions | Mapping[str, Any] | None) -> ORTMo
         return ORTModuleOptions(**(settings or {}))
     except ValidationError as error:
         raise ConfigError(problems_of(error, ORTModuleOptions)) from None
-
-
-def parse_options(assignments: list[str]) -> dict[str, Any]:
-    """Parse options given as NAME=VALUE on the command line.
-
-    Values are JSON or text; names may have hyphens instead of underscores.
-
-    Raises:
-        ConfigError: invalid options; lists all of them.
-    """
-    problems, parsed = [], {}
-    for assignment in assignments:
-        name, equals, text = assignment.partition("=")
-        name = name.strip().replace("-", "_")
-        if name not in ORTModuleOptions.model_fields:
-            problems.append(
-                f"--ortmodule {assignment!r}: no such option. "
-                f"{nearest(name, ORTModuleOptions.model_fields)}"
-            )
-        elif not equals:
-            problems.append(f"--ortmodule {assignment!r}: write it as {name}=VALUE.")
-        else:
-            parsed[name] = _json_or_text(text.strip())
-    if problems:
-        raise ConfigError(problems)
-    make_options(parsed)
-    return parsed
-
-
-def _json_or_text(text: str) -> Any:
-    import json
-
-    try:
-        return json.loads(text)
-    except ValueError:
-        return text

@@ -75,11 +75,11 @@ def test_artifacts_load_from_a_bundle(classifier_bundle: Path, workbench_home: P
     assert len(list((workbench_home / "bundles").iterdir())) == 1
 
 
-def test_a_bundle_has_nothing_that_only_explains_the_graphs(
+def test_a_bundle_has_neither_what_explains_the_graphs_nor_what_needs_a_library(
     entries: Entries, cnn_artifacts: Artifacts, classifier_bundle: Path, tmp_path: Path
 ) -> None:
     names = {name.removeprefix("artifacts/") for name in entries if name.startswith("artifacts/")}
-    left_out = {"provenance.json", "forward_model.onnx"}
+    left_out = {"provenance.json", "forward_model.onnx", "training_model.device_kernels.onnx"}
     assert names == {*cnn_artifacts.manifest["files"], "manifest.json"} - left_out
     opened = open_bundle(classifier_bundle, tmp_path / "device")
     assert opened.forward_model is None
