@@ -163,8 +163,12 @@ print(json.dumps([run.error, list(run.follow().poll().loss), run.statistics.grap
 """
 
 
-def test_changed_code_of_the_users_is_exported_anew(cache: Path, tmp_path: Path) -> None:
+def test_changed_code_of_the_users_is_exported_anew(
+    cache: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The module that the class imports, and a file that its forward pass reads."""
+    # Files of one size and time would be one to Python's own cache of compiled modules.
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
     code = tmp_path / "code"
     code.mkdir()
     settings = code / "settings.json"
