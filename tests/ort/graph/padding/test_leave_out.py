@@ -54,10 +54,25 @@ CAUSAL: list[tuple[Any, ...]] = [
 ]
 
 
-def graph(tail: str, low: float = LOW, *, causal: bool = False) -> onnx.ModelProto:
+ZEROED: list[tuple[Any, ...]] = [
+    ("Where", ["dropped", "zero", "all_weights"], "weights"),
+]
+"""Weights that a condition of no relation to the mask sets to 0."""
+
+FLAT: list[tuple[Any, ...]] = [
+    ("Reshape", ["embedded", "flat_shape"], "flat"),
+    ("Gather", ["flat", "words"], "x", {"axis": 0}),
+]
+"""Each token reads another one, by its number among all of the batch."""
+
+
+def graph(
+    tail: str, low: float = LOW, *, causal: bool = False, zeroed: bool = False, flat: bool = False
+) -> onnx.ModelProto:
+    weights = "all_weights" if zeroed else "weights"
     nodes = [
         ("Gather", ["table", "words"], "embedded", {"axis": 0}),
-        ("Add", ["embedded", "position"], "x"),
+        *(FLAT if flat else [("Add", ["embedded", "position"], "x")]),
         ("MatMul", ["x", "first_weight"], "q"),
         ("Transpose", ["q"], "k", {"perm": [0, 2, 1]}),
         ("MatMul", ["q", "k"], "scores"),
@@ -65,7 +80,8 @@ def graph(tail: str, low: float = LOW, *, causal: bool = False) -> onnx.ModelPro
         ("Unsqueeze", ["padded", "axes_1"], "padded_3"),
         ("Where", ["padded_3", "low", "scores"], "masked"),
         *(CAUSAL if causal else ()),
-        ("Softmax", ["masked_twice" if causal else "masked"], "weights", {"axis": -1}),
+        ("Softmax", ["masked_twice" if causal else "masked"], weights, {"axis": -1}),
+        *(ZEROED if zeroed else ()),
         ("MatMul", ["weights", "q"], "seen"),
         ("MatMul", ["seen", "second_weight"], "z"),
         ("Add", ["z", "x"], "sum"),
@@ -78,11 +94,14 @@ def graph(tail: str, low: float = LOW, *, causal: bool = False) -> onnx.ModelPro
         "position": random.normal(size=WIDTH).astype(np.float32),
         "first_weight": random.normal(size=(WIDTH, WIDTH)).astype(np.float32),
         "second_weight": random.normal(size=(WIDTH, WIDTH)).astype(np.float32),
-        "scale": np.ones(WIDTH, np.float32),
+        # With one scale for all, the sum of a row is 0, whatever is in the row.
+        "scale": np.linspace(0.5, 2, WIDTH, dtype=np.float32),
         "low": np.array(low, np.float32),
         "zero": np.array(0, np.float32),
         "zero_int": np.array(0),
         "one": np.array(1),
+        "dropped": np.array([[[False]]]),
+        "flat_shape": np.array([-1, WIDTH]),
         "minus_infinity": np.array(-np.inf, np.float32),
         "place_0": np.array(0),
         "axes_1": np.array([1]),
@@ -119,7 +138,7 @@ def outputs(model: onnx.ModelProto) -> dict[str, np.ndarray[Any, Any]]:
     for name, rows in MASKS.items():
         mask, random = np.array(rows), np.random.default_rng(1)
         given = {
-            "words": random.integers(0, WORDS, mask.shape),
+            "words": random.integers(0, min(WORDS, mask.size), mask.shape),
             "mask": mask,
             # Some of them at padded tokens.
             "read": random.random(mask.shape) < 0.4,
@@ -167,6 +186,23 @@ def test_rows_that_several_masks_may_leave_without_a_key_are_not_guessed() -> No
     found = leave_out_padding(model, ["mask"], padded_results=False)
     assert found.products == 0
     assert found.reason.startswith("its mask is not understood: MatMul (seen)")
+
+
+@pytest.mark.parametrize("low", [LOW, -1e9])
+def test_rows_without_a_key_show_padding_where_other_weights_are_zeroed(low: float) -> None:
+    model = graph("first", low, zeroed=True)
+    leave_out_padding(model, ["mask"], padded_results=False)
+    expected = outputs(graph("first", low, zeroed=True))
+    for name, result in outputs(model).items():
+        assert np.allclose(result, expected[name], rtol=1e-5, atol=1e-5), name
+
+
+def test_tokens_that_others_read_by_number_are_kept() -> None:
+    model = graph("pooled", flat=True)
+    leave_out_padding(model, ["mask"], padded_results=False)
+    expected = outputs(graph("pooled", flat=True))
+    for name, result in outputs(model).items():
+        assert np.allclose(result, expected[name], rtol=1e-5, atol=1e-5), name
 
 
 def test_results_are_zero_at_padded_tokens_where_that_is_asked_for() -> None:

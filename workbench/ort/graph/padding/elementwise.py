@@ -90,7 +90,8 @@ def elementwise(
     if junk and not junk | {BATCH} <= set(found):
         return None
     seeds = frozenset[str]().union(*(each.seeds for each in aligned if each is not None))
-    made = Tracked(axes, frozenset(junk), constants, seeds, _masked_by(node, aligned, constants))
+    masked_by = _masked_by(node, aligned, axes, constants)
+    made = Tracked(axes, frozenset(junk), constants, seeds, masked_by)
     return made if junk or constants else None
 
 
@@ -208,12 +209,15 @@ def _shows_junk(
 
 
 def _masked_by(
-    node: onnx.NodeProto, inputs: Sequence[Tracked | None], constants: Mapping[str, float]
+    node: onnx.NodeProto,
+    inputs: Sequence[Tracked | None],
+    axes: Sequence[Axis],
+    constants: Mapping[str, float],
 ) -> MaskedBy | None:
     """What masks these scores or weights; see `Tracked`."""
     carried = next((each.masked_by for each in inputs if each is not None and each.masked_by), None)
     if carried is not None:
-        zeros = node.op_type == "Where" and 0.0 in constants.values()
+        zeros = node.op_type == "Where" and _zeros_by_condition(inputs[0], axes, constants)
         return None if zeros and carried.is_firm else carried
     low = [constant for constant in constants.values() if constant <= MASKING]
     junk = [each is not None and bool(each.junk) for each in inputs]
@@ -223,3 +227,16 @@ def _masked_by(
     if node.op_type == "Where":
         return MaskedBy(node.input[0], "true" if junk[1] else "false", is_firm)
     return MaskedBy(node.input[junk.index(False)], "above", is_firm) if not all(junk) else None
+
+
+def _zeros_by_condition(
+    condition: Tracked | None, axes: Sequence[Axis], constants: Mapping[str, float]
+) -> bool:
+    """Whether the condition of a Where picks zeros for all padded keys, in each row.
+
+    The weights of such keys alone say less: in a row without any key they are not 0.
+    """
+    keys = special(axes[-1])
+    if condition is None or len(keys) != 1:
+        return False
+    return keys[0] in condition.constants and constants.get(keys[0]) == 0.0

@@ -150,7 +150,8 @@ class _Attempt:
         if shape is None or matrix is None or len(matrix) != 2 or made is None:
             return False
         found = self._tracked.get(tokens)
-        if found is not None and found.junk:
+        # A table may be tokens too, one after the other, of which each token reads some.
+        if self._has_junk(tokens) or self._has_junk(table):
             return False
         own = isinstance(made[-1], int) and shape[:2] == tuple(self._mask.sizes)
         if node.op_type == "Gather":
@@ -228,7 +229,8 @@ class _Attempt:
         for name in node.input:
             found = self._tracked.get(name)
             masked_by = found.masked_by if found is not None else None
-            if masked_by is None or masked_by in carried or node.op_type == "Where":
+            zeros = node.op_type == "Where" and not carried
+            if masked_by is None or masked_by in carried or zeros:
                 continue
             layout = self._tracked.get(masked_by.value)
             batch = layout is not None and layout.axes[0] == (BATCH,)

@@ -86,6 +86,9 @@ def _softmax(step: Step) -> list[Tracked | None]:
     (factor,) = along if len(along) == 1 else ("",)
     if data.constants.get(factor, 0.0) > LOW or data.axes[axis] != (factor,):
         raise MixedError
+    if data.masked_by is not None and axis != len(data.axes) - 1:
+        # Rows without any key are looked for along the last axis.
+        raise MixedError
     # The exponential of what is so much less than the largest is 0. In a row whose keys are all
     # masked it is not: such a row shows junk, and no token that is kept may have one.
     rows = special(data.axes[axis - 1]) if data.masked_by is not None else ()
