@@ -2,11 +2,15 @@
 // them (turned axes, products of flattened tensors, sums of biases) costs no node and no copy of its
 // own. float32 on the CPU.
 
+#include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu.h>
 #include <ATen/ops/_scaled_dot_product_flash_attention_for_cpu_backward.h>
 #include <ATen/ops/addmm.h>
+#include <ATen/ops/isinf.h>
+#include <ATen/ops/matmul.h>
 #include <ATen/ops/mm.h>
+#include <ATen/ops/softmax.h>
 #include <ATen/ops/sum.h>
 #include <torch/library.h>
 
@@ -72,15 +76,42 @@ std::tuple<at::Tensor, at::Tensor> attention(const at::Tensor& query, const at::
   return {layouts.result(result), sums.transpose(1, 2)};
 }
 
+// Whether some query has all its keys masked by a finite number. Its sum of exponentials is lost in
+// the logarithm beside a number of that size, and the kernel would take each weight for 1.
+bool has_lost_sums(const at::Tensor& sums) {
+  constexpr double kLost = -1000.0;
+  return sums.lt(kLost).logical_and(at::isinf(sums).logical_not()).any().item<bool>();
+}
+
+// The gradients of query, key and value from the weights themselves; all (batch, heads, ...).
+std::tuple<at::Tensor, at::Tensor, at::Tensor> gradients_by_weights(
+    const at::Tensor& dy, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
+    const at::Tensor& mask, double scale) {
+  const at::Tensor scores = at::matmul(query, key.transpose(-2, -1)) * scale + mask;
+  const at::Tensor weights = at::softmax(scores, -1).nan_to_num(0.0);
+  const at::Tensor by_weights = at::matmul(dy, value.transpose(-2, -1));
+  const at::Tensor by_scores =
+      weights * (by_weights - (by_weights * weights).sum(-1, /*keepdim=*/true)) * scale;
+  return {at::matmul(by_scores, key), at::matmul(by_scores.transpose(-2, -1), query),
+          at::matmul(weights.transpose(-2, -1), dy)};
+}
+
 std::tuple<at::Tensor, at::Tensor, at::Tensor> attention_backward(
     const at::Tensor& dy, const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
     const at::Tensor& result, const at::Tensor& sums, const std::optional<at::Tensor>& mask,
     double scale, bool is_causal, at::IntArrayRef axes) {
   const Layouts layouts(axes);
+  const std::optional<at::Tensor> added = whole(mask);
+  if (added.has_value() && has_lost_sums(sums)) {
+    auto [dq, dk, dv] =
+        gradients_by_weights(layouts.seen_result(dy), layouts.seen(query, 0), layouts.seen(key, 1),
+                             layouts.seen(value, 2), *added, scale);
+    return {layouts.stored(dq, 0), layouts.stored(dk, 1), layouts.stored(dv, 2)};
+  }
   auto [dq, dk, dv] = at::_scaled_dot_product_flash_attention_for_cpu_backward(
       layouts.seen_result(dy), layouts.seen(query, 0), layouts.seen(key, 1),
       layouts.seen(value, 2), layouts.seen_result(result), sums.transpose(1, 2), 0.0, is_causal,
-      whole(mask), scale);
+      added, scale);
   return {layouts.stored(dq, 0), layouts.stored(dk, 1), layouts.stored(dv, 2)};
 }
 

@@ -103,6 +103,14 @@ class Turned(nn.Module):
         return torch.addmm(self.bias, x.flatten(0, 1), self.weight) @ self.weight.T
 
 
+def lowest_by_hand(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
+    """Scores of a query that sees nothing are masked by a number: its weights are alike."""
+    low = torch.finfo(torch.float32).min
+    mask = torch.zeros(12, 12).masked_fill(~BLIND, low)
+    weights = torch.softmax(query @ key.transpose(-1, -2) * 0.3 + mask, dim=-1)
+    return weights @ value
+
+
 def by_hand(query: Tensor, key: Tensor, value: Tensor) -> Tensor:
     """What people write themselves: scores divided, a mask of minus infinity added."""
     length = query.shape[-2]
@@ -265,6 +273,9 @@ CASES: dict[str, Case] = {
         ATTENTION,
     ),
     "attention, by hand": Case(lambda: Attends(by_hand), HEADS, ATTENTION),
+    "attention, the lowest number for a row": Case(
+        lambda: Attends(lowest_by_hand), HEADS, ATTENTION
+    ),
     "attention, three axes": Case(lambda: Attends(attention), (12, 8), {}, SOFTMAX),
     "attention, weights too": Case(lambda: Attends(with_weights), HEADS, {}, SOFTMAX),
     "attention, queries without a batch": Case(Latents, HEADS, {}, SOFTMAX),
