@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from workbench.errors import ModelError
 from workbench.export.buffer_updates import name_updates, updated_buffers
+from workbench.export.error_chain import error_chain
 from workbench.export.exported_module import Signature
 from workbench.export.translation_table import kept_translation_table
 from workbench.onnx_io.graph_metadata import CHANGED_INPUTS, SIZE_RANGES, mark_padding
@@ -154,10 +155,9 @@ def _renamed(size: str, names: Mapping[str, str]) -> str:
 
 def branches_on_values(error: BaseException | None) -> bool:
     """Whether torch refused because the module decides by the values of a tensor what to do."""
-    while error is not None:
-        if type(error).__name__ in {"GuardOnDataDependentSymNode", "PendingUnbackedSymbolNotFound"}:
+    for each in error_chain(error):
+        if type(each).__name__ in {"GuardOnDataDependentSymNode", "PendingUnbackedSymbolNotFound"}:
             return True
-        if "data-dependent" in str(error) or "Dynamic control flow" in str(error):
+        if "data-dependent" in str(each) or "Dynamic control flow" in str(each):
             return True
-        error = error.__cause__ or error.__context__
     return False

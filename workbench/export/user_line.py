@@ -11,6 +11,8 @@ from pathlib import Path
 from sysconfig import get_path
 from types import TracebackType
 
+from workbench.export.error_chain import error_chain
+
 _FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 
 _NOT_THE_USERS = (
@@ -31,9 +33,8 @@ def failing_line(error: BaseException | None) -> str | None:
     operator at hand came from.
     """
     found = None
-    while error is not None:
-        found = _line_of(error.__traceback__) or found
-        error = error.__cause__ or error.__context__
+    for each in error_chain(error):
+        found = _line_of(each.__traceback__) or found
     return found
 
 
