@@ -25,6 +25,13 @@ class Network(nn.Module):
         return found
 
 
+def wide() -> nn.Module:
+    """Whose gradients fill more than one bucket of DistributedDataParallel (25 MB)."""
+    return nn.Sequential(
+        nn.Linear(12, 2200), nn.GELU(), nn.Linear(2200, 3200), nn.Linear(3200, CLASSES)
+    )
+
+
 class Centred(nn.Module):
     """Whose buffer depends on the rows of a batch, without being a layer that is known for it."""
 

@@ -20,7 +20,7 @@ from torch import nn
 from torch.distributed.run import main as torchrun
 
 import workbench as wb
-from tests.ranks.networks import CLASSES, Centred, Network, normalized
+from tests.ranks.networks import CLASSES, Centred, Network, normalized, wide
 from workbench.data import Batch, Split
 from workbench.engines import engine_class
 from workbench.engines.base import Engine, EngineSetup
@@ -40,6 +40,7 @@ MODELS: dict[str, Callable[[], nn.Module]] = {
     "dropout": lambda: Network(0.5),
     "centred": Centred,
     "normalized": normalized,
+    "wide": wide,
 }
 
 
@@ -118,6 +119,12 @@ class Bench:
             "graphs": graphs,
         }
 
+    def pieces(self) -> int:
+        """How many graphs are there after two steps of a module whose gradients come in pieces."""
+        engine = self.build("ortmodule", "wide")
+        self.together(engine, lambda engine: [engine.train_step(each) for each in batches()[:2]])
+        return len(engine.wrapped.built_graphs)
+
     def resumed(self, name: str) -> dict[str, Any] | None:
         """With dropout: half of a training, and the other from its checkpoint."""
         path = self.folder / f"step-{name}"
@@ -174,6 +181,7 @@ def on_each_rank(path: Path) -> None:
         "ortmodule": lambda: bench.as_one("ortmodule"),
         "pytorch-resumed": lambda: bench.resumed("pytorch"),
         "ortmodule-resumed": lambda: bench.resumed("ortmodule"),
+        "pieces": bench.pieces,
         "draws": bench.draws,
         "normalized": lambda: bench.refused("normalized"),
         "centred": lambda: bench.refused("centred"),

@@ -24,6 +24,11 @@ def test_two_ranks_train_as_one_process(answers: Answers, engine: str) -> None:
     assert answer["graphs"] in (None, 1)
 
 
+def test_what_is_built_ahead_is_what_steps_run(answers: Answers) -> None:
+    """Two pieces; built outside of data-parallel training, it would be a whole graph."""
+    assert answers["pieces"] == 2
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_each_rank_goes_on_drawing_where_it_was(answers: Answers, engine: str) -> None:
     assert answers[f"{engine}-resumed"]["weights"] == 0

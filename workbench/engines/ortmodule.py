@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -55,11 +56,14 @@ class ORTModuleEngine(TorchEngine):
             self.module, options=setup.config.ortmodule, disable_randomness=setup.disable_randomness
         )
         self.replica = self.wrapped
+
+    @override
+    def build(self, setup: EngineSetup) -> None:
         setup.report("exporting the model and building its gradient")
         size = setup.config.batch_size
-        self.wrapped.build_for(
-            *[as_tensor(_rows(array, size)) for array in self.model.example_inputs()]
-        )
+        inputs = [as_tensor(_rows(array, size)) for array in self.model.example_inputs()]
+        with nullcontext() if self._ranks is None else self._ranks.forward_pass():
+            self.wrapped.build_for(*inputs)
         # A small graph gets one thread where that was measured to be faster; the record says so.
         used = " and ".join(map(str, sorted(set(self.wrapped.session_threads))))
         if used:

@@ -157,6 +157,10 @@ class Ranks:
         )
         return self._parallel
 
+    def forward_pass(self) -> AbstractContextManager[None]:
+        """While it lasts, a module is called as by what exchanges its gradients."""
+        return nullcontext() if self._parallel is None else self._parallel._inside_ddp_forward()
+
     def without_exchange(self) -> AbstractContextManager[None]:
         """While it lasts, a backward pass exchanges nothing, and its gradients are kept."""
         return nullcontext() if self._parallel is None else self._parallel.no_sync()

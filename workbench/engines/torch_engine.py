@@ -95,6 +95,7 @@ class TorchEngine(Engine):
         self.prepare(setup)
         if self._ranks is not None:
             self.replica = self._ranks.data_parallel(self.replica)
+        self.build(setup)
         torch.set_rng_state(random_state)
 
     def _restore_weights(self, checkpoint: Path) -> None:
@@ -111,6 +112,9 @@ class TorchEngine(Engine):
 
         `self.replica` is what the forward pass of a step calls: the module, or what wraps it.
         """
+
+    def build(self, setup: EngineSetup) -> None:
+        """Whatever the subclass does ahead for `self.replica`, by now the one of several ranks."""
 
     def batch_loss(self, inputs: tuple[Tensor, ...], targets: tuple[Tensor, ...]) -> Tensor:
         """The loss of a batch, a scalar with a gradient."""

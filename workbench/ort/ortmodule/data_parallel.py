@@ -48,6 +48,7 @@ def partitioned(tensors: Iterable[Tensor]) -> bool:
 def bucket_bytes() -> int | None:
     """Size of the buckets in which the gradients of the call under way are exchanged during its
     backward pass; None where they are not: outside of DistributedDataParallel, or in one process.
+    Gradients that fit into one bucket leave together, in pieces or not.
     """
     around: DistributedDataParallel | None = DistributedDataParallel._active_ddp_module
     if around is None or around.process_group.size() == 1:

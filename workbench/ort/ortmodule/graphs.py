@@ -48,7 +48,7 @@ class _Call(NamedTuple):
     shapes: Shapes
     autocast: torch.dtype | None
     bucket_bytes: int | None
-    """Of the buckets in which its gradients are exchanged; None: they are not."""
+    """Of the buckets in which its gradients are exchanged; None: in one, or not at all."""
     key: Hashable
     """Equal for calls that differ in nothing but sizes."""
 
@@ -110,6 +110,8 @@ class Graphs:
         if any(0 in shape for shape in shapes):
             return EMPTY
         buckets = bucket_bytes()
+        if buckets is not None and layout.gradient_bytes() <= buckets:
+            buckets = None
         call = _Call(
             args,
             kwargs,

@@ -104,6 +104,11 @@ class Layout:
         """For each parameter, in order, whether it requires a gradient."""
         return tuple([owner[name].requires_grad for owner, name in self.parameters.values()])
 
+    def gradient_bytes(self) -> int:
+        """Of the gradients of all parameters that require one."""
+        tensors = [owner[name] for owner, name in self.parameters.values()]
+        return sum(each.nbytes for each in tensors if each.requires_grad)
+
     def modes(self) -> tuple[bool, ...]:
         """For each of `modules` whether it is in training mode."""
         return tuple([module.training for module in self.modules])
