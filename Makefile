@@ -59,6 +59,8 @@ ready: $(INSTALLED)
 	@$(MAKE) --no-print-directory --jobs=3 \
 	  check system-packages $(EXTENDED) $(INFERENCE)
 
+# Threads that wait busily hold the cores which the other test file's processes need.
+pytest: export OMP_WAIT_POLICY := PASSIVE
 pytest: $(BUNDLED) $(EXTENDED) $(INFERENCE)
 	@home=$$(mktemp -d) && trap 'rm -rf "$$home"' EXIT && export WORKBENCH_HOME="$$home"; \
 	run() { $(BIN)/python -m pytest $(TESTS) --durations=10 "$$@" $(PYTEST_ARGS) || \
