@@ -6,6 +6,8 @@ its own memory, environment and folder, and nothing in it but imports.
 
 What a test starts, interrupts and kills is the small process of `main`, which stands for the fork:
 it passes interrupts on and ends as the fork does; the fork is killed when it ends.
+
+Forks start their own child processes in the same way, and so do probes that call `fork_children`.
 """
 
 from __future__ import annotations
@@ -19,8 +21,13 @@ import subprocess
 import sys
 import tempfile
 import threading
+from functools import partial
 from pathlib import Path
 from typing import Any, NoReturn
+
+ADDRESS = "PYTEST_FORK_SERVER"
+"""Environment variable: where the server of this run of tests listens, once it does. By its
+beginning, keys of the cache of exports do not depend on it."""
 
 REQUEST_BYTES = 1 << 20
 """More than a request takes: module, arguments, folder and environment."""
@@ -38,9 +45,14 @@ class ForkServer:
 
     def command(self, module: str) -> list[str]:
         """The command that runs `module` in a fork; its arguments follow."""
+        self.start()
+        return command(self._address, module)
+
+    def start(self) -> None:
+        """Start the server, if it does not run, and tell child processes of it."""
         if self._process is None:
             self._process = self._start()
-        return [sys.executable, "-I", "-S", __file__, self._address, module]
+            os.environ[ADDRESS] = self._address
 
     def _start(self) -> subprocess.Popen[bytes]:
         """Returns when it has imported everything and listens."""
@@ -60,9 +72,23 @@ class ForkServer:
     def close(self) -> None:
         """End the server; its forks go on."""
         if self._process is not None:
+            os.environ.pop(ADDRESS, None)
             self._process.terminate()
             self._process.wait(timeout=30)
         self._folder.cleanup()
+
+
+def command(address: str, module: str) -> list[str]:
+    """The command that has the server at `address` run `module`; its arguments follow."""
+    return [sys.executable, "-I", "-S", __file__, address, module]
+
+
+def fork_children() -> None:
+    """Have child processes of the workbench forked by the tests' server, if one runs."""
+    from workbench.child_process import child
+
+    if ADDRESS in os.environ:
+        child.command = partial(command, os.environ[ADDRESS])
 
 
 def serve(address: str, preloaded: str) -> dict[str, Any]:
@@ -149,6 +175,7 @@ if __name__ == "__main__":
 
     asked = serve(*sys.argv[1:])
     sys.argv = [asked["module"], *asked["arguments"]]
+    fork_children()
     try:
         runpy.run_module(asked["module"], run_name="__main__", alter_sys=True)
     except SystemExit as ended:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from safetensors.numpy import save_file
 
+from tests.fork_server import fork_children
 from tests.representative import WHOLE_TABLES
 from workbench.data import Batch
 from workbench.engines import engine_class
@@ -353,6 +354,7 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 
 def main() -> None:
     name, model, work, result = sys.argv[1], *map(Path, sys.argv[2:])
+    fork_children()
     probe = Probe(name, model, work)
     answers: dict[str, Any] = {"availability": probe.availability()}
     if answers["availability"]["ok"]:
