@@ -99,6 +99,10 @@ def test_nothing_overflows_or_overlaps_at_any_width(
                 .map((one) => one.className)"""
         )
         assert width < 1300 or not scrolled, f"{width} pixels: {json.dumps(scrolled)}"
+    page.set_viewport_size({"width": 1150, "height": 1200})
+    verdict = page.locator(".wb-verdict-badge")
+    expect(verdict).to_be_visible()
+    assert verdict.evaluate("one => one.clientWidth") >= 100, "nothing of the verdict can be read"
 
 
 def test_larger_type_stays_after_a_reload(open_notebook: MakeNotebook) -> None:
