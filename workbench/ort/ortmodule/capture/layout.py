@@ -34,8 +34,8 @@ class Layout:
     """
 
     def __init__(self, module: nn.Module) -> None:
-        self._names: dict[str, nn.Module] = dict(module.named_modules())
-        self.modules = list(self._names.values())
+        self._names: dict[str, nn.Module] = dict(module.named_modules(remove_duplicate=False))
+        self.modules = list(dict.fromkeys(self._names.values()))
         """The module and all in it."""
         self.children = [
             (each._modules, dict(each._modules)) for each in self.modules if each._modules
