@@ -43,7 +43,7 @@ CASES: dict[str, Case] = {case.name: case for group in GROUPS.values() for case 
 
 
 WATCHED = ("Conv1d, depthwise", "Conv3d, grouped", "weight tied, one layer twice")
-"""Cases in which ONNX Runtime's own gradient writes over other values, and of two names of a layer."""
+"""Where ONNX Runtime's own gradient writes over other values; where a layer has two names."""
 
 
 def representatives() -> list[str]:
