@@ -26,6 +26,7 @@ from workbench.extensions.native_extension import (
     TORCH_INTEROP,
     native_extension,
 )
+from workbench.kernel_choices.kept import all_kept
 from workbench.machine.threads import default_threads
 from workbench.run_folder.run_folder import home
 from workbench.settings.engines import engine_info, registration_problems
@@ -74,6 +75,7 @@ def doctor() -> Diagnosis:
         _compiler(),
         _extension("PyTorch's kernels in ORTModule", TORCH_INTEROP),
         _extension("Own kernels on device", DEVICE_KERNELS),
+        *_tuning(),
         _browser(),
         _memory(),
         Finding("Processor cores", "ok", str(default_threads())),
@@ -233,6 +235,21 @@ def _extension(subject: str, name: str) -> Finding:
         remedy,
         required=False,
     )
+
+
+def _tuning() -> Iterator[Finding]:
+    """What is kept of `workbench tune`, and what of it is not used."""
+    subject = "Kernels chosen here"
+    kept = list(all_kept())
+    for found in kept:
+        if found.entry is None:
+            yield Finding(subject, "note", found.problem, required=False)
+        else:
+            detail = f"{found.entry.title}: {found.entry.sentence}"
+            yield Finding(subject, "ok", detail, required=False)
+    if not kept:
+        detail = "nothing measured; workbench tune MODEL measures what is fastest on this machine"
+        yield Finding(subject, "ok", detail, required=False)
 
 
 def _browser() -> Finding:
