@@ -31,7 +31,7 @@ def with_chosen_kernels(config: TrainingConfig, model: Model) -> TrainingConfig:
     entry: Entry | None
     if tuning == "kept":
         path = kept_path(config.engine, shape_class(model, config), config.threads)
-        kept = read_kept(path)
+        kept = None if path is None else read_kept(path)
         if kept is None:
             return config
         if kept.entry is None:

@@ -1,4 +1,4 @@
-"""The measurements that are kept for this user, beside the compiled extensions."""
+"""The measurements that are kept for this user, in the cache beside the compiled extensions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from workbench.errors import EngineError
-from workbench.extensions.native_extension import EXTENSIONS, cache, key, native_extension
+from workbench.export_cache.place import UnusableCacheError, cache_folder
+from workbench.extensions.native_extension import EXTENSIONS, key, native_extension
 from workbench.files.output_file import replacing_file
 from workbench.kernel_choices.record import (
     Entry,
@@ -25,9 +26,16 @@ AGAIN = "measure again with `workbench tune`"
 _PACKAGES = ("onnxruntime-training-cpu", "onnxruntime-training", "torch")
 
 
-def kept_folder() -> Path:
-    """The folder of the files, which may not exist."""
-    return cache().with_name("tuning")
+def kept_folder() -> Path | None:
+    """The folder of the files, which may not exist; None where nothing is cached.
+
+    `WORKBENCH_CACHE` names its parent, as of the exports.
+    """
+    try:
+        exports = cache_folder()
+    except UnusableCacheError:
+        return None
+    return None if exports is None else exports.with_name("tuning")
 
 
 def usable_extensions() -> frozenset[str]:
@@ -45,20 +53,27 @@ def this_place() -> Place:
     return Place(processor=processor_model(), cores=default_threads(), versions=versions)
 
 
-def kept_path(engine: str, shapes: str, threads: int) -> Path:
-    """The file for one engine, class of shapes and number of threads on this processor."""
+def kept_path(engine: str, shapes: str, threads: int) -> Path | None:
+    """The file for one engine, class of shapes and number of threads on this processor.
+
+    None where nothing is cached.
+    """
+    folder = kept_folder()
+    if folder is None:
+        return None
     processor = hashlib.sha256(processor_model().encode()).hexdigest()[:8]
-    return kept_folder() / f"{engine}-{threads}-{processor}-{shapes[:24]}.json"
+    return folder / f"{engine}-{threads}-{processor}-{shapes[:24]}.json"
 
 
-def keep(entry: Entry) -> Path:
-    """Write a measurement of now, in place of an earlier one.
+def keep(entry: Entry) -> Path | None:
+    """Write a measurement of now, in place of an earlier one; None where nothing is cached.
 
     Raises:
         EngineError: it cannot be written.
     """
     path = kept_path(entry.engine, entry.shapes, entry.threads)
-    write_tuning(TuningRecord(place=this_place(), entries=(entry,)), path)
+    if path is not None:
+        write_tuning(TuningRecord(place=this_place(), entries=(entry,)), path)
     return path
 
 
@@ -103,7 +118,8 @@ def read_kept(path: Path) -> Kept | None:
 
 def all_kept() -> Iterator[Kept]:
     """Every file of the folder, in the order of their names."""
-    for path in sorted(kept_folder().glob("*.json")):
+    folder = kept_folder()
+    for path in sorted(folder.glob("*.json")) if folder is not None else ():
         found = read_kept(path)
         if found is not None:
             yield found

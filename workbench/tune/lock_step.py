@@ -31,7 +31,7 @@ FEWEST_STEPS = 3
 """Of a turn, whose median counts: the first step after a pause is slow."""
 
 MOST_ROUNDS, FEWEST_ROUNDS = 21, 7
-BUDGET_S = 40.0
+BUDGET_S = 20.0
 """What the rounds may take, unless they are the fewest."""
 
 Report = Callable[[str], None]
