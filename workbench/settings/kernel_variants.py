@@ -28,6 +28,9 @@ class TunedKernels(BaseModel):
     reason: str
     """What was measured, and where that is from; or why nothing was changed. A short text."""
 
+    def __str__(self) -> str:
+        return self.reason
+
 
 class Variant(NamedTuple):
     """A way to run a graph; where a field is None, what the settings say."""
