@@ -19,6 +19,9 @@ FORMAT: Literal[1] = 1
 LARGEST_BYTES = 2**20
 """A larger file is none of ours, and is not read; those that we write have some kB."""
 
+DISTURBED_CORES = 0.1
+"""Cores that other programs use, above which a result says so."""
+
 Text = Annotated[str, Field(max_length=400)]
 Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
@@ -99,6 +102,12 @@ class Entry(_Record):
         return self
 
     @property
+    def disturbed(self) -> bool:
+        """Whether the ratios say how threads wait beside other programs rather than how fast the
+        kernels are: those that wait busily lose a core then."""
+        return self.other_cores is not None and self.other_cores > DISTURBED_CORES
+
+    @property
     def of_chosen(self) -> Measured:
         return next(each for each in self.measured if each.variant == self.chosen)
 
@@ -115,9 +124,12 @@ class Entry(_Record):
         found = self.of_chosen
         if self.chosen == DEFAULT:
             return f"{described}: nothing else was clearly faster"
+        beside = (
+            f", beside other programs on {self.other_cores:.1f} cores" if self.disturbed else ""
+        )
         return (
             f"{described}: {found.ratio:.2f} of the default's time "
-            f"({found.low:.2f} to {found.high:.2f})"
+            f"({found.low:.2f} to {found.high:.2f}{beside})"
         )
 
 

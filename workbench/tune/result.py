@@ -103,10 +103,10 @@ def rows(entry: Entry) -> list[tuple[str, str]]:
 def notes(entry: Entry) -> list[str]:
     """What a reader should know of the figures."""
     said = [f"Ratios to the default: medians of {entry.rounds} rounds, with 95 % intervals."]
-    if entry.other_cores is not None and entry.other_cores > 0.1:
+    if entry.disturbed:
         said.append(
             f"Other programs used {entry.other_cores:.1f} cores meanwhile: what is best beside "
-            "them may not be on an idle machine."
+            "them may not be on an idle machine. Tune again when it is."
         )
     return said
 
