@@ -39,6 +39,7 @@ from benchmarks import (
     run_browser,
     standard_gradients,
     startup,
+    tuning,
 )
 from benchmarks.result import Result, as_markdown
 from workbench.machine.machine import describe_machine, machine_sentence
@@ -70,6 +71,7 @@ BENCHMARKS: Mapping[str, Callable[[bool], list[Result]]] = {
     "run-browser": run_browser.measure,
     "personalisation": personalisation.measure,
     "startup": startup.measure,
+    "tuning": tuning.measure,
 }
 """Each takes whether to be quick (fewer rounds, for a look) and gives its figures."""
 

@@ -34,6 +34,7 @@ SETTLED = {
     "TextPad",
     "Trainer",
     "TrainingConfig",
+    "Tuning",
     "Workbench",
     "WorkbenchError",
     "check",
@@ -52,6 +53,7 @@ SETTLED = {
     "resume",
     "runs",
     "train",
+    "tune",
     "undelete",
     "verify",
 }

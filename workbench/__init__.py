@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from workbench.runs import Run, load_run, resume, runs, train, undelete
     from workbench.settings.config import TrainingConfig
     from workbench.settings.ortmodule_options import ORTModuleOptions
+    from workbench.tune import Tuning, tune
     from workbench.verification import verify
     from workbench.widgets import (
         ArtifactBuilder,
@@ -68,6 +69,7 @@ __all__ = [
     "TextPad",
     "Trainer",
     "TrainingConfig",
+    "Tuning",
     "Workbench",
     "WorkbenchError",
     "check",
@@ -86,6 +88,7 @@ __all__ = [
     "resume",
     "runs",
     "train",
+    "tune",
     "undelete",
     "verify",
 ]
@@ -109,6 +112,7 @@ _HOMES = {
     "TextPad": "widgets.pads",
     "Trainer": "widgets",
     "TrainingConfig": "settings.config",
+    "Tuning": "tune",
     "Workbench": "widgets",
     "WorkbenchError": "errors",
     "check": "check",
@@ -127,6 +131,7 @@ _HOMES = {
     "resume": "runs",
     "runs": "runs",
     "train": "runs",
+    "tune": "tune",
     "undelete": "runs",
     "verify": "verification",
 }

@@ -23,6 +23,7 @@ COMMANDS = (
     "resume",
     "compare",
     "profile",
+    "tune",
     "runs",
     "stop",
     "delete",

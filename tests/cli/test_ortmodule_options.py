@@ -32,7 +32,7 @@ def test_options_reach_the_run_and_what_came_of_them_its_summary(
         "embedding_sparsity": "zeros",
     }
     states = {each["option"]: each for each in (run.summary or {})["statistics"]["options"]}
-    assert list(states) == list(type(run.config.ortmodule).model_fields)
+    assert list(states) == [*type(run.config.ortmodule).model_fields, "tuning"]
     assert (states["threads"]["state"], states["threads"]["reason"]) == ("on", "1")
     assert states["embedding_sparsity"]["state"] == "on"
     assert states["spinning"]["state"] == "off"

@@ -90,9 +90,9 @@ def run_child(
                 child.stdout.close()
             child.wait()
         if "error" in last:
-            raise _as_error(last["error"], failure)
+            raise as_error(last["error"], failure)
         if status != 0 or "done" not in last:
-            raise failure(f"{_exit_reason(status, work)} The last lines of its log:\n{_tail(log)}")
+            raise failure(exit_sentence(status, work, log))
 
 
 def command(package: str) -> list[str]:
@@ -143,7 +143,7 @@ def _follow(child: subprocess.Popen[str], report: Callable[[str], None]) -> dict
     last: dict[str, Any] = {}
     assert child.stdout is not None
     for line in child.stdout:
-        message = _parse(line)
+        message = parse_message(line)
         if message is None:
             print(line, end="", file=sys.stderr)
         elif "phase" in message:
@@ -153,7 +153,7 @@ def _follow(child: subprocess.Popen[str], report: Callable[[str], None]) -> dict
     return last
 
 
-def _parse(line: str) -> dict[str, Any] | None:
+def parse_message(line: str) -> dict[str, Any] | None:
     """The message in `line`; None if a library printed it."""
     if not line.startswith("{"):
         return None
@@ -163,10 +163,16 @@ def _parse(line: str) -> dict[str, Any] | None:
         return None
 
 
-def _as_error(record: dict[str, Any], failure: type[WorkbenchError]) -> WorkbenchError:
+def as_error(record: Mapping[str, Any], failure: type[WorkbenchError]) -> WorkbenchError:
+    """The error of a child that called `serve`, from its last message."""
     if record["type"] == ConfigError.__name__:
         return ConfigError(record["problems"])
     return _KINDS.get(record["type"], failure)(record["message"])
+
+
+def exit_sentence(status: int, work: str, log: IO[bytes]) -> str:
+    """How a child ended that gave no reason itself, and the end of its log."""
+    return f"{_exit_reason(status, work)} The last lines of its log:\n{_tail(log)}"
 
 
 def _exit_reason(status: int, work: str) -> str:

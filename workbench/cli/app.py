@@ -14,6 +14,7 @@ from workbench.cli.personalise import personalise
 from workbench.cli.profile import profile
 from workbench.cli.records import delete, export, runs, stop, undelete
 from workbench.cli.training import compare, resume, train
+from workbench.cli.tune import tune
 
 app = typer.Typer(
     help="Train with ONNX Runtime and compare it with PyTorch.",
@@ -35,6 +36,7 @@ for command in (
     resume,
     compare,
     profile,
+    tune,
     runs,
     stop,
     delete,

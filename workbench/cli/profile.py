@@ -31,6 +31,7 @@ ProfileStepsOption = Annotated[
     "requires_grad",
     "seed",
     "threads",
+    "tuning",
     "ortmodule",
     "warmup_steps",
 )

@@ -61,6 +61,10 @@ OPTIONS: dict[str, tuple[Any, str]] = {
         bool,
         "Run the workbench's own kernels where they are faster; engine ondevice.",
     ),
+    "tuning": (
+        str,
+        "kept: use what `workbench tune` found to be fastest here, if it did; off; or its file.",
+    ),
     "warmup_steps": (int, "First steps, excluded from throughput."),
     "evaluate": (bool, "Evaluate the test split during training."),
     "evaluate_every": (int, "Steps between evaluations. Default: after each epoch."),
@@ -94,7 +98,12 @@ OPTIONS: dict[str, tuple[Any, str]] = {
 settings alone, as a command that needs no settings starts twice as fast without pydantic; a test
 compares both."""
 
-METAVARS = {"base": "RUN|FILE", "loss_option": "NAME=VALUE", "ortmodule": "NAME=VALUE"}
+METAVARS = {
+    "base": "RUN|FILE",
+    "loss_option": "NAME=VALUE",
+    "ortmodule": "NAME=VALUE",
+    "tuning": "kept|off|FILE",
+}
 
 LORA = ("lora_rank", "lora_alpha", "lora_targets", "lora_seed")
 LOSS = ("loss", "loss_option")

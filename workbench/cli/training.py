@@ -25,6 +25,7 @@ COMMON = (
     *(
         "threads",
         "device_kernels",
+        "tuning",
         "warmup_steps",
         "evaluate",
         "evaluate_every",

@@ -47,6 +47,9 @@ def restored(run: Run) -> Restored:
     plain = make_config(dict(defaults))
     # The steps of a federated run are rounds, of which a run of this page has none.
     left_out = NOT_TYPED if run.federation is None else (*NOT_TYPED, "steps", "epochs")
+    if not isinstance(run.config.tuning, str):
+        # What was measured for the run is in its other settings.
+        left_out = (*left_out, "tuning")
     settings = {
         name: _typed(getattr(run.config, name))
         for name in TrainingConfig.model_fields

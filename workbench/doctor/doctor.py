@@ -18,14 +18,10 @@ import psutil
 from packaging.requirements import Requirement
 
 from workbench.doctor.diagnosis import Diagnosis, Finding
+from workbench.doctor.kernels import extension_finding, tuning_finding
 from workbench.engines import engines
 from workbench.extensions.build_extensions import find_compiler
-from workbench.extensions.native_extension import (
-    DEVICE_KERNELS,
-    REBUILD,
-    TORCH_INTEROP,
-    native_extension,
-)
+from workbench.extensions.native_extension import DEVICE_KERNELS, TORCH_INTEROP
 from workbench.machine.threads import default_threads
 from workbench.run_folder.run_folder import home
 from workbench.settings.engines import engine_info, registration_problems
@@ -72,8 +68,9 @@ def doctor() -> Diagnosis:
         *_engines(),
         _front_end(),
         _compiler(),
-        _extension("PyTorch's kernels in ORTModule", TORCH_INTEROP),
-        _extension("Own kernels on device", DEVICE_KERNELS),
+        extension_finding("PyTorch's kernels in ORTModule", TORCH_INTEROP),
+        extension_finding("Own kernels on device", DEVICE_KERNELS),
+        tuning_finding(),
         _browser(),
         _memory(),
         Finding("Processor cores", "ok", str(default_threads())),
@@ -218,21 +215,6 @@ def _compiler() -> Finding:
         return Finding("C++ compiler", "ok", found, required=False)
     detail = "not found; torch.compile and native extensions need one"
     return Finding("C++ compiler", "failed", detail, "apt-get install g++", required=False)
-
-
-def _extension(subject: str, name: str) -> Finding:
-    extension = native_extension(name)
-    if not extension.problem:
-        return Finding(subject, "ok", str(extension.library), required=False)
-    detail, _, _ = extension.problem.partition(" To ")
-    remedy = REBUILD if find_compiler() else f"apt-get install g++ && {REBUILD}"
-    return Finding(
-        subject,
-        "note",
-        f"{detail} Training works without it, but is slower",
-        remedy,
-        required=False,
-    )
 
 
 def _browser() -> Finding:

@@ -29,6 +29,7 @@ from workbench.engines.device_kernels import ChosenKernels, chosen_kernels
 from workbench.engines.device_memory import refuse_over_device_memory
 from workbench.engines.ondevice_state import NATIVE_CHECKPOINT, read_state, write_state
 from workbench.engines.training_build import training_build
+from workbench.engines.tuning_state import tuning_state
 from workbench.errors import EngineError
 from workbench.files.input_file import check_file
 from workbench.ort.ondevice.ondevice import TrainingSession
@@ -242,9 +243,10 @@ def _statistics(
     config: TrainingConfig, artifacts: Artifacts, load_s: float, kernels: ChosenKernels
 ) -> Statistics:
     built = artifacts.manifest.get("statistics")
+    options = (kernels.state, tuning_state(config))
     # Artifacts that were generated before these were kept have none.
     if built is None:
-        return Statistics(engine=config.engine, options=(kernels.state,))
+        return Statistics(engine=config.engine, options=options)
     graph = GraphStatistics(
         **built,
         load_s=load_s,
@@ -252,7 +254,7 @@ def _statistics(
         threads=config.threads,
         kernels={operator: {OWN_KERNELS: count} for operator, count in kernels.nodes.items()},
     )
-    return Statistics(engine=config.engine, graphs=(graph,), options=(kernels.state,))
+    return Statistics(engine=config.engine, graphs=(graph,), options=options)
 
 
 def _artifacts(setup: EngineSetup) -> Artifacts:

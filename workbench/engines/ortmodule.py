@@ -12,6 +12,7 @@ from workbench.data import Batch
 from workbench.engines.base import Availability, EngineSetup, Evaluation
 from workbench.engines.torch_engine import TorchEngine, as_tensor
 from workbench.engines.training_build import training_build
+from workbench.engines.tuning_state import tuning_state
 from workbench.ort.step_seeds import StepSeeds
 from workbench.run_folder.records import read_json
 from workbench.run_folder.run_folder import write_json
@@ -47,6 +48,7 @@ class ORTModuleEngine(TorchEngine):
         from workbench.ort.ortmodule import ORTModule
 
         self._name = setup.config.engine
+        self._tuning = tuning_state(setup.config)
         self._evaluations = 0
         self._set_seed = native().set_seed
         self._seeds = StepSeeds(setup.config.seed)
@@ -107,8 +109,9 @@ class ORTModuleEngine(TorchEngine):
         return Statistics(
             engine=self._name,
             graphs=graph_statistics(self.wrapped),
-            options=tuple(
-                OptionState(**report._asdict()) for report in self.wrapped.options_report
+            options=(
+                *(OptionState(**report._asdict()) for report in self.wrapped.options_report),
+                self._tuning,
             ),
             by_pytorch=(*run_by_pytorch(self.wrapped), *by_design),
         )

@@ -92,7 +92,7 @@ def prepare_federation(
             [f"split={value_text(split)}: give one of wb.federated, such as dirichlet(0.3)."]
         )
     loaded, origin = from_base(model, base, ())
-    loaded_model, dataset, config = prepare(loaded, data, training)
+    loaded_model, dataset, config = prepare(loaded, data, {"tuning": "off", **training})
     if config.engine != "ondevice":
         raise EngineError(
             f"engine={config.engine!r}: clients are devices and train with 'ondevice'."

@@ -52,6 +52,23 @@ def package_versions() -> dict[str, str]:
     return versions
 
 
+def processor_model() -> str:
+    """The processor with its family, model and stepping, where the system tells them.
+
+    A hypervisor may give several generations of processors one name.
+    """
+    cpuinfo = Path("/proc/cpuinfo")
+    first = cpuinfo.read_text(encoding="utf-8").split("\n\n")[0] if cpuinfo.exists() else ""
+    pairs = (line.partition(":") for line in first.splitlines())
+    found = {name.strip(): value.strip() for name, _, value in pairs}
+    numbers = [
+        f"{label} {found[name]}"
+        for name, label in (("cpu family", "family"), ("model", "model"), ("stepping", "stepping"))
+        if name in found
+    ]
+    return ", ".join([_processor(), *numbers])
+
+
 def _processor() -> str:
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():

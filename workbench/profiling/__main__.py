@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 from workbench.child_process.child import serve
-from workbench.data import Batch, Split, load_saved_dataset
-from workbench.data.target_specs import target_specs
-from workbench.engines import engine_class
-from workbench.engines.base import EngineSetup
 from workbench.files.temporary_folder import temporary_folder
 from workbench.profiling.request import Answer, Request
+from workbench.profiling.steps import Steps
 from workbench.profiling.torch_steps import ProfiledStep, profiled_step
 from workbench.run_folder.operator_timing import Timing, median_times
-from workbench.settings.config import TrainingConfig
 
 Report = Callable[[str], None]
 
@@ -34,42 +30,6 @@ def answer(report: Report) -> None:
         request.config.engine, of_pytorch
     )
     measure(request, report).write(request.answer_path)
-
-
-class Steps:
-    """An engine and its batches."""
-
-    def __init__(self, request: Request, report: Report) -> None:
-        """Build the engine and take the warm-up steps."""
-        config = request.config
-        split = load_saved_dataset(request.data).train
-        self.engine = engine_class(config.engine)(
-            EngineSetup(
-                model_path=request.model,
-                artifacts_path=request.artifacts_path,
-                config=config,
-                report=report,
-                targets=target_specs(split.targets),
-            )
-        )
-        self._batches = endless(split, config)
-        self._accumulation = config.gradient_accumulation
-        report("warming up")
-        for _ in range(max(1, config.warmup_steps)):
-            self.step()
-        report("timing")
-
-    def step(self) -> None:
-        """Take a step with the next batch, or with those whose gradients it averages."""
-        for _ in range(self._accumulation - 1):
-            self.engine.accumulate(next(self._batches))
-        self.engine.train_step(next(self._batches))
-
-    def wall_ms(self) -> float:
-        """Take a step and return its duration in milliseconds."""
-        started = time.perf_counter()
-        self.step()
-        return 1e3 * (time.perf_counter() - started)
 
 
 def of_pytorch(request: Request, report: Report) -> Answer:
@@ -135,14 +95,6 @@ def median_answer(
     """The medians, that of `walls` over their faster half."""
     faster = sorted(walls)[: (len(walls) + 1) // 2]
     return Answer(median(faster), median(profiled_walls), tuple(median_times(timings)))
-
-
-def endless(split: Split, config: TrainingConfig) -> Iterator[Batch]:
-    """Training batches, epoch after epoch."""
-    epoch = 0
-    while True:
-        epoch += 1
-        yield from split.batches(config.batch_size, config.seed, epoch)
 
 
 if __name__ == "__main__":

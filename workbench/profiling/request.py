@@ -1,4 +1,4 @@
-"""Request and answer of a profiling process."""
+"""Request and answer of a process that measures steps."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.settings.config import TrainingConfig, read_config
 
 
 class Request(NamedTuple):
-    """The arguments of a profiling process."""
+    """The arguments of the process."""
 
     model: Path
     """Folder written by `Model.save`."""
@@ -20,7 +20,7 @@ class Request(NamedTuple):
     """Folder written by `Dataset.save`."""
     config: TrainingConfig
     steps: int
-    """Number of steps without a profiler, and under each."""
+    """Number of steps without a profiler, and under each; of a tuning, the fewest of a turn."""
     work: Path
     """An existing, empty folder; the answer is written there."""
 

@@ -15,6 +15,7 @@ from workbench.errors import (
     nearest,
     value_text,
 )
+from workbench.kernel_choices.choose import with_chosen_kernels
 from workbench.load import load_dataset, load_model
 from workbench.load.base_sample import base_checkpoint, base_samples
 from workbench.lora.linear_weight import targeted_weights
@@ -151,7 +152,7 @@ def from_base(
 def prepare(
     model: Model | str | Path, data: Dataset | str | None, settings: dict[str, Any]
 ) -> tuple[Model, Dataset, TrainingConfig]:
-    """Load and validate the arguments of a run."""
+    """Load and validate the arguments of a run, and choose its kernels by what was measured."""
     loaded = model if isinstance(model, Model) else load_model(model)
     config = make_config({**loaded.defaults, **settings})
     if engine_info(config.engine).needs_module and not loaded.has_module:
@@ -186,7 +187,7 @@ def prepare(
         raise DataError(
             f"early_stopping looks at the test loss, and {dataset.name!r} has no test split."
         )
-    return loaded, dataset, config
+    return loaded, dataset, with_chosen_kernels(config, loaded)
 
 
 def load_run(run_id: str | Path) -> Run:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Literal
 
 from pydantic import (
@@ -20,6 +21,7 @@ from workbench.losses.loss import Loss, as_losses, losses_from_json, losses_to_j
 from workbench.machine.threads import RECORD, default_threads, within_cores
 from workbench.settings.device import ONDEVICE_BYTES, Device, as_device
 from workbench.settings.engines import EngineName
+from workbench.settings.kernel_variants import TunedKernels
 from workbench.settings.lora import LoraOptions
 from workbench.settings.ortmodule_options import ORTModuleOptions
 from workbench.settings.plain_numbers import PlainNumbers
@@ -30,6 +32,8 @@ LARGEST_COUNT = 2**53
 """Up to here every integer is exact in a record and in a browser."""
 OptimizerName = Literal["adamw", "sgd"]
 ScheduleName = Literal["constant", "linear", "cosine", "polynomial"]
+TUNINGS = ("kept", "off")
+"""What `TrainingConfig.tuning` may be but the path of a file."""
 
 
 def _default_threads(settings: dict[str, Any]) -> int:
@@ -124,6 +128,12 @@ class TrainingConfig(PlainNumbers):
         description="engine ondevice: training runs the workbench's own kernels where they are "
         "faster than ONNX Runtime's. Requires `workbench build-extensions`",
     )
+    tuning: str | TunedKernels = Field(
+        default="kept",
+        description="engines ondevice and ortmodule: kept applies the kernels and threads that "
+        "`workbench tune` measured to be the fastest here for such shapes, if it did; off does "
+        "not; or the path of a file of `workbench tune`",
+    )
     warmup_steps: int = Field(
         default=5, ge=0, le=LARGEST_COUNT, description="first steps, excluded from throughput"
     )
@@ -190,6 +200,15 @@ class TrainingConfig(PlainNumbers):
         if cores is not None and value > cores:
             raise ValueError(f"threads={value}: the device has {cores}; give {cores} or less.")
         return within_cores("threads", value, info)
+
+    @field_validator("tuning")
+    @classmethod
+    def _absolute_tuning(cls, value: str | TunedKernels) -> str | TunedKernels:
+        if isinstance(value, TunedKernels) or value in TUNINGS:
+            return value
+        if not value or "\0" in value:
+            raise ValueError(f"tuning={value!r}: give {', '.join(TUNINGS)}, or the path of a file.")
+        return str(Path(value).expanduser().absolute())
 
     @model_validator(mode="after")
     def _need_evaluation(self) -> TrainingConfig:

@@ -22,6 +22,7 @@ from workbench.settings.plain_numbers import PlainNumbers
 from workbench.settings.setting_problems import problems_of
 
 CastStrategy = Literal["none", "insert_and_reduce", "flood_fill"]
+PyTorchKernels = Literal["all", "no_products", "off"]
 LogLevel = Literal["verbose", "info", "warning", "error", "fatal"]
 
 _PLAN = re.compile(r"[A-Za-z][A-Za-z0-9_]*\+([A-Za-z0-9_]+\+)*:[012]:(-1|\d+)")
@@ -118,11 +119,13 @@ class ORTModuleOptions(PlainNumbers):
         description="The exact GELU is replaced by its tanh approximation, with errors of up to "
         "5e-4. It is intended for GPUs; on the CPU it is slower.",
     )
-    pytorch_kernels: bool = Field(
-        default=True,
+    pytorch_kernels: PyTorchKernels = Field(
+        default="all",
         title="PyTorch's kernels",
-        description="The graph calls PyTorch's kernels where they are faster than ONNX Runtime's, "
-        "such as for convolution. Requires `workbench build-extensions`.",
+        description="The graph calls PyTorch's kernels where they are faster than ONNX Runtime's. "
+        "no_products: not for linear layers, attention and convolution, which another processor "
+        "may run faster by ONNX Runtime; `workbench tune` measures it. Requires `workbench "
+        "build-extensions`.",
     )
     gradient_pieces: bool = Field(
         default=True,
@@ -203,6 +206,12 @@ class ORTModuleOptions(PlainNumbers):
     def _switched(cls, value: Any) -> Any:
         """A switch, as onnxruntime-training and older versions have, is on as it is there."""
         return ("zeros" if value else "off") if isinstance(value, bool) else value
+
+    @field_validator("pytorch_kernels", mode="before")
+    @classmethod
+    def _switched_kernels(cls, value: Any) -> Any:
+        """A switch, as older versions have."""
+        return ("all" if value else "off") if isinstance(value, bool) else value
 
     @field_validator("recompute_config")
     @classmethod

@@ -321,5 +321,12 @@ GROUPS = ("conv", "max pool", "linear", "attention", "other")
 """Cases of one group run in one graph."""
 
 
+WITHOUT_PRODUCTS = [
+    *("conv2d", "max pool", "gelu", "gelu, spelled out", "linear", "attention, causal"),
+    *("attention, packed", "sum of three, large", "softmax", "layer norm", "embedding"),
+]
+"""Cases that run in one more graph, whose products are left to ONNX Runtime."""
+
+
 def group_of(name: str) -> str:
     return next((group for group in GROUPS if name.startswith(group)), "other")

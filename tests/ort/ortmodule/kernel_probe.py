@@ -18,7 +18,7 @@ import torch
 from torch import Tensor, nn
 
 from tests.answers import write_answers
-from tests.ort.ortmodule.kernel_cases import CASES, GROUPS, group_of
+from tests.ort.ortmodule.kernel_cases import CASES, GROUPS, WITHOUT_PRODUCTS, group_of
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
 from workbench.ort.graph.graph_editor import GraphEditor
@@ -94,13 +94,14 @@ def largest(plain: dict[str, Tensor], ours: dict[str, Tensor]) -> float:
     )
 
 
-def compare(names: list[str]) -> Answer:
-    """The largest difference of each case, and whose kernels ran which operators, on and off."""
+def compare(names: list[str], switches: tuple[str, ...] = ("all", "off")) -> Answer:
+    """The largest difference of each case, and whose kernels ran which operators, for each value of
+    `pytorch_kernels`."""
     torch.manual_seed(0)
     plain = Together(names)
     answer: Answer = {"differences": {}, "chosen": {}, "why_not": {}}
-    for wanted in (True, False):
-        wrapped = ORTModule(copy.deepcopy(plain), options={"pytorch_kernels": wanted})
+    for switch in switches:
+        wrapped = ORTModule(copy.deepcopy(plain), options={"pytorch_kernels": switch})
         worst = dict.fromkeys(names, 0.0)
         for batch in BATCHES:
             pairs = zip(
@@ -112,7 +113,6 @@ def compare(names: list[str]) -> Answer:
             for name, theirs, ours in pairs:
                 worst[name] = max(worst[name], largest(theirs, ours))
         [report] = [each for each in wrapped.options_report if each.option == "pytorch_kernels"]
-        switch = "on" if wanted else "off"
         answer["differences"][switch] = worst
         answer["chosen"][switch] = kernels().chosen
         answer["why_not"][switch] = kernels().why_not
@@ -273,6 +273,7 @@ def main() -> None:
     warnings.filterwarnings("ignore", message="Using padding='same' with even kernel")
     groups = {group: [name for name in CASES if group_of(name) == group] for group in GROUPS}
     compared = {group: partial(compare, names) for group, names in groups.items()}
+    compared["without products"] = partial(compare, WITHOUT_PRODUCTS, ("no_products",))
     write_answers({**compared, **PARTS})
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.answers import ROOT, Answers, probed
-from tests.ort.ortmodule.kernel_cases import CASES, GROUPS, group_of
+from tests.ort.ortmodule.kernel_cases import CASES, GROUPS, WITHOUT_PRODUCTS, group_of
 from workbench.ort.ortmodule.aten.choices import CHOICES
 
 
@@ -28,7 +28,7 @@ def answers(extension_cache: Path, tmp_path_factory: pytest.TempPathFactory) -> 
     )
 
 
-@pytest.mark.parametrize("switch", ["on", "off"])
+@pytest.mark.parametrize("switch", ["all", "off"])
 @pytest.mark.parametrize("name", list(CASES))
 def test_results_and_gradients_are_pytorchs(name: str, switch: str, answers: Answers) -> None:
     difference = answers[group_of(name)]["differences"][switch][name]
@@ -44,7 +44,7 @@ def test_each_operator_has_the_kernel_that_it_should(group: str, answers: Answer
             replaced.update(case.replaced)
             kept.update(case.kept)
     answer = answers[group]
-    chosen = answer["chosen"]["on"]
+    chosen = answer["chosen"]["all"]
     assert {op: counts["PyTorch"] for op, counts in chosen.items() if "PyTorch" in counts} == {
         op: count for op, count in replaced.items() if count
     }
@@ -54,8 +54,23 @@ def test_each_operator_has_the_kernel_that_it_should(group: str, answers: Answer
         for op, counts in chosen.items()
         if "ONNX Runtime" in counts and op not in ("Add", "Sum")
     } == dict(kept)
-    assert answer["on"]["state"] == "on"
-    assert answer["on"]["reason"] == f"they run {replaced.total()} nodes"
+    assert answer["all"]["state"] == "on"
+    assert answer["all"]["reason"] == f"they run {replaced.total()} nodes"
+
+
+def test_products_can_be_left_to_onnx_runtime(answers: Answers) -> None:
+    answer = answers["without products"]
+    differences = answer["differences"]["no_products"]
+    assert list(differences) == WITHOUT_PRODUCTS
+    assert max(differences.values()) <= 1e-5, differences
+    replaced = {op for name in WITHOUT_PRODUCTS for op in CASES[name].replaced}
+    products = {"Attention", "Linear", "Conv", "ConvGrad"}
+    assert products < replaced
+    chosen = answer["chosen"]["no_products"]
+    by_pytorch = {op for op, counts in chosen.items() if "PyTorch" in counts}
+    # What attention is made of, once it is not one kernel.
+    assert by_pytorch - {"SoftmaxGrad_13"} == replaced - products - {"SoftmaxGrad_13"}
+    assert answer["no_products"]["reason"].endswith("and no product")
 
 
 @pytest.mark.parametrize("group", GROUPS)

@@ -42,6 +42,8 @@ class Choice(NamedTuple):
     """The nodes in the place of one; None where the conditions are not met."""
     in_forward: bool = False
     """Whether it belongs to the forward pass."""
+    is_product: bool = False
+    """Whether most of its time is a matrix product."""
 
 
 CHOICES: Mapping[str, Choice] = MappingProxyType(
@@ -51,11 +53,13 @@ CHOICES: Mapping[str, Choice] = MappingProxyType(
             0.55,
             convolution,
             in_forward=True,
+            is_product=True,
         ),
         "ConvGrad": Choice(
             "aten::convolution_backward; not 1 x 1, from 100,000 multiplications a sample",
             0.45,
             convolution_gradient,
+            is_product=True,
         ),
         "MaxPoolGrad": Choice(
             "of our own, from the maxima themselves; one or two axes", 0.9, max_pool_gradient

@@ -42,12 +42,15 @@ class Fused(NamedTuple):
     """Layer -> how many of it are a kernel of PyTorch's now."""
 
 
-def fuse_layers(model: onnx.ModelProto, requires_grad: Collection[str]) -> Fused:
+def fuse_layers(
+    model: onnx.ModelProto, requires_grad: Collection[str], *, products: bool = True
+) -> Fused:
     """Fuse what is attention or a linear layer, in place; nothing without PyTorch's kernels.
 
     Args:
         model: a forward pass whose parameters are inputs.
         requires_grad: inputs whose gradients are wanted.
+        products: whether layers whose time is that of matrix products are fused.
     """
     import onnx
 
@@ -59,6 +62,8 @@ def fuse_layers(model: onnx.ModelProto, requires_grad: Collection[str]) -> Fused
     graph = FusionGraph(model.graph, requires_grad)
     layers: Counter[str] = Counter()
     for op, fuse, layer in _FUSIONS:
+        if fuse is not fuse_spelled_gelu and not products:
+            continue
         for node in graph.nodes:
             found = graph.producer(node.output[0], op)
             if found is not None and fuse(found, graph) and layer:

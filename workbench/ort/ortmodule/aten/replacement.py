@@ -10,6 +10,7 @@ from workbench.ort.ortmodule.aten.choices import CHOICES
 from workbench.ort.ortmodule.aten.executor import why_not_loaded
 from workbench.ort.ortmodule.aten.fusion import complete_gradients
 from workbench.ort.ortmodule.aten.kernel_call import DOMAIN
+from workbench.settings.ortmodule_options import PyTorchKernels
 
 if TYPE_CHECKING:
     import onnx
@@ -37,19 +38,19 @@ class Kernels(NamedTuple):
 
 
 def use_pytorch_kernels(
-    model: onnx.ModelProto, *, wanted: bool = True, keep_forward: bool = False
+    model: onnx.ModelProto, *, wanted: PyTorchKernels = "all", keep_forward: bool = False
 ) -> Kernels:
     """Replace the nodes of `model`, a graph of both passes, for which that is faster, in place.
 
     Args:
         model: as the gradient builder gives it; ONNX Runtime has not optimized it yet.
-        wanted: False: nothing is replaced.
+        wanted: which of them are.
         keep_forward: leave the forward pass as it is, for what looks for its operators there.
 
     Returns:
         What was chosen for each operator.
     """
-    why_not = why_not_loaded() if wanted else "they are switched off"
+    why_not = "they are switched off" if wanted == "off" else why_not_loaded()
     graph = GraphEditor(model.graph)
     chosen: dict[str, dict[str, int]] = {}
     nodes: list[onnx.NodeProto] = []
@@ -59,7 +60,10 @@ def use_pytorch_kernels(
             nodes.append(node)
             continue
         made = None
-        if not why_not and not (keep_forward and choice.in_forward):
+        kept = (keep_forward and choice.in_forward) or (
+            wanted == "no_products" and choice.is_product
+        )
+        if not why_not and not kept:
             made = choice.replace(node, graph)
         nodes += [node] if made is None else made
         whose = ONNX_RUNTIME if made is None else PYTORCH

@@ -87,8 +87,9 @@ def trainable_forward(
     state = [name for name in (*names.parameters, *names.buffers) if name in present]
     model = parameters_as_inputs(model, state)
     # The memory optimizer finds what to recompute by the operators of the forward pass.
-    fuses = options.pytorch_kernels and not options.recomputes
-    fused = fuse_layers(model, requires_grad) if fuses else Fused()
+    fuses = options.pytorch_kernels != "off" and not options.recomputes
+    products = options.pytorch_kernels != "no_products"
+    fused = fuse_layers(model, requires_grad, products=products) if fuses else Fused()
 
     constants = keep_constant_results(model.graph)
 

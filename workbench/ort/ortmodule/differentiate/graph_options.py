@@ -183,8 +183,9 @@ def _computes_in_half(model: onnx.ModelProto) -> bool:
 def kernels_report(options: ORTModuleOptions, replaced: int, why_not: str) -> OptionReport:
     """What came of `pytorch_kernels`: so many nodes, or why none can be."""
     name = "pytorch_kernels"
-    if not options.pytorch_kernels:
+    if options.pytorch_kernels == "off":
         return OptionReport(name, "off")
     if why_not:
         return OptionReport(name, "not available here", why_not)
-    return OptionReport(name, "on", f"they run {replaced} nodes")
+    but = ", and no product" if options.pytorch_kernels == "no_products" else ""
+    return OptionReport(name, "on", f"they run {replaced} nodes{but}")

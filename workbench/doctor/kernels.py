@@ -1,0 +1,37 @@
+"""The compiled extensions, and which kernels were measured fastest here."""
+
+from __future__ import annotations
+
+from workbench.doctor.diagnosis import Finding, State
+from workbench.extensions.build_extensions import find_compiler
+from workbench.extensions.native_extension import REBUILD, native_extension
+from workbench.kernel_choices.kept import all_kept
+
+
+def extension_finding(subject: str, name: str) -> Finding:
+    """Whether a compiled extension can be used."""
+    extension = native_extension(name)
+    if not extension.problem:
+        return Finding(subject, "ok", str(extension.library), required=False)
+    detail, _, _ = extension.problem.partition(" To ")
+    remedy = REBUILD if find_compiler() else f"apt-get install g++ && {REBUILD}"
+    return Finding(
+        subject,
+        "note",
+        f"{detail} Training works without it, but is slower",
+        remedy,
+        required=False,
+    )
+
+
+def tuning_finding() -> Finding:
+    """What is kept of `workbench tune`, and what of it is not used."""
+    subject = "Kernels chosen here"
+    kept = list(all_kept())
+    said = [
+        found.problem if found.entry is None else f"{found.entry.title}: {found.entry.sentence}."
+        for found in kept
+    ]
+    nothing = "nothing measured; workbench tune MODEL measures what is fastest on this machine"
+    state: State = "note" if any(found.entry is None for found in kept) else "ok"
+    return Finding(subject, state, " ".join(said) or nothing, required=False)

@@ -1,0 +1,17 @@
+"""What tuning changed for a run, for the record of what its engine did."""
+
+from __future__ import annotations
+
+from workbench.run_folder.statistics import OptionState
+from workbench.settings.config import TrainingConfig
+from workbench.settings.kernel_variants import DEFAULT, TunedKernels
+
+
+def tuning_state(config: TrainingConfig) -> OptionState:
+    """The state of the setting `tuning`; "on" where it changed other settings."""
+    tuning = config.tuning
+    if isinstance(tuning, TunedKernels):
+        state = "off" if tuning.variant in (None, DEFAULT) else "on"
+        return OptionState(option="tuning", state=state, reason=tuning.reason)
+    nothing = "nothing was measured for such shapes: `workbench tune` does"
+    return OptionState(option="tuning", state="off", reason="" if tuning == "off" else nothing)

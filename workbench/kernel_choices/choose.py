@@ -1,0 +1,102 @@
+"""The settings of a run, with the kernels that were measured fastest for its shapes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from workbench.errors import ConfigError
+from workbench.files.input_file import display_path
+from workbench.kernel_choices.kept import kept_path, read_kept, this_place
+from workbench.kernel_choices.record import Entry, TuningFileError, read_tuning
+from workbench.kernel_choices.shapes import shape_class
+from workbench.models import Model
+from workbench.settings.config import TrainingConfig
+from workbench.settings.kernel_variants import DEFAULT, VARIANTS, TunedKernels
+
+
+def with_chosen_kernels(config: TrainingConfig, model: Model) -> TrainingConfig:
+    """The settings with those of the chosen variant, where `config.tuning` finds one.
+
+    What the settings say of kernels and threads themselves stays.
+
+    Returns:
+        `config`, or a copy whose `tuning` says what was changed, or why nothing was.
+
+    Raises:
+        ConfigError: `tuning` is a file that is no tuning, or is not of this machine and shapes.
+    """
+    tuning = config.tuning
+    if config.engine not in VARIANTS or tuning == "off" or isinstance(tuning, TunedKernels):
+        return config
+    entry: Entry | None
+    if tuning == "kept":
+        path = kept_path(config.engine, shape_class(model, config), config.threads)
+        kept = None if path is None else read_kept(path)
+        if kept is None:
+            return config
+        if kept.entry is None:
+            return _said(config, None, kept.problem)
+        entry, source = kept.entry, "measured here"
+    else:
+        entry, source = _named(tuning, config, model), f"by {display_path(Path(tuning))}"
+    own = _given(config)
+    if own:
+        return _said(config, None, f"Nothing was changed: {own} was given.")
+    reason = f"{entry.sentence}; {source}"
+    if entry.chosen == DEFAULT:
+        return _said(config, DEFAULT, reason)
+    changed = VARIANTS[config.engine][entry.chosen].settings(config.engine, config.threads)
+    options = changed.pop("ortmodule", None)
+    if options is not None:
+        changed["ortmodule"] = config.ortmodule.model_copy(update=options)
+    return _said(config.model_copy(update=changed), entry.chosen, reason)
+
+
+def _said(config: TrainingConfig, variant: str | None, reason: str) -> TrainingConfig:
+    return config.model_copy(update={"tuning": TunedKernels(variant=variant, reason=reason)})
+
+
+def _given(config: TrainingConfig) -> str:
+    """A setting of the user's that a variant would change; empty: there is none."""
+    if config.processes > 1:
+        return f"processes={config.processes}"
+    if config.engine == "ondevice":
+        return "" if config.device_kernels else "device_kernels=False"
+    options = config.ortmodule
+    if options.threads is not None:
+        return f"threads={options.threads} of ortmodule"
+    changed = options.pytorch_kernels != "all"
+    return f"pytorch_kernels={options.pytorch_kernels!r}" if changed else ""
+
+
+def _named(name: str, config: TrainingConfig, model: Model) -> Entry:
+    """What a file of the user's says of a run like this.
+
+    Raises:
+        ConfigError: see `with_chosen_kernels`.
+    """
+
+    def refused(why: str) -> ConfigError:
+        remedy = "Measure here with `workbench tune`, or leave tuning out."
+        return ConfigError([f"tuning={name!r}: {why}. {remedy}"])
+
+    try:
+        record = read_tuning(Path(name))
+    except FileNotFoundError:
+        raise refused("there is no such file") from None
+    except TuningFileError as error:
+        raise refused(str(error)) from None
+    difference = record.place.difference(this_place())
+    if difference:
+        raise refused(f"it is {difference}")
+    shapes = shape_class(model, config)
+    of_engine = [entry for entry in record.entries if entry.engine == config.engine]
+    found = [entry for entry in of_engine if entry.shapes == shapes]
+    if not found:
+        models = ", ".join(f"{one.model} in batches of {one.batch_size}" for one in of_engine)
+        of = f"{models or 'nothing'} on {config.engine}"
+        raise refused(f"it is of {of}, not of {model.name} in batches of {config.batch_size}")
+    fitting = [entry for entry in found if entry.threads == config.threads]
+    if not fitting:
+        raise refused(f"it is of {found[0].threads} threads, not of {config.threads}")
+    return fitting[0]

@@ -1,0 +1,176 @@
+"""The file of a tuning: what was measured, on which machine, for which shapes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from workbench.display.validation_words import validation_words
+from workbench.settings.kernel_variants import DEFAULT, VARIANTS
+
+KIND: Literal["kernel-tuning"] = "kernel-tuning"
+"""The field "kind" of the file."""
+
+FORMAT: Literal[1] = 1
+
+LARGEST_BYTES = 2**20
+"""A larger file is none of ours, and is not read; those that we write have some kB."""
+
+DISTURBED_CORES = 0.1
+"""Cores that other programs use, above which a result says so."""
+
+Text = Annotated[str, Field(max_length=400)]
+Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
+Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
+
+
+class _Record(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+
+class Place(_Record):
+    """What a measurement holds for: other processors and versions may prefer other kernels."""
+
+    processor: Text
+    cores: Annotated[int, Field(ge=1)]
+    versions: Annotated[dict[Text, Text], Field(max_length=20)]
+    """Of packages, and of the compiled extensions."""
+
+    def difference(self, other: Place) -> str:
+        """The first thing in which `other` differs, as in "of X, not Y"; empty: nothing."""
+        for mine, its, unit in (
+            (self.processor, other.processor, ""),
+            (self.cores, other.cores, " cores"),
+        ):
+            if mine != its:
+                return f"of {mine}{unit}, not {its}{unit}"
+        for name in sorted({*self.versions, *other.versions}):
+            mine, its = self.versions.get(name, "none"), other.versions.get(name, "none")
+            if mine != its:
+                return f"of {name} {mine}, not {its}"
+        return ""
+
+
+class Measured(_Record):
+    """The steps of one variant."""
+
+    variant: Text
+    step_ms: Positive
+    """Median over the rounds."""
+    ratio: Positive
+    """Of its time to the default's: median over the rounds."""
+    low: Positive
+    high: Positive
+    """95 % interval of the ratio."""
+
+
+class Entry(_Record):
+    """What was measured for one engine and one class of shapes."""
+
+    engine: Text
+    model: Text
+    """Its name, for people."""
+    shapes: Digest
+    """See `shape_class`."""
+    batch_size: Annotated[int, Field(ge=1)]
+    threads: Annotated[int, Field(ge=1)]
+    chosen: Text
+    """A variant; the default where none was clearly faster."""
+    measured: Annotated[tuple[Measured, ...], Field(min_length=1, max_length=20)]
+    rounds: Annotated[int, Field(ge=1)]
+    other_cores: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
+    """Cores that other programs used meanwhile, on average; None: not known."""
+    time: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    """When, in seconds since 1970."""
+
+    @model_validator(mode="after")
+    def _know_variants(self) -> Entry:
+        known = VARIANTS.get(self.engine)
+        if known is None:
+            raise ValueError(f"engine {self.engine!r} is none of {', '.join(VARIANTS)}")
+        names = [each.variant for each in self.measured]
+        for name in (*names, self.chosen):
+            if name not in known:
+                raise ValueError(f"variant {name!r} is none of {', '.join(known)}")
+        if self.chosen not in names or DEFAULT not in names or len(set(names)) != len(names):
+            raise ValueError(
+                f"its variants {', '.join(names)} are not the chosen, the default and others"
+            )
+        return self
+
+    @property
+    def disturbed(self) -> bool:
+        """Whether the ratios say how threads wait beside other programs rather than how fast the
+        kernels are: those that wait busily lose a core then."""
+        return self.other_cores is not None and self.other_cores > DISTURBED_CORES
+
+    @property
+    def of_chosen(self) -> Measured:
+        return next(each for each in self.measured if each.variant == self.chosen)
+
+    @property
+    def title(self) -> str:
+        """What it is of, in a line."""
+        threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
+        return f"{self.engine}: {self.model}, batch {self.batch_size}, {threads}"
+
+    @property
+    def sentence(self) -> str:
+        """What was chosen, and what that is over the default."""
+        described = VARIANTS[self.engine][self.chosen].description
+        found = self.of_chosen
+        if self.chosen == DEFAULT:
+            return f"{described}: nothing else was clearly faster"
+        beside = (
+            f", beside other programs on {self.other_cores:.1f} cores" if self.disturbed else ""
+        )
+        return (
+            f"{described}: {found.ratio:.2f} of the default's time "
+            f"({found.low:.2f} to {found.high:.2f}{beside})"
+        )
+
+
+class TuningRecord(_Record):
+    """The content of a file."""
+
+    kind: Literal["kernel-tuning"] = KIND
+    format: Literal[1] = FORMAT
+    place: Place
+    entries: Annotated[tuple[Entry, ...], Field(min_length=1, max_length=100)]
+
+
+class TuningFileError(Exception):
+    """A file is no tuning; the message says why, without the file's name."""
+
+
+def read_tuning(path: Path) -> TuningRecord:
+    """Read and check a file, which may be anybody's.
+
+    Raises:
+        FileNotFoundError: there is none.
+        TuningFileError: it is not a whole file of a tuning.
+    """
+    try:
+        with path.open("rb") as file:
+            content = file.read(LARGEST_BYTES + 1)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise TuningFileError(f"it cannot be read: {error.strerror}") from None
+    if len(content) > LARGEST_BYTES:
+        raise TuningFileError(f"it has more than {LARGEST_BYTES:,} bytes")
+    try:
+        record: Any = json.loads(content.decode("utf-8"))
+    except (ValueError, RecursionError):
+        raise TuningFileError("it is torn, or not JSON") from None
+    if not isinstance(record, dict) or record.get("kind") != KIND:
+        raise TuningFileError("it was not written by `workbench tune`")
+    try:
+        return TuningRecord.model_validate_json(content)
+    except ValidationError as error:
+        problem = error.errors()[0]
+        where = ".".join(map(str, problem["loc"]))
+        raise TuningFileError(f"{where}: {validation_words(problem)}") from None

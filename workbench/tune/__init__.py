@@ -1,0 +1,183 @@
+"""`wb.tune`: times the ways in which an engine can run a model, and keeps the fastest."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from workbench.data import Dataset
+from workbench.errors import ConfigError, EngineError, nearest
+from workbench.files.disk import disk_errors
+from workbench.files.temporary_folder import temporary_folder
+from workbench.kernel_choices.kept import keep, this_place, usable_extensions
+from workbench.kernel_choices.record import Entry, TuningRecord
+from workbench.kernel_choices.shapes import shape_class
+from workbench.load import load_model
+from workbench.losses.loss_functions import code_of, write_functions
+from workbench.models import Model
+from workbench.progress import ProgressBar
+from workbench.runs import prepare
+from workbench.runs.launch import worker_environment
+from workbench.settings.config import TrainingConfig
+from workbench.settings.kernel_variants import VARIANTS, Variant, variants_of
+from workbench.tune.lock_step import LockStep, rounds_of
+from workbench.tune.result import Tuning, as_entry
+
+__all__ = ["Tuning", "tune"]
+
+Report = Callable[[str], None]
+
+_NO_EFFECT = (
+    *("epochs", "steps", "evaluate", "evaluate_every", "early_stopping", "memory_limit_bytes"),
+    *("checkpoint_every", "checkpoint_every_s", "lr_schedule", "lr_warmup_steps", "lr_power"),
+    *("layer_statistics_every", "device"),
+)
+"""Settings of a run that do not affect the time of a step here."""
+
+_CHOSEN = ("tuning", "device_kernels")
+"""Settings that tuning chooses."""
+
+
+def tune(
+    model: Model | str | Path,
+    data: Dataset | str | None = None,
+    engines: Sequence[str] | str | None = None,
+    *,
+    report: Report | None = None,
+    **settings: Any,
+) -> Tuning:
+    """Find out which kernels, and how many threads, run the steps of a model fastest here.
+
+    Each variant (`workbench.settings.kernel_variants`) trains in a process of its own, with the
+    environment of a run; they take turns of a few steps. Another variant than the default is chosen
+    where it is clearly faster. That is kept for this processor, these versions and shapes like
+    these: runs and comparisons use it from now on, unless their `tuning` is "off". Results differ
+    between variants by rounding alone.
+
+    Args:
+        model: a `Model`, or what `load_model` takes.
+        data: a `Dataset`, or what `load_dataset` takes; None: the dataset of the sample.
+        engines: of "ortmodule" and "ondevice"; None: those that can train the model.
+        report: called with short progress texts; None: a progress bar in notebooks.
+        **settings: fields of `TrainingConfig`; the model's defaults apply to the others.
+
+    Raises:
+        ConfigError: invalid settings; lists all of them.
+        ModelError: the model cannot be loaded; UntrainableError: an engine cannot train it.
+        DataError: the dataset cannot be loaded or does not fit the model.
+        EngineError: an engine needs an `nn.Module` and there is none, or a variant failed, or what
+            was found cannot be kept.
+    """
+    loaded = model if isinstance(model, Model) else load_model(model)
+    chosen = _engines(engines, loaded)
+    _check_settings(settings)
+    with temporary_folder() as folder, disk_errors(folder, EngineError), ProgressBar() as bar:
+        entries = []
+        for engine in chosen:
+            given = {**settings, "engine": engine, "tuning": "off"}
+            _, dataset, config = prepare(loaded, data, given)
+            _check_unchosen(config)
+            work = _Work(loaded, dataset, config, folder, report or bar.say)
+            entry = work.measure()
+            keep(entry)
+            entries.append(entry)
+    return Tuning(TuningRecord(place=this_place(), entries=tuple(entries)))
+
+
+class _Work:
+    """One engine's variants, whose processes read the model and the data from a folder."""
+
+    def __init__(
+        self, model: Model, dataset: Dataset, config: TrainingConfig, folder: Path, report: Report
+    ) -> None:
+        self.model, self.report = model, report
+        self.folder = folder / config.engine
+        self.folder.mkdir()
+        model.save(self.folder / "model")
+        dataset.save(self.folder / "data")
+        losses = write_functions(config.losses, self.folder / "model")
+        self.config = config.model_copy(update={"loss": losses})
+
+    def measure(self) -> Entry:
+        """Time the variants in turn.
+
+        Raises:
+            WorkbenchError: that of the first variant that failed.
+        """
+        engine, threads = self.config.engine, self.config.threads
+        variants = variants_of(engine, threads, usable_extensions())
+        code = self.model.code.merged_with(code_of(self.config.losses))
+        with LockStep(self.folder) as processes:
+            for number, (name, variant) in enumerate(variants.items(), 1):
+                prefix = f"{engine}, variant {number} of {len(variants)}"
+                self._say(prefix, variant.description)
+                config = self._config(variant)
+                said = partial(self._say, prefix)
+                processes.start(name, config, worker_environment(config, code), said)
+            load = processes.measure(partial(self._say, engine))
+            seconds = processes.finish()
+        return as_entry(
+            self.config,
+            self.model.name,
+            shape_class(self.model, self.config),
+            rounds_of(seconds),
+            load,
+            time.time(),
+        )
+
+    def _say(self, what: str, text: str) -> None:
+        self.report(f"{what}: {text}")
+
+    def _config(self, variant: Variant) -> TrainingConfig:
+        changed = variant.settings(self.config.engine, self.config.threads)
+        options = changed.pop("ortmodule", None)
+        if options is not None:
+            changed["ortmodule"] = self.config.ortmodule.model_copy(update=options)
+        return self.config.model_copy(update=changed)
+
+
+def _engines(engines: Sequence[str] | str | None, model: Model) -> list[str]:
+    if engines is None:
+        return [name for name in VARIANTS if name != "ortmodule" or model.has_module]
+    names = [engines] if isinstance(engines, str) else list(engines)
+    problems = [
+        f"engines contains {name!r}: only {' and '.join(VARIANTS)} have variants. "
+        f"{nearest(str(name), VARIANTS)}"
+        for name in names
+        if name not in VARIANTS
+    ]
+    if len(set(map(str, names))) != len(names) or not names:
+        problems.append(f"engines={names!r}: give each engine once, and at least one.")
+    if problems:
+        raise ConfigError(problems)
+    return names
+
+
+def _check_settings(settings: dict[str, Any]) -> None:
+    problems = [
+        f"{name}={settings[name]!r}: has no effect on tuning; omit it."
+        for name in _NO_EFFECT
+        if name in settings
+    ]
+    problems += [
+        f"{name}={settings[name]!r}: tuning measures what is best itself; omit it."
+        for name in _CHOSEN
+        if name in settings
+    ]
+    if settings.get("processes", 1) != 1:
+        problems.append(f"processes={settings['processes']!r}: one process is tuned; omit it.")
+    if problems:
+        raise ConfigError(problems)
+
+
+def _check_unchosen(config: TrainingConfig) -> None:
+    options = config.ortmodule
+    if config.engine == "ortmodule" and (
+        options.threads is not None or options.pytorch_kernels != "all"
+    ):
+        raise ConfigError(
+            ["ortmodule: tuning measures pytorch_kernels and threads itself; omit them."]
+        )

@@ -1,0 +1,47 @@
+"""The process of one variant: takes some steps for each line that it is sent.
+
+`python -m workbench.tune REQUEST.json` is started by `workbench.tune.lock_step`.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+
+from workbench.child_process.child import serve
+from workbench.profiling.request import Request
+from workbench.profiling.steps import Steps
+from workbench.run_folder.run_folder import write_json
+from workbench.tune.lock_step import IDLE, TURN_S
+
+
+def take_turns(report: Callable[[str], None]) -> None:
+    """Build the engine, then take a turn for each line, and write their times at the end.
+
+    Raises:
+        WorkbenchError: the engine cannot train this model.
+    """
+    request = Request.read(Path(sys.argv[1]))
+    steps = Steps(request, report)
+    turns = []
+    report(IDLE)
+    for _ in sys.stdin:
+        turns.append(_turn(steps, request.steps))
+        report(IDLE)
+    write_json(request.answer_path, {"turns_s": turns})
+
+
+def _turn(steps: Steps, fewest: int) -> float:
+    """Median seconds of some steps."""
+    started = time.perf_counter()
+    taken: list[float] = []
+    while len(taken) < fewest or time.perf_counter() - started < TURN_S:
+        taken.append(steps.wall_ms() / 1e3)
+    return median(taken)
+
+
+if __name__ == "__main__":
+    serve(take_turns)
