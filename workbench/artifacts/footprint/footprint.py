@@ -39,7 +39,7 @@ def checkpoint_bytes(parameters_bytes: int, optimizer_state_bytes: int) -> int:
     saved = parameters_bytes + optimizer_state_bytes
     # The buffer of the native checkpoint doubles: the old one, full, and the new one.
     doubled: int = 2 ** math.ceil(math.log2(max(saved, 1)))
-    return 2 * parameters_bytes + saved + doubled // 2
+    return max(2 * parameters_bytes, saved + doubled // 2)
 
 
 class Footprint(NamedTuple):
@@ -60,8 +60,8 @@ class Footprint(NamedTuple):
     evaluation_bytes: int
     """The same of an evaluated batch: the eval model has an arena of its own, which is kept."""
     checkpoint_bytes: int
-    """While a checkpoint is written: the parameters copied and in the bytes of a file, and the file
-    with the optimizer's state in a buffer that has just doubled to a power of two."""
+    """While a checkpoint is written: first the parameters, copied and in the bytes of a file; then
+    the file with the optimizer's state in a buffer that has just doubled to a power of two."""
     runtime_bytes: int
     """ONNX Runtime itself: `RUNTIME_BYTES`, and `NODE_BYTES` for each node."""
     unknown_values: int
