@@ -73,7 +73,7 @@ class Checkpointer:
         path = self._folder.checkpoint_path(progress.step)
         saved = is_complete(path)
         if not saved:
-            weights = self._engine.weights()
+            weights = dict(self._engine.weights())
             saved = all_finite(weights)
             if saved:
                 self._flush_steps()
