@@ -1,5 +1,7 @@
 """Run the benchmarks: `python -m benchmarks [--quick] [NAME...]`.
 
+`python -m benchmarks models` has arguments of its own, see there.
+
 They want a machine with nothing else to do. Results are printed as Markdown; a figure that misses
 its aim is said, and is no failure: what is about time is never a test.
 """
@@ -29,8 +31,7 @@ from benchmarks import (
     large_model,
     largest_batch,
     loop_overhead,
-    ondevice_memory,
-    ortmodule_models,
+    models,
     ortmodule_step,
     padding,
     page_latency,
@@ -62,10 +63,8 @@ BENCHMARKS: Mapping[str, Callable[[bool], list[Result]]] = {
     "large-model": large_model.measure,
     "largest-batch": largest_batch.measure,
     "layers": rewritten_layers.measure,
-    "memory": ondevice_memory.measure,
     "ortmodule": ortmodule_step.measure,
     "aten-kernels": aten_kernels.measure,
-    "ortmodule-models": ortmodule_models.measure,
     "padding": padding.measure,
     "page-latency": page_latency.measure,
     "run-browser": run_browser.measure,
@@ -77,8 +76,12 @@ BENCHMARKS: Mapping[str, Callable[[bool], list[Result]]] = {
 
 
 def main() -> int:
+    if sys.argv[1:2] == ["models"]:
+        return models.main(sys.argv[2:])
     parser = argparse.ArgumentParser(prog="python -m benchmarks")
-    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}")
+    parser.add_argument(
+        "names", nargs="*", metavar="NAME", help=f"of {', '.join(BENCHMARKS)}; or models"
+    )
     parser.add_argument("--quick", action="store_true", help="fewer rounds; only for a look")
     options = parser.parse_args()
     unknown = [name for name in options.names if name not in BENCHMARKS]

@@ -9,8 +9,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.__main__ import BENCHMARKS
+from benchmarks.language_models import IGNORED, LANGUAGE_MODELS, MASKED, rows
+from benchmarks.model_products import Products
+from benchmarks.model_subjects import LANGUAGE, NAMES
+from benchmarks.model_tables import as_markdown as models_as_markdown
+from benchmarks.model_ways import Measured, Outcome
 from benchmarks.ortmodule_step import round_medians
 from benchmarks.result import Result, as_markdown
+from workbench.compare.statistics import Ratio
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -55,3 +61,45 @@ def test_medians_are_taken_round_by_round() -> None:
     """200 steps: 5 of warm-up, then bursts of 9, whose remainder is left out."""
     seconds = np.concatenate([np.full(5, 100.0), np.repeat(np.arange(21.0), 9), np.full(6, 100.0)])
     assert round_medians(seconds, 5).tolist() == list(range(21))
+
+
+def test_an_unknown_model_is_wrong_usage() -> None:
+    outcome = run("models", "--quick", "text-brt")
+    assert outcome.returncode == 2
+    assert "no model text-brt" in outcome.stderr
+    for name in NAMES:
+        assert name in outcome.stderr
+
+
+def test_the_tables_of_models_say_aims_levers_and_what_failed() -> None:
+    nothing = float("nan")
+    products = Products(operations=2e9, per_second=100e9, eager_s=0.1)
+    assert products.seconds == 0.02
+    eager = Measured("pytorch", Ratio(1, 1, 1), 1, 400, 0.1, 3, 0, 0.2)
+    device = Measured("ondevice", Ratio(2, 1.9, 2.1), 0.4, 160, 0.05, 6, 1e-6, 0.4)
+    failed = Measured(
+        "ortmodule", Ratio(nothing, nothing, nothing), *[nothing] * 6, problem="no kernel"
+    )
+    lever = Measured(
+        "ondevice, device_kernels=False", Ratio(0.8, 0.7, 0.9), 1.1, 176, 0.06, 6, 1e-6, 0.3
+    )
+    outcome = Outcome("text-bert", 10, 16, products, (eager, device, failed), (lever,), "Busy.")
+    lines = models_as_markdown([outcome], "two cores").splitlines()
+    assert (
+        "| text-bert | `ondevice` | 2.00 (1.90 to 2.10) | ≥ 1.5: yes | 50.0 | 40% | 0.40 "
+        "| ≤ 0.33: no | 160 | 6.0 | 1e-06 |"
+    ) in lines
+    assert "| text-bert | ondevice, device_kernels=False | 0.80 (0.70 to 0.90) | 1.10 |" in lines
+    assert "- text-bert, ortmodule: no kernel" in lines
+    assert any("2.00 GFLOP a step at 100 GFLOP/s: 20.0 ms. Busy." in line for line in lines)
+
+
+def test_the_text_is_padded_as_real_text_is() -> None:
+    assert set(LANGUAGE) == set(LANGUAGE_MODELS)
+    found = rows("bert-30522")
+    mask, labels = found["attention_mask"], found["labels"]
+    assert 1 / 3 < 1 - mask.mean() < 2 / 3
+    assert abs((labels != IGNORED).sum() / mask.sum() - MASKED) < 0.03
+    assert (labels[mask == 0] == IGNORED).all()
+    for name, model in LANGUAGE_MODELS.items():
+        assert rows(name)["input_ids"].max() < model.vocabulary

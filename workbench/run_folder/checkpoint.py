@@ -68,7 +68,7 @@ def write_checkpoint(
         # safetensors writes the raw buffer, so a transposed view must be copied first
         # (and ascontiguousarray would turn a scalar into a vector).
         save_file(
-            {name: np.array(value, order="C", copy=True) for name, value in weights.items()},
+            {name: np.asarray(value, order="C") for name, value in weights.items()},
             temporary / WEIGHTS,
         )
         if save_state is not None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
 
 from workbench.engines.base import Engine
 from workbench.run_folder.checkpoint import all_finite, is_complete, write_checkpoint
@@ -70,12 +73,17 @@ class Checkpointer:
         path = self._folder.checkpoint_path(progress.step)
         saved = is_complete(path)
         if not saved:
-            weights = self._engine.weights()
+            weights = dict(self._engine.weights())
             saved = all_finite(weights)
             if saved:
                 self._flush_steps()
                 older = [each for each in self._folder.checkpoints() if each != path]
-                save_state = self._engine.save_state
+
+                def save_state(temporary: Path, weights: dict[str, np.ndarray] = weights) -> None:
+                    # They are written by now, and the engine needs as much memory for its own.
+                    weights.clear()
+                    self._engine.save_state(temporary)
+
                 write_checkpoint(path, weights, save_state, progress, self._engine_name)
                 self._events.write("checkpoint", step=progress.step)
                 self._folder.remove_checkpoints(older)

@@ -122,7 +122,7 @@ def test_the_record_says_which_kernels_ran(answers: dict[str, Any]) -> None:
     assert answers["on"]["state"] == {
         "option": "device_kernels",
         "state": "on",
-        "reason": "9 nodes of 9 operators",
+        "reason": "10 nodes of 9 operators",
     }
     assert answers["on"]["kernels"]["Gelu"] == {"the workbench": 1}
     assert answers["off"]["state"]["state"] == "off"

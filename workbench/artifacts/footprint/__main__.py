@@ -11,6 +11,7 @@ from pathlib import Path
 from workbench.artifacts.artifacts_folder import ArtifactsFolder
 from workbench.artifacts.footprint.footprint import (
     FLOAT32_BYTES,
+    KERNELS_BYTES,
     MOMENTS,
     NODE_BYTES,
     RUNTIME_BYTES,
@@ -40,6 +41,9 @@ class Predictor:
         self._parameters = sum(trained) + sum(frozen)
         self._gradients = gradients_bytes(trained, clipped=optimizer["max_grad_norm"] is not None)
         self._state = MOMENTS[optimizer["name"]] * sum(trained)
+        nodes = NODE_BYTES * len(self._training.graph.node)
+        kernels = KERNELS_BYTES if artifacts.manifest.get("device_kernels") else 0
+        self._runtime = RUNTIME_BYTES + nodes + kernels
         self._cache: dict[int, Footprint] = {}
 
     def footprint(self, batch_size: int) -> Footprint:
@@ -74,7 +78,7 @@ class Predictor:
             activations_bytes=training.resident_bytes,
             evaluation_bytes=evaluation.resident_bytes,
             checkpoint_bytes=checkpoint_bytes(self._parameters, self._state),
-            runtime_bytes=RUNTIME_BYTES + NODE_BYTES * len(self._training.graph.node),
+            runtime_bytes=self._runtime,
             unknown_values=training.unknown_values + evaluation.unknown_values,
         )
 

@@ -16,6 +16,7 @@ from workbench.errors import ArtifactsError
 from workbench.ort.graph.device_kernels import write_device_kernels
 from workbench.ort.graph.gradient_overrides import HiddenNodes
 from workbench.ort.graph.node_origins import NodeOrigin, NodeOrigins
+from workbench.ort.graph.recompute import recompute_in_backward
 from workbench.ort.graph.standard_gradients import write_standard_gradients
 from workbench.ort.native import native
 
@@ -132,10 +133,12 @@ def build_training_graph(
     own = write_device_kernels(kernels)
     if own:
         write_standard_gradients(kernels)
+        recompute_in_backward(kernels, loss.name)
         _write_updates(kernels, loss, trainable, state_updates, weight_decay)
     replaced = write_standard_gradients(made)
+    again = recompute_in_backward(made, loss.name)
     updates = _write_updates(made, loss, trainable, state_updates, weight_decay)
-    found = origins.of(made.graph, hidden.expanded, updates, replaced)
+    found = origins.of(made.graph, hidden.expanded, updates, {**replaced, **again})
     return TrainingGraph(made, found, kernels if own else None)
 
 

@@ -60,6 +60,9 @@ class TrainingSession:
         # A pattern's block is taken beside the arena's memory of the first step, which stays: two
         # samples' growth was 1.4 and 1.8 times as large.
         options.enable_mem_pattern = False
+        # Gradients of weights are computed as soon as they can be, in the order of the file, and
+        # not after those of all activations, which are kept until then.
+        options.execution_order = ort.ExecutionOrder.PRIORITY_BASED
         profile_where_wanted(options, TRAINING_PROFILE)
         device = ort.OrtDevice(_CPU, ort.OrtDevice.default_memory(), 0)
         ort.set_default_logger_severity(_ERROR)

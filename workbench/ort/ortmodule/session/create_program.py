@@ -18,6 +18,7 @@ from workbench.ort.ortmodule.differentiate.gradient_graph import GradientGraph
 from workbench.ort.ortmodule.differentiate.saved_graphs import SavedGraphs
 from workbench.ort.ortmodule.session.bound_state import BoundState
 from workbench.ort.ortmodule.session.buffer_updates import BufferUpdates
+from workbench.ort.ortmodule.session.freed_memory import give_back_freed_memory
 from workbench.ort.ortmodule.session.function import Program
 from workbench.ort.ortmodule.session.session import TrainingSession, plan_for
 from workbench.ort.ortmodule.session.session_options import is_deterministic
@@ -87,6 +88,7 @@ def create_program(
     state = BoundState((slots[name] for name in graph.state), copies=layout.releases_memory)
     state.refresh()
     updates = BufferUpdates(graph.buffers, layout.buffers)
+    give_back_freed_memory()
     make = partial(TrainingSession, graph, state, updates, plan=plan_for(graph))
     threads = options.threads or torch.get_num_threads()
     if options.threads or is_deterministic(options):

@@ -1,0 +1,62 @@
+"""All engines on all models: `python -m benchmarks models [--quick] [--output FILE] [MODEL...]`.
+
+Every sample, and models of transformers with real vocabularies and padded text: throughput, memory
+and start-up of each engine over eager PyTorch's, beside what the products take alone; and what each
+lever gives. FILE is written after each model, so a run that is cut off keeps what it has.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.model_products import measured
+from benchmarks.model_subjects import NAMES, load
+from benchmarks.model_tables import as_markdown
+from benchmarks.model_ways import Outcome, measure
+from workbench.errors import WorkbenchError
+from workbench.machine.machine import describe_machine, machine_sentence
+
+ROUNDS, QUICK_ROUNDS = 10, 6
+ROUND_S, QUICK_ROUND_S = 0.2, 0.05
+QUICK = ("digits-cnn", "text-gpt", "text-bert", "hf-classifier", "bert-30522", "resnet")
+OUTPUT = "models.md"
+
+
+def main(arguments: Sequence[str]) -> int:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks models")
+    parser.add_argument("names", nargs="*", metavar="MODEL", help=f"of {', '.join(NAMES)}")
+    parser.add_argument("--quick", action="store_true", help="fewer models and rounds, no levers")
+    parser.add_argument("--no-levers", action="store_true", help="leave the table of levers out")
+    parser.add_argument("--output", type=Path, default=Path(OUTPUT), help=f"default: {OUTPUT}")
+    options = parser.parse_args(arguments)
+    unknown = [name for name in options.names if name not in NAMES]
+    if unknown:
+        parser.error(f"no model {', '.join(unknown)}; there are {', '.join(NAMES)}")
+    names = options.names or (QUICK if options.quick else NAMES)
+    machine = machine_sentence(describe_machine())
+    rounds, round_s = (QUICK_ROUNDS, QUICK_ROUND_S) if options.quick else (ROUNDS, ROUND_S)
+    levers = not (options.quick or options.no_levers)
+    outcomes: list[Outcome] = []
+    problems: list[str] = []
+    with tempfile.TemporaryDirectory() as folder:
+        # Empty, so that every start is the first of its model, of torch.compile as well.
+        for variable in ("WORKBENCH_HOME", "WORKBENCH_CACHE", "TORCHINDUCTOR_CACHE_DIR"):
+            os.environ[variable] = str(Path(folder) / variable.lower())
+        for name in names:
+            started = time.monotonic()
+            try:
+                outcomes.append(measure(load(name), measured(name), rounds, round_s, levers))
+            except (WorkbenchError, subprocess.CalledProcessError) as error:
+                problems.append(f"- {name}: {error}")
+            text = "\n".join([as_markdown(outcomes, machine), *problems])
+            options.output.write_text(text, encoding="utf-8")
+            print(f"{name}: {time.monotonic() - started:.0f} s", file=sys.stderr, flush=True)
+    print(text)
+    return 0

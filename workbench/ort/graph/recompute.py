@@ -1,0 +1,149 @@
+"""Results of cheap operators that the backward pass computes again instead of keeping them.
+
+A kept result occupies memory from the forward pass until its last reader in the backward pass.
+That of a GELU or a normalization is computed from an input that is kept anyway, for the operator's
+own gradient, and in far less time than the matrix product that it feeds. The same kernel gives the
+same bits again.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from workbench.ort.graph.facts import forward_nodes
+
+if TYPE_CHECKING:
+    import onnx
+
+CHEAP = frozenset({"BiasGelu", "FastGelu", "Gelu", "LayerNormalization"})
+"""Operators whose first result has the shape of their first input."""
+
+_GRADIENT = "_grad"
+"""ONNX Runtime's gradient builder names the gradient of a value so."""
+
+
+def recompute_in_backward(model: onnx.ModelProto, loss: str) -> dict[str, str]:
+    """Let the backward pass compute results of `CHEAP` operators again, in place.
+
+    The repeated node waits for the gradient of its result, whose shape it asks for: otherwise ONNX
+    Runtime might run it in the forward pass.
+
+    Args:
+        model: both passes, in order.
+        loss: the output that is differentiated.
+
+    Returns:
+        First output of each new node -> an output of the node of the backward pass that it is for.
+    """
+    graph = model.graph
+    forward = forward_nodes(graph, [loss])
+    backward = {i: node for i, node in enumerate(graph.node) if i not in forward}
+    places = {name: i for i, node in enumerate(graph.node) for name in node.output if name}
+    readers: dict[str, list[int]] = {}
+    for i, node in backward.items():
+        for name in dict.fromkeys(filter(None, node.input)):
+            readers.setdefault(name, []).append(i)
+    again: list[onnx.NodeProto] = []
+    made: dict[str, str] = {}
+    dropped: set[str] = set()
+    """Values that the backward pass keeps no more."""
+    for i in sorted(forward):
+        node = graph.node[i]
+        value, source = node.output[0], node.input[0] if node.input else ""
+        gradient = places.get(value + _GRADIENT)
+        if node.op_type not in CHEAP or gradient not in backward or value not in readers:
+            continue
+        kept = source in readers and source not in dropped and source in places
+        if not kept or _leads_to(graph, backward, places, value, gradient):
+            continue
+        nodes = _repeated(node, value + _GRADIENT)
+        again += nodes
+        for reader in readers[value]:
+            _rename(graph.node[reader], value, nodes[-1].output[0])
+        reader = graph.node[readers[value][0]]
+        made |= {each.output[0]: reader.output[0] for each in nodes}
+        dropped.add(value)
+    if again:
+        in_order = [_copy(node) for node in _sorted([*graph.node, *again])]
+        del graph.node[:]
+        graph.node.extend(in_order)
+    return made
+
+
+def _sorted(nodes: Sequence[onnx.NodeProto]) -> list[onnx.NodeProto]:
+    """In topological order, and otherwise in their own."""
+    places = {name: i for i, node in enumerate(nodes) for name in node.output if name}
+    needed = [{places[name] for name in node.input if name in places} for node in nodes]
+    readers = defaultdict[int, list[int]](list)
+    for i, before in enumerate(needed):
+        for each in before:
+            readers[each].append(i)
+    waits_for = [len(before) for before in needed]
+    ready = [i for i, count in enumerate(waits_for) if not count]
+    found = []
+    while ready:
+        index = heapq.heappop(ready)
+        found.append(nodes[index])
+        for reader in readers[index]:
+            waits_for[reader] -= 1
+            if not waits_for[reader]:
+                heapq.heappush(ready, reader)
+    return found
+
+
+def _leads_to(
+    graph: onnx.GraphProto,
+    backward: Mapping[int, onnx.NodeProto],
+    places: Mapping[str, int],
+    value: str,
+    target: int,
+) -> bool:
+    """Whether a node of the backward pass that reads `value` comes before node `target`."""
+    seen: set[int] = set()
+    waiting = [target]
+    while waiting:
+        index = waiting.pop()
+        if index in seen or index not in backward:
+            continue
+        seen.add(index)
+        names: Collection[str] = graph.node[index].input
+        if value in names:
+            return True
+        waiting += [places[name] for name in names if name in places]
+    return False
+
+
+def _repeated(node: onnx.NodeProto, gradient: str) -> list[onnx.NodeProto]:
+    """Nodes that compute the results of `node` again, once `gradient` is there."""
+    from onnx import helper
+
+    value = node.output[0]
+    shape, source = f"{value}.shape_again", f"{value}.source_again"
+    copy = _copy(node)
+    copy.name = f"{node.name or value}.again"
+    copy.input[0] = source
+    names = [f"{name}.again" if name else "" for name in node.output]
+    del copy.output[:]
+    copy.output.extend(names)
+    return [
+        helper.make_node("Shape", [gradient], [shape], shape),
+        helper.make_node("Reshape", [node.input[0], shape], [source], source),
+        copy,
+    ]
+
+
+def _rename(node: onnx.NodeProto, old: str, new: str) -> None:
+    for place, name in enumerate(node.input):
+        if name == old:
+            node.input[place] = new
+
+
+def _copy(node: onnx.NodeProto) -> onnx.NodeProto:
+    import onnx
+
+    made = onnx.NodeProto()
+    made.CopyFrom(node)
+    return made
