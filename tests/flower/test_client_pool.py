@@ -81,7 +81,7 @@ def test_a_stop_ends_the_wait(federated_run: RunFolder) -> None:
     assert all(reply.error for reply in replies)
 
 
-GOOD: dict[str, Any] = {"rows": 5, "loss": 0.5}
+GOOD: dict[str, Any] = {"rows": 5, "loss": 0.5, "samples": 10, "seconds": 0.1, "peak_rss_bytes": 9}
 WEIGHTS = {"w": np.zeros((2, 3), np.float32)}
 
 
@@ -94,6 +94,12 @@ WEIGHTS = {"w": np.zeros((2, 3), np.float32)}
         ({**GOOD, "rows": "9"}, WEIGHTS, "'9' as its number of rows"),
         ({**GOOD, "loss": float("nan")}, WEIGHTS, "its loss is nan"),
         ({**GOOD, "loss": None}, WEIGHTS, "its loss is None"),
+        ({**GOOD, "rows": 2**62}, WEIGHTS, "4611686018427387904 as its number of rows"),
+        ({**GOOD, "loss": [0.5]}, WEIGHTS, "its loss is [0.5]"),
+        ({"rows": 5, "loss": 0.5}, WEIGHTS, "it sent None as 'samples'"),
+        ({**GOOD, "samples": 1.5}, WEIGHTS, "it sent 1.5 as 'samples'"),
+        ({**GOOD, "seconds": float("inf")}, WEIGHTS, "it sent inf as 'seconds'"),
+        ({**GOOD, "peak_rss_bytes": -1}, WEIGHTS, "it sent -1 as 'peak_rss_bytes'"),
         (GOOD, {}, "no value of 'w'"),
         (GOOD, {**WEIGHTS, "rows": np.zeros(2, np.float32)}, "not requested"),
         (GOOD, {"w": np.zeros((3, 2), np.float32)}, "shape [3, 2], not float32 of shape [2, 3]"),
@@ -106,6 +112,13 @@ def test_replies_that_do_not_fit_are_refused(
 ) -> None:
     assert sentence in unfit(WEIGHTS, facts, arrays)
     assert unfit(WEIGHTS, GOOD, WEIGHTS) == ""
+
+
+@pytest.mark.fault
+def test_an_evaluation_that_does_not_fit_is_refused() -> None:
+    assert unfit({}, {"rows": 5, "loss": 0.5}, {}, training=False) == ""
+    told = unfit({}, {"rows": 5, "loss": 0.5, "accuracy": "all"}, {}, training=False)
+    assert told == "its accuracy is 'all'."
 
 
 def test_the_pool_starts_in_the_folder_of_no_one(federated_run: RunFolder, tmp_path: Path) -> None:

@@ -192,3 +192,34 @@ def test_rounds_on_real_nodes_go_on_when_one_dies(tmp_path: Path) -> None:
     assert reasons <= {LATE, GONE}, reasons
     assert len(run.evaluations) == 3
     assert run.evaluations["loss"].iloc[-1] < run.evaluations["loss"].iloc[0]
+
+
+@pytest.mark.sweep
+@pytest.mark.timeout(900)
+def test_secure_aggregation_and_noise_on_real_nodes(tmp_path: Path) -> None:
+    project = wb.federated.app(
+        tmp_path / "project",
+        "digits-mlp",
+        clients=3,
+        rounds=1,
+        split=dirichlet(5.0),
+        round_timeout_s=2 * ROUND_TIMEOUT_S,
+        privacy="central",
+        noise_multiplier=0.1,
+        secure_aggregation=True,
+    )
+    server = project / "server"
+    with deployed(tmp_path, project) as deployment:
+        deployment.superlink()
+        for number in range(3):
+            deployment.supernode(number)
+        deployment.flwr("run", str(project), "test")
+        deployment.until((server / "summary.json").exists, "the run ends")
+    run = wb.load_run(server)
+    assert run.status == "completed", run.error
+    federation: Any = run.federation
+    assert federation.rounds["clients"].tolist() == [3]
+    assert federation.rounds["epsilon"].iloc[0] == pytest.approx(91.817, abs=1e-3)
+    start = wb.load_model("digits-mlp").weights()
+    moved = {name: abs(value - start[name]).max() for name, value in run.weights().items()}
+    assert all(value > 0 for value in moved.values()), moved

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 
 import pytest
@@ -45,7 +46,19 @@ def test_a_rank_that_ends_because_another_has_is_not_the_reason(tmp_path: Path) 
     assert first_failure({0: first, 1: second}) is second
     assert first_failure({0: first}) is first
     found = describe_failure(second, tmp_path / "worker.log")
-    assert found["message"].startswith("Rank 1 exited with status 3")
+    assert found["message"] == (
+        "Rank 1 exited with status 3 before training had ended. Does the code that it runs call "
+        f"sys.exit or os._exit? {ENDED}"
+    )
+
+
+@pytest.mark.fault
+def test_a_rank_that_the_agent_ends_is_not_the_reason(tmp_path: Path) -> None:
+    """One that has not begun to ignore SIGTERM, which it gets in the second of the failure."""
+    sent = failed(0, -signal.SIGTERM, tmp_path / "none", at=1)
+    killed = failed(1, -signal.SIGKILL, tmp_path / "none", at=1)
+    assert first_failure({0: sent, 1: killed}) is killed
+    assert first_failure({0: sent}) is sent
 
 
 @pytest.mark.fault

@@ -149,7 +149,6 @@ def test_a_run_is_stopped_and_goes_on(uninterrupted: Run) -> None:
 
 
 @pytest.mark.sweep
-@pytest.mark.sweep
 def test_a_run_that_is_interrupted_says_why() -> None:
     model, data, config = prepare("digits-mlp", None, {**SETTINGS, "processes": 2})
     started = launch(model, data, config, granted_steps=7)
@@ -163,7 +162,6 @@ def test_a_run_that_is_interrupted_says_why() -> None:
     assert run.summary["steps"] == 7
 
 
-@pytest.mark.sweep
 @pytest.mark.sweep
 def test_a_comparison_trains_in_several_processes() -> None:
     compared = wb.compare(

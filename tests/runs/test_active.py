@@ -56,8 +56,10 @@ def test_a_run_elsewhere_is_known_by_its_process(
     monkeypatch.setenv("WORKBENCH_HOME", str(tmp_path / "here"))
     assert mine(tmp_path) == []
     worker = ("-m", "workbench.worker")
-    with process(*worker, str(first)), process(*worker, str(later)):
+    with process(*worker, str(first)), process("-m", "workbench.ranks", str(later)):
         assert mine(tmp_path) == [later, first], "the newest first"
+    with process("-m", "workbench.flower", str(first)):
+        assert mine(tmp_path) == [first], "federated"
     with process(*worker, str(tmp_path)), process("-m", "other.worker", str(first)):
         assert mine(tmp_path) == []
     with process(*worker, str(first), "more"):

@@ -25,7 +25,7 @@ from workbench.models import Model
 from workbench.run_folder.checkpoint import read_progress
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run, load_run, resume, runs, train
-from workbench.runs.resuming import _replace_model
+from workbench.runs.replaced_model import replace_model
 
 STEPS = 40
 SETTINGS: dict[str, Any] = {
@@ -443,7 +443,7 @@ def test_a_model_that_cannot_be_saved_leaves_the_old_one(
 
     monkeypatch.setattr(Model, "save", save)
     with pytest.raises(OSError, match="no space"):
-        _replace_model(folder, load_model("digits-mlp"))
+        replace_model(folder, load_model("digits-mlp"))
     assert (folder.model_path / "model.json").read_text() == "old"
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 

@@ -23,7 +23,9 @@ from workbench.run_folder.events import EventReader
 from workbench.run_folder.run_folder import RunFolder
 from workbench.run_folder.training_progress import TrainingProgress
 from workbench.runs import Run, load_run, resume
+from workbench.runs.replaced_model import replace_model, restore_model
 from workbench.runs.resuming import (
+    CHANGEABLE,
     _changed,
     _check_code,
     _check_model,
@@ -31,9 +33,8 @@ from workbench.runs.resuming import (
     _has_artifacts,
     _needs_no_code,
     _newest_step,
+    _refuse_fixed,
     _remove_later_checkpoints,
-    _replace_model,
-    _restore_model,
     _step_to_go_on_from,
 )
 from workbench.settings.config import make_config
@@ -79,9 +80,10 @@ def test_a_run_goes_on_with_its_record_and_the_settings_that_changed(
     started = Started(monkeypatch)
     run.folder.write_summary({**(run.summary or {}), "ended": 31.0})
     again = resume(run.id, steps=9, learning_rate=0.5)
-    [(folder, config, code, lock, detached)] = started.given
+    [(folder, config, code, lock, detached, package)] = started.given
     assert (folder.id, config.steps, config.learning_rate) == (run.id, 9, 0.5)
     assert (config.engine, config.warmup_steps, detached) == ("ondevice", 1, False)
+    assert package == "workbench.worker"
     assert lock is not None
     assert config.loss == run.config.loss
     assert code.environment() == type(code)().environment()
@@ -141,9 +143,8 @@ def test_the_settings_of_a_run_stay_but_for_those_that_are_given() -> None:
 
 
 def test_every_setting_that_cannot_change_is_told() -> None:
-    run = write_run("a", [], {"status": "completed"})
     with pytest.raises(ConfigError) as refused:
-        _changed(run, {"seed": 1, "step": 2, "steps": 3, "optimizer": "sgd"})
+        _refuse_fixed({"seed": 1, "step": 2, "steps": 3, "optimizer": "sgd"}, CHANGEABLE)
     first, second, third = refused.value.problems
     assert first.startswith("seed cannot change in a run that is resumed. ")
     assert second.startswith("step is no setting. Did you mean 'steps'")
@@ -204,14 +205,14 @@ def test_a_model_is_that_of_the_checkpoint_or_the_first_weight_is_named(run: Run
 def test_a_model_that_was_moved_away_comes_back(tmp_path: Path) -> None:
     folder = RunFolder(tmp_path)
     previous = tmp_path / "model.previous"
-    _restore_model(folder)
+    restore_model(folder)
     assert not folder.model_path.exists()
     previous.mkdir()
     (previous / "old").touch()
-    _restore_model(folder)
+    restore_model(folder)
     assert [path.name for path in tmp_path.rglob("*")] == ["model", "old"]
     previous.mkdir()
-    _restore_model(folder)
+    restore_model(folder)
     assert (folder.model_path / "old").exists()
 
 
@@ -224,7 +225,7 @@ def test_functions_of_losses_stay_beside_a_model_that_is_replaced(tmp_path: Path
     (folder.model_path / "loss-3.pkl").mkdir()
     (tmp_path / "run" / "model.previous").mkdir()
     (tmp_path / "run" / "model.previous" / "older").touch()
-    _replace_model(folder, model())
+    replace_model(folder, model())
     names = {path.name for path in folder.model_path.iterdir()}
     assert {"loss-1.pkl", "model.json"} <= names
     assert not names & {"other.pkl", "loss-2.pkl", "loss-3.pkl", "older"}

@@ -60,12 +60,14 @@ def test_the_step_train_shows_the_rounds_as_they_come() -> None:
         run = federated()
         view.job_started(Training.of(run))
         assert step.federation.heading
+        assert step.charts.step_name == "round"
         assert step.federation.rounds == b""
         view.add_points(run.engine, run.follow().poll())
         view.job_ended(Training.of(run))
         assert len(step.federation.rounds) == 9 * 2 * 4
         view.job_started(Training.of(write_run("a", [steps(1, [1.0])], {"status": "completed"})))
         assert step.federation.heading == ""
+        assert step.charts.step_name == "step"
     finally:
         step.close()
 

@@ -19,16 +19,22 @@ _TAIL_BYTES = 64 * 1024
 _LOG_LINES = 12
 
 
-def describe_exit(log: Path, exit_status: int, who: str = "The worker") -> dict[str, str]:
+def describe_exit(
+    log: Path,
+    exit_status: int,
+    who: str = "The worker",
+    too_early: str = "and wrote no summary.",
+) -> dict[str, str]:
     """The error record of a worker without a summary, from its exit status and its log.
 
     Args:
         log: of the worker.
         exit_status: negative: the signal that killed it.
         who: what exited, for the message.
+        too_early: ends the sentence of one that exited by itself, whose status says no more.
     """
     kind = "Exit"
-    message = f"{who} exited with status {exit_status} and wrote no summary."
+    message = f"{who} exited with status {exit_status} {too_early}"
     if exit_status < 0:
         kind = signal_name(-exit_status)
         hint = {

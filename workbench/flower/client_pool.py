@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import queue
-import signal
 import subprocess
 import sys
 import threading
@@ -14,6 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from workbench.child_process.exit_reason import signal_name
 from workbench.flower.frames import Frame, read_frame, write_frame
 from workbench.run_folder.run_folder import RunFolder
 
@@ -165,5 +165,5 @@ def _late(timeout_s: float) -> str:
 def _ended(status: int) -> str:
     """How a process ended, for a sentence."""
     if status < 0:
-        return f"was killed by {signal.Signals(-status).name}"
+        return f"was killed by {signal_name(-status)}"
     return f"ended with status {status}"

@@ -6,12 +6,12 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 
 import numpy as np
-from flwr.app import Message
+from flwr.app import Message, RecordDict
 from flwr.common.constant import ErrorCode
 from flwr.serverapp import Grid
 from typing_extensions import override
 
-from workbench.errors import EngineError
+from workbench.errors import EngineError, shortened_problem
 from workbench.flower.client_messages import ARRAYS, STATISTICS, arrays_of, facts_of
 from workbench.flower.grid import ClientGrid, Reply
 from workbench.flower.simulated_app import packed
@@ -100,10 +100,7 @@ class DeployedGrid(ClientGrid):
             elif answer.has_error():
                 replies.append(Reply(client, {}, {}, _reason(answer), sent))
             else:
-                content = answer.content
-                found = arrays_of(content, ARRAYS, STATISTICS)
-                received = len(packed(content))
-                replies.append(Reply(client, facts_of(content), found, "", sent, received))
+                replies.append(_read(client, answer.content, sent))
         return replies
 
     @override
@@ -144,7 +141,20 @@ class DeployedGrid(ClientGrid):
         return ""
 
 
+def _read(client: int, content: RecordDict, sent: int) -> Reply:
+    """The reply of a device, which may hold anything."""
+    received = len(packed(content))
+    try:
+        arrays = arrays_of(content, ARRAYS, STATISTICS)
+    except Exception as error:  # numpy's, of bytes that are no array
+        problem = f"it sent what is no array: {type(error).__name__}: {error}"
+        return Reply(client, {}, {}, shortened_problem(problem), sent, received)
+    return Reply(client, facts_of(content), arrays, "", sent, received)
+
+
 def _reason(reply: Message) -> str:
     if reply.error.code == ErrorCode.NODE_UNAVAILABLE:
         return GONE
-    return reply.error.reason or f"Flower reports error {reply.error.code}."
+    # A device writes it: it may be of any length.
+    reason = shortened_problem(reply.error.reason or "")
+    return reason or f"Flower reports error {reply.error.code}."

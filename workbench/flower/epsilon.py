@@ -20,15 +20,16 @@ class PrivacyLedger:
     """
 
     def __init__(self, clients: int) -> None:
-        self._squares = np.zeros(clients)
+        self.spent = np.zeros(clients)
+        """Of each client the sum of the inverse squared noise multipliers."""
 
     def add(self, clients: Iterable[int], noise_multiplier: float) -> None:
         """Count a release that these clients contributed to."""
-        self._squares[list(clients)] += noise_multiplier**-2
+        self.spent[list(clients)] += noise_multiplier**-2
 
     def epsilon(self, delta: float) -> float:
         """That of the client that contributed most; 0 before the first release."""
-        spent = float(self._squares.max())
+        spent = float(self.spent.max())
         return gaussian_epsilon(spent**-0.5, delta) if spent else 0.0
 
 

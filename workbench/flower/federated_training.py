@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import random
 import time
+from collections.abc import Iterable
+from pathlib import Path
 
 import numpy as np
-from flwr.app import ArrayRecord, ConfigRecord, MetricRecord
+from flwr.app import ConfigRecord, Message
 
 from workbench.data import Dataset
 from workbench.engines.ondevice import OnDeviceEngine
@@ -14,7 +16,9 @@ from workbench.flower.client_messages import array_record
 from workbench.flower.epsilon import PrivacyLedger
 from workbench.flower.grid import ClientGrid
 from workbench.flower.round_record import RoundRecord
+from workbench.flower.server_state import restore_server_state, save_server_state
 from workbench.flower.strategies import make_strategy
+from workbench.run_folder.checkpoint import all_finite
 from workbench.run_folder.events import EventWriter, finite_or_none
 from workbench.run_folder.run_folder import RunFolder
 from workbench.run_folder.training_progress import TrainingProgress
@@ -23,12 +27,8 @@ from workbench.settings.federation import FederationOptions
 from workbench.worker.checkpointer import Checkpointer
 from workbench.worker.control import Control
 from workbench.worker.evaluation import EvaluationResult, evaluate
-from workbench.worker.loop import LoopResult
+from workbench.worker.loop import LoopResult, NonFiniteLossError
 from workbench.worker.memory import rss_bytes
-
-
-class _EndedEarlyError(Exception):
-    """Leaves Flower's loop after a stop request."""
 
 
 class FederatedTraining:
@@ -56,60 +56,97 @@ class FederatedTraining:
         self._events = events
         self._progress = TrainingProgress()
         self._evaluation: EvaluationResult | None = None
-        self._checkpointer = Checkpointer(folder, engine, events, config, lambda: None)
+        self._checkpointer = Checkpointer(folder, self, events, config, lambda: None)
         self._grid = grid
-        weights = engine.weights()
-        self._initial = {name: weights[name] for name in engine.trainable}
+        self._strategy = make_strategy(options)
         self._ledger = PrivacyLedger(options.clients)
         self._clipping_norm = options.clipping_norm
         self._round_started_ns = 0
+        weights = engine.weights()
+        self._global = {name: weights[name] for name in engine.trainable}
 
-    def run(self) -> LoopResult:
-        """Run all rounds, unless a stop is requested.
+    def restore(self, checkpoint: Path, progress: TrainingProgress) -> None:
+        """Go on from a checkpoint, whose weights the engine has.
 
         Raises:
-            ConfigError: Flower refuses an option of the strategy.
+            RunFolderError: the state of the server is missing or damaged.
+        """
+        found = restore_server_state(checkpoint, self._strategy, self._ledger)
+        # Flower goes by position.
+        self._global = {name: found[name] for name in self._global}
+        self._clipping_norm = self._norm()
+        self._progress = progress
+
+    def weights(self) -> dict[str, np.ndarray]:
+        """For a checkpoint: those of the engine."""
+        return self._engine.weights()
+
+    def save_state(self, folder: Path) -> None:
+        """For a checkpoint: what else the next round depends on."""
+        save_server_state(folder, self._global, self._strategy, self._ledger)
+
+    def run(self) -> LoopResult:
+        """Run the rounds that are left, unless a stop is requested.
+
+        Raises:
+            NonFiniteLossError: the strategy made weights that are not finite.
             OSError: the run folder cannot be written.
         """
-        strategy = self._strategy = make_strategy(self._options)
         self._checkpointer.save(self._progress)
-        # Flower draws the clients of a round by Python's generator.
-        random.seed(self._config.seed)
         status = "completed"
-        try:
-            strategy.start(
-                self._grid,
-                array_record(self._initial),
-                num_rounds=self._options.rounds,
-                timeout=self._options.round_timeout_s,
-                train_config=ConfigRecord(),
-                evaluate_config=ConfigRecord(),
-                evaluate_fn=self._after_round,
-            )
-        except _EndedEarlyError:
-            status = self._control.end_status
+        for number in range(self._progress.step + 1, self._options.rounds + 1):
+            if not self._wait_for_grant(number - 1) or not self._round(number):
+                status = self._control.end_status
+                break
         self._checkpointer.save(self._progress)
         return LoopResult(status, self._progress.step, self._evaluation)
 
-    def _after_round(self, number: int, arrays: ArrayRecord) -> MetricRecord | None:
-        """Flower's evaluation by the server: evaluate and record, then wait for the next round.
+    def _round(self, number: int) -> bool:
+        """Have clients train, aggregate and evaluate; whether it is a whole round.
 
-        Before the first round it is called with 0.
+        This is the loop of Flower's `Strategy.start`, which can only begin with the first round.
         """
+        self._round_started_ns = time.perf_counter_ns()
+        # Flower draws the clients of a round by Python's generator.
+        random.seed(f"{self._config.seed}-{number}")
+        self._grid.begin_round(number)
+        strategy, grid = self._strategy, self._grid
+        messages = strategy.configure_train(
+            number, array_record(self._global), ConfigRecord(), grid
+        )
+        found, _ = strategy.aggregate_train(number, self._exchange(messages))
         if self._control.stop_requested():
             # Clients were cut off: what came back of this round is not a whole one.
-            raise _EndedEarlyError
-        if number:
-            self._record_round(number, arrays)
-        if number < self._options.rounds:
-            self._wait_for_grant(number)
-            self._grid.begin_round(number + 1)
-        self._round_started_ns = time.perf_counter_ns()
-        return None
+            return False
+        if found is not None:
+            self._global = {name: array.numpy() for name, array in found.items()}
+        self._refuse_not_finite(number)
+        self._exchange(
+            strategy.configure_evaluate(number, array_record(self._global), ConfigRecord(), grid)
+        )
+        if self._control.stop_requested():
+            return False
+        self._record_round(number)
+        return True
 
-    def _record_round(self, number: int, arrays: ArrayRecord) -> None:
-        weights = {name: array.numpy().astype(np.float32) for name, array in arrays.items()}
-        self._engine.load_weights({**weights, **self._grid.statistics})
+    def _exchange(self, messages: Iterable[Message]) -> Iterable[Message]:
+        return self._grid.send_and_receive(messages, timeout=self._options.round_timeout_s)
+
+    def _refuse_not_finite(self, number: int) -> None:
+        if not all_finite(self._in_float32()):
+            given = ", ".join(f"{n}={v:g}" for n, v in self._options.strategy_options.items())
+            raise NonFiniteLossError(
+                f"strategy={self._options.strategy!r} made weights that are not finite in round "
+                f"{number}. Lower its rates ({given or 'all are defaults'}) or the learning rate "
+                f"of the clients (now {self._config.learning_rate:g})."
+            )
+
+    def _in_float32(self) -> dict[str, np.ndarray]:
+        with np.errstate(over="ignore"):
+            return {name: value.astype(np.float32) for name, value in self._global.items()}
+
+    def _record_round(self, number: int) -> None:
+        self._engine.load_weights({**self._in_float32(), **self._grid.statistics})
         record = self._grid.record
         elapsed_ns = time.perf_counter_ns() - self._round_started_ns
         self._events.write(
@@ -142,7 +179,11 @@ class FederatedTraining:
             "clipping_norm": self._clipping_norm,
         }
         # Adapted for the next round.
-        self._clipping_norm = getattr(self._strategy, "clipping_norm", options.clipping_norm)
+        self._clipping_norm = self._norm()
+
+    def _norm(self) -> float:
+        norm: float = getattr(self._strategy, "clipping_norm", self._options.clipping_norm)
+        return norm
 
     def _evaluate(self, number: int) -> None:
         config, test = self._config, self._dataset.test
@@ -155,19 +196,16 @@ class FederatedTraining:
             self._evaluation = found
             self._events.write("evaluation", step=number, epoch=number, **found.record())
 
-    def _wait_for_grant(self, done: int) -> None:
-        """Wait while the run is paused.
-
-        Raises:
-            _EndedEarlyError: a stop is requested.
-        """
+    def _wait_for_grant(self, done: int) -> bool:
+        """Wait while the run is paused; False if a stop is requested instead."""
         paused = False
         while not self._control.may_step(done):
             if self._control.stop_requested():
-                raise _EndedEarlyError
+                return False
             if self._control.pause_requested() != paused:
                 paused = not paused
                 self._events.write("paused" if paused else "resumed")
             self._control.wait()
         if paused:
             self._events.write("resumed")
+        return True

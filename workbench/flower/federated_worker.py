@@ -9,17 +9,20 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from workbench.child_process.worker_exit import forget_previous
 from workbench.data import load_saved_dataset
 from workbench.data.target_specs import target_specs
 from workbench.engines.base import EngineSetup
 from workbench.engines.ondevice import OnDeviceEngine
 from workbench.flower.client_pool import ClientPool
 from workbench.machine.threads import default_threads
+from workbench.run_folder.checkpoint import read_weights
 from workbench.run_folder.events import EventWriter
 from workbench.run_folder.run_folder import RunFolder
 from workbench.settings.config import TrainingConfig, read_config
 from workbench.settings.federation import FederationOptions
 from workbench.worker import memory
+from workbench.worker.__main__ import last_checkpoint
 from workbench.worker.control import Control
 
 if TYPE_CHECKING:
@@ -92,6 +95,9 @@ def train_federated(
 
     events.write("built", rss_before_bytes=rss_before_bytes)
     summary["rss_before_bytes"] = rss_before_bytes
+    checkpoint, progress = last_checkpoint(folder, spec)
+    if checkpoint is not None:
+        engine.load_weights(read_weights(checkpoint))
     weights = engine.weights()
     statistics = {n: weights[n] for n in engine.statistics_names(federation["parameters"])}
     try:
@@ -101,6 +107,10 @@ def train_federated(
             training = FederatedTraining(
                 folder, engine, dataset, config, options, control, events, grid
             )
+            if checkpoint is not None:
+                training.restore(checkpoint, progress)
+                events.write("restored", step=progress.step)
+                forget_previous(folder.path)
             result = training.run()
     finally:
         summary["peak_rss_bytes"] = memory.peak_rss_bytes()

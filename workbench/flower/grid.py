@@ -141,6 +141,7 @@ class ClientGrid(Grid):
         expected = {**weights, **self.statistics} if training else {}
         checked = [(reply, self._problem(reply, expected, training)) for reply in replies]
         if training:
+            checked = self._refuse_too_few(checked)
             self._average_statistics([reply for reply, problem in checked if not problem])
         return [
             self._message(reply, problem, sent[reply.client])
@@ -165,10 +166,12 @@ class ClientGrid(Grid):
             most_rows=self._most_rows,
             timeout_s=timeout_s,
         )
+        problem = "too few clients answered to find the sum of their weights."
+        if mean.error:
+            problem = f"the sum of the weights could not be found from the replies: {mean.error}"
         replies = []
         for client, message in sent.items():
             facts = mean.facts.get(message.metadata.dst_node_id)
-            problem = "too few clients answered to find the sum of their weights."
             if mean.arrays is not None and facts is not None:
                 replies.append(Reply(client, facts, mean.arrays, ""))
             else:
@@ -180,12 +183,24 @@ class ClientGrid(Grid):
         """Why a reply is not used, recorded; else empty."""
         if not training and not reply.error and reply.facts.get("rows") == 0:
             return ""
-        problem = reply.error or unfit(expected, reply.facts, reply.arrays)
+        problem = reply.error or unfit(expected, reply.facts, reply.arrays, training=training)
         if training and not problem:
             problem = self.device_problem(reply) or self._unclippable(reply, expected)
         self.record.add(reply.client, reply.facts, training, problem)
         self.record.count_bytes(reply.sent_bytes, reply.received_bytes)
         return problem
+
+    def _refuse_too_few(self, checked: list[tuple[Reply, str]]) -> list[tuple[Reply, str]]:
+        """All replies are refused where the strategy needs more: Flower skips such a round."""
+        needed, strategy = self.options.fewest_clients, self.options.strategy
+        count = sum(not problem for _, problem in checked)
+        if count >= needed:
+            return checked
+        problem = f"{strategy!r} needs {needed} clients in a round, and {count} answered."
+        for reply, known in checked:
+            if not known:
+                self.record.discard(reply.client, problem)
+        return [(reply, known or problem) for reply, known in checked]
 
     def _unclippable(self, reply: Reply, expected: dict[str, np.ndarray]) -> str:
         """Why noise cannot be fitted to a reply: Flower divides by the norm of its update."""

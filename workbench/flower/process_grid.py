@@ -54,8 +54,6 @@ class ProcessGrid(ClientGrid):
             stop_requested: whether to stop waiting for replies.
         """
         TaskIdentity.run_id = TaskIdentity.node_id = TaskIdentity.task_id = SERVER
-        # Flower draws noise by numpy's generator: a simulated run repeats.
-        np.random.seed(seed)
         super().__init__(options, statistics, max(rows))
         self._pool = pool
         self._seed = seed
@@ -70,6 +68,8 @@ class ProcessGrid(ClientGrid):
     @override
     def begin_round(self, number: int) -> None:
         super().begin_round(number)
+        # Flower draws noise by numpy's generator: a simulated run repeats, also a resumed one.
+        np.random.seed([self._seed, number])
         drawn = np.random.default_rng((self._seed, number)).random(self.options.clients)
         available = np.flatnonzero(drawn >= self.options.unavailable)
         # One remains: with none, Flower waits for clients without end.

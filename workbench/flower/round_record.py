@@ -33,7 +33,7 @@ class RoundRecord:
     def add(self, client: int, facts: Mapping[str, Any], training: bool, problem: str) -> None:
         """Record the reply of a client; `problem` says why it is not used."""
         if problem:
-            self.leave_out(client, problem)
+            self.leave_out(client, problem if training else f"Evaluation: {problem}")
             return
         found = self._client(client)
         if training:
@@ -49,6 +49,10 @@ class RoundRecord:
     def leave_out(self, client: int, reason: str) -> None:
         """Record that a client takes no part, with the reason as a sentence."""
         self._client(client).setdefault("left_out", reason)
+
+    def discard(self, client: int, reason: str) -> None:
+        """Record that a client's answer is not used, though it fits."""
+        self._clients[client] = {"client": client, "left_out": reason}
 
     def _client(self, client: int) -> dict[str, Any]:
         return self._clients.setdefault(client, {"client": client})

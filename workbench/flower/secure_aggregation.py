@@ -19,6 +19,7 @@ from flwr.server.workflow import SecAggPlusWorkflow
 from flwr.server.workflow.constant import MAIN_CONFIGS_RECORD, MAIN_PARAMS_RECORD
 from flwr.server.workflow.constant import Key as WorkflowKey
 
+from workbench.errors import shortened_problem
 from workbench.flower.client_messages import ARRAYS, CONFIG, array_record, arrays_of
 
 LARGEST_WEIGHT = 8.0
@@ -41,6 +42,8 @@ class SecureMean(NamedTuple):
     """The weighted mean; None if too few clients answered."""
     facts: dict[int, dict[str, Any]]
     """The numbers of each node whose weights are in the mean."""
+    error: str
+    """Why Flower could not find the mean, if a reply was not what it expects; else empty."""
 
 
 def secure_mean(
@@ -80,8 +83,12 @@ def secure_mean(
     grid = SimpleNamespace(
         send_and_receive=lambda sent, *, timeout: exchange(sent, timeout_s=timeout)
     )
-    workflow(cast(Any, grid), context)
-    return SecureMean(mean.found, mean.facts)
+    try:
+        workflow(cast(Any, grid), context)
+    except Exception as error:
+        # Flower reads a client's reply as if it had to be one of its own.
+        return SecureMean(None, {}, shortened_problem(f"{type(error).__name__}: {error}"))
+    return SecureMean(mean.found, mean.facts, "")
 
 
 class _Mean:

@@ -9,7 +9,7 @@ from flwr.serverapp.strategy import Strategy
 
 from workbench.errors import ConfigError
 from workbench.flower.private_strategies import private
-from workbench.settings.federation import FederationOptions, StrategyName
+from workbench.settings.federation import OPTION_RANGES, FederationOptions, StrategyName
 
 _CLASSES: dict[StrategyName, type[flower.FedAvg]] = {
     "fedavg": flower.FedAvg,
@@ -25,8 +25,6 @@ _CLASSES: dict[StrategyName, type[flower.FedAvg]] = {
     "bulyan": flower.Bulyan,
 }
 
-_WHOLE_NUMBERS = ("num_malicious_nodes", "num_nodes_to_select")
-
 
 def make_strategy(options: FederationOptions) -> Strategy:
     """The strategy of a run.
@@ -35,7 +33,7 @@ def make_strategy(options: FederationOptions) -> Strategy:
         ConfigError: Flower refuses an option.
     """
     given: dict[str, Any] = {
-        name: int(value) if name in _WHOLE_NUMBERS else value
+        name: int(value) if OPTION_RANGES[name].whole else value
         for name, value in options.strategy_options.items()
     }
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,15 +17,27 @@ ENDED = "The run has ended with it; the steps after its last checkpoint are lost
 
 
 def first_failure(failures: Mapping[int, ProcessFailure]) -> ProcessFailure:
-    """The rank that failed by itself, the earliest of several; else any."""
+    """The rank that failed by itself, the earliest of several; else any.
+
+    A rank that is still starting is killed by the SIGTERM that the agent sends to all after the
+    first failure, in the same second.
+    """
     own = [each for each in failures.values() if each.exitcode != EXIT_PEER_LOST]
-    return min(own or failures.values(), key=lambda each: (each.timestamp, each.local_rank))
+    return min(
+        own or failures.values(),
+        key=lambda each: (each.exitcode == -signal.SIGTERM, each.timestamp, each.local_rank),
+    )
 
 
 def describe_failure(failure: ProcessFailure, log: Path) -> dict[str, str]:
     """The error record of a run whose rank failed and that has no summary."""
     who = f"Rank {failure.local_rank}"
-    found = describe_exit(log, failure.exitcode, who)
+    found = describe_exit(
+        log,
+        failure.exitcode,
+        who,
+        "before training had ended. Does the code that it runs call sys.exit or os._exit?",
+    )
     if failure.exitcode == EXIT_PEER_LOST:
         # One that fails or is killed is a failure of its own.
         found["type"] = "RankEnded"

@@ -8,8 +8,9 @@ import psutil
 
 from workbench.files.advisory_lock import is_locked
 from workbench.run_folder.run_folder import RunFolder, home
+from workbench.runs.launch import AGENT, FEDERATED_WORKER, WORKER
 
-_COMMAND = ["-m", "workbench.worker"]
+_PACKAGES = (WORKER, FEDERATED_WORKER, AGENT)
 
 
 def active_folders() -> list[Path]:
@@ -21,7 +22,8 @@ def active_folders() -> list[Path]:
     found = {path for path in runs.glob("*") if is_locked(RunFolder(path).watchdog_lock_path)}
     for process in psutil.process_iter(["cmdline", "username"]):
         command = process.info["cmdline"] or []
-        if command[-3:-1] == _COMMAND and process.info["username"] == _user():
+        is_worker = command[-3:-2] == ["-m"] and command[-2] in _PACKAGES
+        if is_worker and process.info["username"] == _user():
             found.add(Path(command[-1]))
     with_spec = [path for path in found if RunFolder(path).spec_path.exists()]
     return sorted(with_spec, key=lambda path: path.name, reverse=True)

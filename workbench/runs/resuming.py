@@ -24,9 +24,23 @@ from workbench.run_folder.run_folder import RunFolder
 from workbench.runs.adapted_weights import recorded_weights
 from workbench.runs.cleanup import remove_abandoned_files
 from workbench.runs.duration import started_at
-from workbench.runs.launch import Worker, locked_for_worker, start_worker, stop_grace_s
+from workbench.runs.launch import (
+    FEDERATED_WORKER,
+    WORKER,
+    Worker,
+    locked_for_worker,
+    start_worker,
+    stop_grace_s,
+)
+from workbench.runs.replaced_model import replace_model, restore_model
+from workbench.runs.resuming_federated import (
+    CHANGEABLE_FEDERATED,
+    refuse_deployed,
+    with_rounds,
+)
 from workbench.runs.run import Run
 from workbench.settings.config import TrainingConfig, make_config
+from workbench.settings.federation import FederationOptions
 from workbench.user_code.user_code import UserCode
 
 CHANGEABLE = frozenset({
@@ -42,11 +56,12 @@ def resume_run(
 ) -> Run:
     """As `workbench.resume`, of a `Run`."""
     folder = run.folder
-    if run.federation is not None:
-        raise RunError(
-            f"Run {run.id} is federated: its strategy's state is not kept. Start another from its "
-            f"weights: wb.federate(..., base={run.id!r})."
-        )
+    federation = run.spec.get("federation")
+    if federation is not None:
+        refuse_deployed(run)
+    _refuse_fixed(settings, CHANGEABLE if federation is None else CHANGEABLE_FEDERATED)
+    if federation is not None:
+        federation, settings = with_rounds(federation, settings)
     config = _changed(run, settings)
     if config.early_stopping is not None and load_saved_dataset(folder.data_path).test is None:
         raise ConfigError(["early_stopping needs a test split, and the run has none."])
@@ -58,7 +73,7 @@ def resume_run(
     if not run.ended:
         raise RunError(f"Run {run.id} is {run.status}; stop it before it is resumed.")
     with locked_for_worker(folder) as lock:
-        _restore_model(folder)
+        restore_model(folder)
         restore_previous(folder.path)
         step = _step_to_go_on_from(run, config)
         # All that is refused is refused before anything is written.
@@ -67,7 +82,7 @@ def resume_run(
         remove_abandoned_files(folder.path.parent)
         if given is not None:
             _check_model(given, folder, step, recorded_weights(run.spec))
-            _replace_model(folder, given)
+            replace_model(folder, given)
         if "loss" in settings:
             losses = write_functions(config.losses, folder.model_path)
             config = config.model_copy(update={"loss": losses})
@@ -75,6 +90,7 @@ def resume_run(
         _remove_later_checkpoints(folder, step)
         spec = {**run.spec, "config": config.model_dump(), "resumed_from": step}
         spec |= {"detached": detached, "launched": time.time(), **_earlier(run)}
+        spec["federation"] = federation
         worker = _start(folder, spec, config, code, lock, detached)
     return Run(folder, worker=worker, model=given or run.model, code=code)
 
@@ -111,10 +127,13 @@ def _step_to_go_on_from(run: Run, config: TrainingConfig) -> int:
     step = _newest_step(run.folder, config.engine)
     total = config.total_steps(run.spec["samples"])
     if step >= total:
+        name, others = ("steps", ", or epochs=.")
+        if run.federation is not None:
+            name, others = ("rounds", ".")
         raise ConfigError(
             [
-                f"Run {run.id} has taken {step} of {total} steps. Say how many it is to take in "
-                f"all: resume(run, steps={2 * step}), or epochs=."
+                f"Run {run.id} has taken {step} of {total} {name}. Say how many it is to take in "
+                f"all: resume(run, {name}={2 * step}){others}"
             ]
         )
     return step
@@ -140,34 +159,6 @@ def _check_model(
         )
 
 
-def _restore_model(folder: RunFolder) -> None:
-    """Move back what a process that was killed while it replaced the model had moved away."""
-    old = _previous_model(folder)
-    if old.is_dir() and not folder.model_path.exists():
-        os.replace(old, folder.model_path)
-
-
-def _previous_model(folder: RunFolder) -> Path:
-    return folder.path / "model.previous"
-
-
-def _replace_model(folder: RunFolder, model: Model) -> None:
-    """Save `model` in the place of what the record names; functions of losses stay beside it."""
-    old = _previous_model(folder)
-    shutil.rmtree(old, ignore_errors=True)
-    os.replace(folder.model_path, old)
-    try:
-        model.save(folder.model_path)
-        for function in old.glob("loss-*.pkl"):
-            if function.is_file() and not function.is_symlink():
-                shutil.copy(function, folder.model_path)
-    except BaseException:
-        shutil.rmtree(folder.model_path, ignore_errors=True)
-        os.replace(old, folder.model_path)
-        raise
-    shutil.rmtree(old)
-
-
 def _start(
     folder: RunFolder,
     spec: dict[str, Any],
@@ -188,7 +179,8 @@ def _start(
         folder.write_spec(spec)
         create_control(folder.control_path, None)
         _record_resuming(folder, spec["resumed_from"])
-        return start_worker(folder, config, code, lock, detached)
+        package = WORKER if spec["federation"] is None else FEDERATED_WORKER
+        return start_worker(folder, config, code, lock, detached, package)
     except BaseException:
         restore_previous(folder.path)
         raise
@@ -198,22 +190,30 @@ def _previous(path: Path) -> Path:
     return path.with_name(PREVIOUS[path.name])
 
 
+def _refuse_fixed(settings: dict[str, Any], changeable: frozenset[str]) -> None:
+    """Raise for settings that cannot differ in a run that goes on.
+
+    Raises:
+        ConfigError: names them.
+    """
+    fixed = [name for name in settings if name not in changeable]
+    if fixed:
+        raise ConfigError(
+            [
+                f"{name} cannot change in a run that is resumed. {nearest(name, changeable)}"
+                if name in TrainingConfig.model_fields or name in FederationOptions.model_fields
+                else f"{name} is no setting. {nearest(name, changeable)}"
+                for name in fixed
+            ]
+        )
+
+
 def _changed(run: Run, settings: dict[str, Any]) -> TrainingConfig:
     """The settings of `run` with those in `settings` in their place.
 
     Raises:
-        ConfigError: one of them cannot differ in a run that goes on, or is wrong.
+        ConfigError: one of them is wrong.
     """
-    fixed = [name for name in settings if name not in CHANGEABLE]
-    if fixed:
-        raise ConfigError(
-            [
-                f"{name} cannot change in a run that is resumed. {nearest(name, CHANGEABLE)}"
-                if name in TrainingConfig.model_fields
-                else f"{name} is no setting. {nearest(name, CHANGEABLE)}"
-                for name in fixed
-            ]
-        )
     if "epochs" in settings and "steps" not in settings:
         settings = {**settings, "steps": None}
     kept = {name: getattr(run.config, name) for name in TrainingConfig.model_fields}

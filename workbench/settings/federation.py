@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
-from typing import Any, Literal, get_args
+from typing import Annotated, Any, Literal, NamedTuple, get_args
 
 from pydantic import (
     ConfigDict,
@@ -42,6 +43,51 @@ MEANS: tuple[StrategyName, ...] = (
 )
 """Strategies that need no more of the clients than their mean, as secure aggregation gives it."""
 
+
+class OptionRange(NamedTuple):
+    """The values of an option of a strategy for which it means something.
+
+    Flower takes any, and some of them end a run in its middle or make weights that are no numbers.
+    """
+
+    low: float
+    high: float
+    low_included: bool = True
+    whole: bool = False
+
+    def problem(self, value: float) -> str:
+        """What is wrong with `value`, after its name; else empty."""
+        above = value >= self.low if self.low_included else value > self.low
+        if self.whole and value != int(value):
+            return "must be an integer."
+        if above and value < self.high:
+            return ""
+        first = f"{self.low:g} or more" if self.low_included else f"above {self.low:g}"
+        return (
+            f"must be {first}."
+            if math.isinf(self.high)
+            else (f"must be {first} and below {self.high:g}.")
+        )
+
+
+_RATE = OptionRange(0, math.inf, low_included=False)
+_SHARE = OptionRange(0, 1)
+
+OPTION_RANGES: Mapping[str, OptionRange] = {
+    "server_learning_rate": _RATE,
+    "server_momentum": _SHARE,
+    "proximal_mu": OptionRange(0, math.inf),
+    "eta": _RATE,
+    "eta_l": _RATE,
+    "tau": _RATE,
+    "beta_1": _SHARE,
+    "beta_2": _SHARE,
+    "beta": OptionRange(0, 0.5),
+    "num_malicious_nodes": OptionRange(0, math.inf, whole=True),
+    "num_nodes_to_select": OptionRange(1, math.inf, whole=True),
+}
+"""Of each option, whichever strategy has it."""
+
 _ADAPTIVE = ("eta", "eta_l", "beta_1", "beta_2", "tau")
 
 STRATEGY_OPTIONS: Mapping[str, tuple[str, ...]] = {
@@ -76,7 +122,7 @@ class FederationOptions(PlainNumbers):
     strategy: StrategyName = Field(
         default="fedavg", description="how the server aggregates, one of Flower's strategies"
     )
-    strategy_options: dict[str, float] = Field(
+    strategy_options: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = Field(
         default={}, description="of the strategy, by Flower's names, such as proximal_mu"
     )
     fraction: float = Field(
@@ -177,6 +223,28 @@ class FederationOptions(PlainNumbers):
             )
         return self
 
+    @model_validator(mode="after")
+    def _check_clients(self) -> FederationOptions:
+        needed, malicious = self.fewest_clients, self.strategy_options.get("num_malicious_nodes", 0)
+        if self.clients < needed:
+            raise ValueError(
+                f"clients={self.clients}: strategy={self.strategy!r} needs {needed} or more in a "
+                f"round with num_malicious_nodes={malicious:g}."
+            )
+        return self
+
+    @property
+    def fewest_clients(self) -> int:
+        """Of how many clients the strategy needs the weights to aggregate them in a round.
+
+        Sources: Blanchard et al., Machine Learning with Adversaries, 2017 (Krum: n > 2f + 2);
+        El Mhamdi et al., arXiv:1802.07927 (Bulyan: n >= 4f + 3).
+        """
+        malicious = int(self.strategy_options.get("num_malicious_nodes", 0))
+        if self.strategy == "bulyan":
+            return 4 * malicious + 3
+        return 2 * malicious + 3 if malicious else 1
+
     @field_validator("strategy_options")
     @classmethod
     def _check_names(cls, value: dict[str, float], info: ValidationInfo) -> dict[str, float]:
@@ -184,8 +252,10 @@ class FederationOptions(PlainNumbers):
         if strategy is None:
             return value
         known = STRATEGY_OPTIONS[strategy]
-        for name in value:
+        for name, number in value.items():
             if name not in known:
                 hint = nearest(name, known) if known else "It has none."
                 raise ValueError(f"{name!r} is not an option of strategy {strategy!r}. {hint}")
+            if problem := OPTION_RANGES[name].problem(number):
+                raise ValueError(f"{name}={number:g} {problem}")
         return value

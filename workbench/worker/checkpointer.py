@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
-from workbench.engines.base import Engine
 from workbench.run_folder.checkpoint import all_finite, is_complete, write_checkpoint
 from workbench.run_folder.events import EventWriter
 from workbench.run_folder.run_folder import RunFolder
@@ -19,13 +19,25 @@ COST_SHARE = 0.001
 """Largest share of the training time that checkpoints at the ends of epochs may take."""
 
 
+class Trained(Protocol):
+    """What is trained: an engine, or the server of a federated run."""
+
+    def weights(self) -> dict[str, np.ndarray]:
+        """Parameters and buffers by name."""
+        ...
+
+    def save_state(self, folder: Path) -> None:
+        """Write what else training depends on into `folder`."""
+        ...
+
+
 class Checkpointer:
     """Keeps one checkpoint: the latest weights that are all finite."""
 
     def __init__(
         self,
         folder: RunFolder,
-        engine: Engine,
+        trained: Trained,
         events: EventWriter,
         config: TrainingConfig,
         flush_steps: Callable[[], None],
@@ -34,13 +46,13 @@ class Checkpointer:
 
         Args:
             folder: of the run.
-            engine: whose state is saved.
+            trained: whose state is saved.
             events: where checkpoints are recorded.
             config: says how often.
             flush_steps: writes the steps so far: a checkpoint is never ahead of the record.
         """
         self._folder = folder
-        self._engine = engine
+        self._trained = trained
         self._events = events
         self._flush_steps = flush_steps
         self._engine_name = config.engine
@@ -73,7 +85,7 @@ class Checkpointer:
         path = self._folder.checkpoint_path(progress.step)
         saved = is_complete(path)
         if not saved:
-            weights = dict(self._engine.weights())
+            weights = dict(self._trained.weights())
             saved = all_finite(weights)
             if saved:
                 self._flush_steps()
@@ -82,7 +94,7 @@ class Checkpointer:
                 def save_state(temporary: Path, weights: dict[str, np.ndarray] = weights) -> None:
                     # They are written by now, and the engine needs as much memory for its own.
                     weights.clear()
-                    self._engine.save_state(temporary)
+                    self._trained.save_state(temporary)
 
                 write_checkpoint(path, weights, save_state, progress, self._engine_name)
                 self._events.write("checkpoint", step=progress.step)

@@ -75,6 +75,7 @@ describe("what more is wanted", () => {
       totalSteps: () => 0,
       hint: () => "",
       axis: () => "step",
+      stepName: () => "step" as const,
       smoothing: () => 0,
       scaleOf: () => "auto",
       hidden: () => [],

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { horizontalAxis, type StepName } from "../src/charts/axis";
 import { Panel } from "../src/charts/panel";
 import { ViewState } from "../src/charts/view_state";
 import { plots } from "./plots";
@@ -20,6 +21,8 @@ const listener = {
 
 describe("a chart", () => {
   let panel: Panel;
+  let state: ViewState;
+  let stepName: StepName;
   const sized = (width: number, height: number) => {
     Object.defineProperty(panel.surface, "clientWidth", { value: width, configurable: true });
     Object.defineProperty(panel.surface, "clientHeight", { value: height, configurable: true });
@@ -27,18 +30,31 @@ describe("a chart", () => {
 
   beforeEach(() => {
     plots.length = 0;
-    const store = storeOf(part("fake", 0, [3, 2, 1]));
-    const state = new ViewState(store, {
+    stepName = "step";
+    const store = storeOf(part("fake", 0, [3, 2, 1], { metric: { title: "Accuracy", unit: "%" } }));
+    state = new ViewState(store, {
       curves: () => [look("fake")],
       totalSteps: () => 3,
       hint: () => "",
       axis: () => "step",
+      stepName: () => stepName,
       smoothing: () => 0,
       scaleOf: () => "auto",
       hidden: () => [],
     });
     panel = new Panel("loss", state, listener);
     document.body.replaceChildren(panel.root);
+  });
+
+  it("of a metric is shown for steps, and not for rounds, which have charts of their own", () => {
+    const metric = new Panel("metric", state, listener);
+    metric.draw();
+    expect(metric.root.hidden).toBe(false);
+    stepName = "round";
+    metric.draw();
+    expect(metric.root.hidden).toBe(true);
+    expect(horizontalAxis("step", stepName).label).toBe("round");
+    expect(horizontalAxis("time", stepName).label).toBe("time in training");
   });
 
   it("that is hidden while the theme changes has its size when it is shown again", () => {

@@ -6,7 +6,7 @@ import { look, part, storeOf } from "./points";
 function rowsOf(store: SeriesStore): string[][] {
   const table = document.createElement("table");
   const curves = [look("a")];
-  fillPointTable(table, store, { title: "Loss", curves, valueAt: (key, step) => `${key}${step}` });
+  fillPointTable(table, store, { title: "Loss", curves, stepName: "step", valueAt: (key, step) => `${key}${step}` });
   return [...table.querySelectorAll("tr")].map((row) =>
     [...row.children].map((cell) => cell.textContent ?? ""),
   );

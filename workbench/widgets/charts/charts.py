@@ -74,6 +74,8 @@ class Charts(ChartOptions, anywidget.AnyWidget):
     """The curves in the order in which they are drawn: what each is called and how it looks."""
     total_steps = traitlets.Int(0).tag(sync=True)
     """Steps that each run will take, for the axis; 0 while that is not known."""
+    step_name = traitlets.Unicode("step").tag(sync=True)
+    """What a step is called: "step", or "round" of a federated run, which has further charts."""
     hint = traitlets.Unicode(EMPTY_HINT).tag(sync=True)
     """What to say while there is nothing to show."""
 
@@ -227,6 +229,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
                 smoothing=self.smoothing,
                 scales=dict(self.scales),
                 window=tuple(self.window),
+                step_name=self.step_name,
             )
 
     def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:

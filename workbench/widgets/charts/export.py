@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 FORMATS = ("png", "svg", "csv")
 PICTURE_BLOCKS = 2048
-AXIS_LABELS = {"step": "step", "time": "seconds of training", "samples": "samples"}
+AXIS_LABELS = {"time": "seconds of training", "samples": "samples"}
 LIVE_WIDTH_PX = 1.75
 
 
@@ -39,6 +39,7 @@ class ChartFile:
     smoothing: int
     scales: dict[str, str]
     window: tuple[float, ...]
+    step_name: str = "step"
 
     def data(self, kind: str) -> bytes:
         """The content of a file: "png", "svg" or "csv"."""
@@ -101,7 +102,8 @@ class ChartFile:
         if metric:
             panels[3].set_title(f"{metric.title}, {metric.unit}", fontsize=9, loc="left")
         for panel, name in zip(panels, ("loss", "throughput", "memory", "metric"), strict=False):
-            panel.set_xlabel(AXIS_LABELS[self.axis], fontsize=8)
+            label = self.step_name if self.axis == "step" else AXIS_LABELS[self.axis]
+            panel.set_xlabel(label, fontsize=8)
             scale = self.scales.get(name, "auto")
             if scale == "log" or (scale == "auto" and wide[name] > LOG_SPREAD):
                 panel.set_yscale("log")

@@ -138,11 +138,13 @@ class TrainView(View):
         self._clear(job.engines)
         for run in job.runs.values():
             if run.federation is not None:
+                self._step.charts.step_name = "round"
                 self._step.federation.begin(run, self._worst.classes(run))
 
     def _clear(self, engines: Sequence[str]) -> None:
         """Forget what was shown and get ready for these engines."""
         self._step.charts.reset(engines)
+        self._step.charts.step_name = "step"
         self._step.statistics.clear()
         self._step.federation.clear()
         self._step.evaluation.clear()

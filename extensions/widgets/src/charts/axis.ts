@@ -21,9 +21,12 @@ export interface HorizontalAxis {
   text: (value: number, increment: number) => string;
 }
 
-export function horizontalAxis(axis: AxisName): HorizontalAxis {
+/** What a step is called: in federated training it is a round. */
+export type StepName = "step" | "round";
+
+export function horizontalAxis(axis: AxisName, stepName: StepName = "step"): HorizontalAxis {
   return {
-    label: AXES[axis].label,
+    label: axis === "step" ? stepName : AXES[axis].label,
     space: axis === "time" ? 60 : 56,
     increments: increments(axis),
     text: (value, increment) => tickText(axis, value, increment),

@@ -40,6 +40,8 @@ interface Traits {
   /** What to say while there is nothing to show. */
   hint: string;
   axis: "step" | "time" | "samples";
+  /** What a step is called; that of a federated run, whose rounds other charts show too, is "round". */
+  step_name: "step" | "round";
   /** Steps over which curves are smoothed; 0: not. */
   smoothing: number;
   /** By panel "auto", "linear" or "log". */
@@ -86,6 +88,7 @@ export default () => {
       totalSteps: () => model.get("total_steps"),
       hint: () => model.get("hint"),
       axis: () => model.get("axis"),
+      stepName: () => model.get("step_name"),
       smoothing: () => model.get("smoothing"),
       scaleOf: (panel) => model.get("scales")[panel] ?? "auto",
       hidden: () => model.get("hidden"),
@@ -184,6 +187,7 @@ export default () => {
     );
 
     const redraw = () => {
+      toolbar.nameSteps(model.get("step_name"));
       toolbar.update(model.get("axis") as AxisName, model.get("smoothing"), state.window !== null, store.lastStep);
       const details = model.get("curves").map((curve) => curve.detail).filter(Boolean);
       names.textContent = details.join("; ");
@@ -217,7 +221,7 @@ export default () => {
     };
     if (model.get("window").length > 0) takeWindow();
     model.on("change:window", takeWindow);
-    for (const name of ["curves", "total_steps", "hint", "axis", "smoothing", "scales", "hidden", "show_values"]) {
+    for (const name of ["curves", "total_steps", "hint", "axis", "step_name", "smoothing", "scales", "hidden", "show_values"]) {
       model.on(`change:${name}`, draw);
     }
     onThemeChange(() => {

@@ -65,9 +65,13 @@ export class Panel {
 
   /** Draws what the store holds now. */
   draw(): void {
-    if (this.metric === "metric") this.root.hidden = this.words.text.title === METRIC_TEXTS.metric.title;
     const { context, store } = this.state;
-    const drawnAs = `${context.axis()} ${this.logarithmic}`;
+    if (this.metric === "metric") {
+      // Of a federated run its own charts show it, beside that of each client.
+      const federated = context.stepName() === "round";
+      this.root.hidden = federated || this.words.text.title === METRIC_TEXTS.metric.title;
+    }
+    const drawnAs = `${context.axis()} ${context.stepName()} ${this.logarithmic}`;
     if (!this.plot || drawnAs !== this.drawnAs) this.rebuild();
     this.drawnAs = drawnAs;
     // Also where no observer tells of it: hidden and shown again between two frames.
@@ -91,7 +95,7 @@ export class Panel {
     this.plot = makePlot(
       {
         theme: readTheme(this.root),
-        axis: horizontalAxis(this.state.context.axis()),
+        axis: horizontalAxis(this.state.context.axis(), this.state.context.stepName()),
         logarithmic: this.logarithmic,
         lines: () => this.lines(),
         onPoint: this.listener.onPoint,
@@ -170,9 +174,10 @@ export class Panel {
   private marksOf(key: string): DrawnLine["marks"] {
     const curve = this.state.store.curve(key);
     if (this.metric !== "loss" || !curve) return [];
+    const name = this.state.context.stepName();
     return curve.facts.incidents.map(({ kind, step }) => ({
       x: positionOf(curve.overview, this.state.context.axis(), step),
-      text: kind === "diverged" ? `diverges, step ${step}` : `not finite, step ${step}`,
+      text: kind === "diverged" ? `diverges, ${name} ${step}` : `not finite, ${name} ${step}`,
     }));
   }
 
@@ -208,6 +213,7 @@ export class Panel {
     const note = this.metric === "throughput" ? `, ${words.windowText()}` : "";
     const { shown, store } = this.state;
     fillPointTable(this.table, store, {
+      stepName: this.state.context.stepName(),
       title: `${spoken}${note}`,
       curves: shown,
       valueAt: (key, step) => words.valueAtStep(key, step),

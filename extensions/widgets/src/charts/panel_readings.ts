@@ -24,6 +24,9 @@ export class PanelReadings {
   /** Titles of the evaluations' metric come from the kernel. */
   get text(): MetricText {
     const text = METRIC_TEXTS[this.metric];
+    if (this.metric === "loss" && this.state.context.stepName() === "round") {
+      return { ...text, spoken: "Loss of the clients while training", unit: "mean of the clients while training" };
+    }
     if (this.metric !== "metric") return text;
     for (const { key } of this.state.context.curves()) {
       const metric = this.state.store.curve(key)?.facts.metric;
@@ -36,7 +39,7 @@ export class PanelReadings {
     const { store, context } = this.state;
     const windows = context.curves().map(({ key }) => store.curve(key)?.facts.rate_window ?? 0);
     const over = Math.max(context.smoothing(), ...windows);
-    return over > 0 ? `mean of the last ${over.toLocaleString("en")} steps` : "";
+    return over > 0 ? `mean of the last ${over.toLocaleString("en")} ${context.stepName()}s` : "";
   }
 
   get options(): LineOptions {
@@ -90,7 +93,7 @@ export class PanelReadings {
     const axis = context.axis();
     if (axis === "step" || cursor === null) {
       const steps = shown.map(({ key }) => this.reading(key)?.step ?? 0);
-      return `step ${cursor === null ? store.lastStep : Math.max(0, ...steps)}`;
+      return `${context.stepName()} ${cursor === null ? store.lastStep : Math.max(0, ...steps)}`;
     }
     return axis === "time" ? formatSeconds(cursor) : `${Math.round(cursor)} ${AXES[axis].label}`;
   }

@@ -1,6 +1,7 @@
 // The values of a chart as a table: some evenly spaced steps, and each curve's value there.
 
 import { element } from "../element";
+import type { StepName } from "./axis";
 import type { CurveLook } from "./legend";
 import type { SeriesStore } from "./series_store";
 import { lastAtMost } from "./block";
@@ -10,17 +11,18 @@ const ROWS = 12;
 export interface PointTableOptions {
   title: string;
   curves: CurveLook[];
+  stepName: StepName;
   valueAt: (key: string, step: number) => string;
 }
 
 /** Replaces the content of `table` by what the store holds now. */
 export function fillPointTable(table: HTMLTableElement, store: SeriesStore, options: PointTableOptions): void {
-  const { curves, title } = options;
+  const { curves, title, stepName } = options;
   const last = store.lastStep;
   const steps = evenSteps(store, curves, last);
   const caption = element("caption", {}, title);
-  if (steps.length > 0) caption.append(`, ${steps.length} of ${last.toLocaleString("en")} steps`);
-  const head = element("tr", {}, element("th", { scope: "col" }, "Step"));
+  if (steps.length > 0) caption.append(`, ${steps.length} of ${last.toLocaleString("en")} ${stepName}s`);
+  const head = element("tr", {}, element("th", { scope: "col" }, stepName === "step" ? "Step" : "Round"));
   for (const { label } of curves) head.append(element("th", { scope: "col" }, label));
   const body = element("tbody");
   for (const step of steps) {

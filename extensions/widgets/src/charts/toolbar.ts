@@ -1,6 +1,6 @@
 // The controls above the charts: axis, smoothing, all of the run, table, files.
 
-import { AXES, type AxisName } from "./axis";
+import { AXES, type AxisName, type StepName } from "./axis";
 import { element, freshId } from "../element";
 import { OWN_KEYS } from "./own_keys";
 import { offeredSmoothing } from "./smoothing";
@@ -23,6 +23,7 @@ export class Toolbar {
   private readonly all = element("button", { type: "button", class: "wb-toggle" }, "Show all");
   private readonly saving = element("span", { class: "wb-saving", role: "alert" });
   private offered = [0];
+  private stepName: StepName = "step";
 
   constructor(listener: ToolbarListener) {
     for (const [name, { option }] of Object.entries(AXES)) {
@@ -58,6 +59,12 @@ export class Toolbar {
     );
   }
 
+  /** Called before `update`. */
+  nameSteps(name: StepName): void {
+    this.stepName = name;
+    (this.axis.options[0] as HTMLOptionElement).text = name === "step" ? AXES.step.option : "Rounds";
+  }
+
   update(axis: AxisName, smoothing: number, zoomed: boolean, steps: number): void {
     this.axis.value = axis;
     this.offered = offeredSmoothing(steps);
@@ -66,7 +73,7 @@ export class Toolbar {
     }
     this.slider.max = String(this.offered.length - 1);
     this.slider.value = String(this.offered.indexOf(smoothing));
-    const text = smoothing > 0 ? `over ${smoothing.toLocaleString("en")} steps` : "off";
+    const text = smoothing > 0 ? `over ${smoothing.toLocaleString("en")} ${this.stepName}s` : "off";
     this.amount.textContent = text;
     this.slider.setAttribute("aria-valuetext", text);
     this.all.disabled = !zoomed;

@@ -1,6 +1,6 @@
 // Last, best and pointed-at values of every curve, with the step that each belongs to.
 
-import { formatSeconds } from "./axis";
+import { formatSeconds, type StepName } from "./axis";
 import { element } from "../element";
 import { readingAt } from "./line";
 import { formatLoss, formatMegabytes, formatSignificant } from "../number_format";
@@ -13,6 +13,7 @@ const POINTED = ["Loss", "Samples/s", "MB", "Time"];
 
 export function fillValuesTable(table: HTMLTableElement, state: ViewState): void {
   const { store, shown, cursor } = state;
+  const stepName = state.context.stepName();
   const at = cursor === null ? "at the end" : "at the cursor";
   // Beside the throughput of the whole run, in another table, that of the end would contradict it.
   const where = (title: string) => (title === "Samples/s" ? "at the cursor" : at);
@@ -31,17 +32,17 @@ export function fillValuesTable(table: HTMLTableElement, state: ViewState): void
     const last = overview.length > 0 ? { value: overview.loss.at(-1) as number, step: overview.lastStep } : null;
     const name = element("th", { scope: "row", title: look.detail }, lineSample(look), look.label);
     const cells = [
-      lossCell(last),
-      lossCell(facts.best),
-      lossCell(facts.best_evaluation),
-      lossCell(loss && loss.value !== null ? { value: loss.value, step: loss.step } : null),
+      lossCell(last, stepName),
+      lossCell(facts.best, stepName),
+      lossCell(facts.best_evaluation, stepName),
+      lossCell(loss && loss.value !== null ? { value: loss.value, step: loss.step } : null, stepName),
       element("td", {}, number(throughput?.value, formatSignificant)),
       element("td", {}, number(reading("memory")?.value, formatMegabytes)),
       element("td", {}, loss ? formatSeconds(loss.seconds) : "–"),
     ];
     return [element("tr", {}, name, ...cells)];
   });
-  const caption = element("caption", {}, "Values, each with its step");
+  const caption = element("caption", {}, `Values, each with its ${stepName}`);
   table.replaceChildren(
     caption,
     element("thead", {}, element("tr", {}, ...head)),
@@ -49,10 +50,10 @@ export function fillValuesTable(table: HTMLTableElement, state: ViewState): void
   );
 }
 
-function lossCell(value: ValueAtStep | null): HTMLElement {
+function lossCell(value: ValueAtStep | null, stepName: StepName): HTMLElement {
   if (!value || value.step === 0) return element("td", {}, "–");
   const text = Number.isFinite(value.value) ? formatLoss(value.value) : "not finite";
-  return element("td", {}, text, element("small", {}, `step ${value.step.toLocaleString("en")}`));
+  return element("td", {}, text, element("small", {}, `${stepName} ${value.step.toLocaleString("en")}`));
 }
 
 function number(value: number | null | undefined, format: (value: number) => string): string {

@@ -1,6 +1,6 @@
 // What is shown of the curves: the same for all charts of a view.
 
-import { type AxisName, AXES, positions } from "./axis";
+import { type AxisName, AXES, positions, type StepName } from "./axis";
 import type { CurveLook } from "./legend";
 import { niceAbove, panned, type Range, zoomed } from "./scales";
 import type { SeriesStore } from "./series_store";
@@ -12,6 +12,7 @@ export interface ViewContext {
   /** What to say while there is nothing to show. */
   hint: () => string;
   axis: () => AxisName;
+  stepName: () => StepName;
   smoothing: () => number;
   scaleOf: (panel: string) => string;
   hidden: () => string[];
