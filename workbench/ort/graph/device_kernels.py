@@ -51,6 +51,17 @@ def write_device_kernels(model: onnx.ModelProto) -> dict[str, str]:
     return replaced
 
 
+def name_as_portable(kernels: onnx.GraphProto, portable: onnx.GraphProto) -> None:
+    """Name each node of a kernel of ours as the node of `portable` that has the same first output.
+
+    Profiles name the nodes that ran, and what is shown is the portable graph.
+    """
+    names = {name: node.name for node in portable.node for name in node.output}
+    for node in kernels.node:
+        if node.domain == DOMAIN:
+            node.name = names.get(node.output[0]) or node.name
+
+
 def device_kernel_counts(model: onnx.ModelProto) -> dict[str, int]:
     """How many nodes each kernel of ours has in `model`, most frequent first."""
     nodes = Counter(node.op_type for node in model.graph.node if node.domain == DOMAIN)

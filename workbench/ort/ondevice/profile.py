@@ -6,10 +6,12 @@ import json
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
+from workbench.ort.graph.device_kernels import DOMAIN
 from workbench.ort.graph.facts import forward_nodes
 from workbench.ort.graph.profiles import NodeTime, SessionRun, runs_of
 from workbench.ort.ondevice.ondevice import OPTIMIZER_PROFILE, TRAINING_PROFILE
 from workbench.run_folder.operator_timing import Timing
+from workbench.run_folder.statistics import OWN_KERNELS
 
 
 def step_timings(
@@ -28,28 +30,33 @@ def step_timings(
     graph = onnx.load(training_model, load_external_data=False).graph
     forward = forward_nodes(graph, [graph.output[0].name])
     backward = {node.name for index, node in enumerate(graph.node) if index not in forward}
+    own = {node.name for node in graph.node if node.domain == DOMAIN}
     training = _runs(folder, TRAINING_PROFILE)[-steps * batches :]
     optimizer = _runs(folder, OPTIMIZER_PROFILE)[-steps:]
     passes = [training[index : index + batches] for index in range(0, len(training), batches)]
     return [
         [
-            *(timing for run in runs for timing in _of_training(run, backward)),
+            *(timing for run in runs for timing in _of_training(run, backward, own)),
             *step.timings("optimizer"),
         ]
         for runs, step in zip(passes, optimizer, strict=True)
     ]
 
 
-def _of_training(run: SessionRun, backward: Collection[str]) -> Iterator[Timing]:
+def _of_training(
+    run: SessionRun, backward: Collection[str], own: Collection[str]
+) -> Iterator[Timing]:
     """The nodes of one run: those of the backward pass come after all of the forward pass.
 
-    Nodes that ONNX Runtime has fused have names of their own.
+    Nodes that ONNX Runtime has fused have names of their own; those called `own` are run by kernels
+    of the workbench.
     """
     first = next(
         (index for index, node in enumerate(run.nodes) if node.node in backward), len(run.nodes)
     )
     for index, node in enumerate(run.nodes):
-        yield _timing(node, index >= first)
+        timed = _timing(node, index >= first)
+        yield timed._replace(provider=OWN_KERNELS) if node.node in own else timed
     yield run.between("forward")
 
 
