@@ -8,6 +8,8 @@ namespace device_kernels {
 constexpr auto kFloat = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
 constexpr auto kInteger = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
 
+const OrtCustomOp* attention();
+const OrtCustomOp* attention_gradient();
 const OrtCustomOp* bias_gelu();
 const OrtCustomOp* bias_gelu_gradient();
 const OrtCustomOp* column_sum();

@@ -1,7 +1,5 @@
 #include "operator.h"
 
-#include <string>
-
 namespace device_kernels {
 
 void check(const OrtApi& api, OrtStatus* status) {
@@ -59,6 +57,15 @@ float real_attribute(const OrtApi& api, const OrtKernelInfo* info, const char* n
   if (absent == nullptr) return found;
   api.ReleaseStatus(absent);
   return otherwise;
+}
+
+std::string text_attribute(const OrtApi& api, const OrtKernelInfo* info, const char* name) {
+  size_t size = 0;
+  check(api, api.KernelInfoGetAttribute_string(info, name, nullptr, &size));
+  std::string found(size, '\0');
+  check(api, api.KernelInfoGetAttribute_string(info, name, found.data(), &size));
+  found.resize(size > 0 ? size - 1 : 0);
+  return found;
 }
 
 namespace details {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -84,6 +85,7 @@ inline int64_t pieces_per_part(int64_t size) {
 int64_t integer_attribute(const OrtApi& api, const OrtKernelInfo* info, const char* name,
                           int64_t otherwise);
 float real_attribute(const OrtApi& api, const OrtKernelInfo* info, const char* name, float otherwise);
+std::string text_attribute(const OrtApi& api, const OrtKernelInfo* info, const char* name);
 
 struct Signature {
   const char* name;

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.ort.ondevice import attention_probe
 from workbench.data import Batch
 from workbench.engines.base import EngineSetup
 from workbench.engines.ondevice import OnDeviceEngine
@@ -169,6 +170,16 @@ def main() -> None:
         run("EmbeddingGradient", [integers, np.array([0, 1, 2, 4]), ones], 1, 1),
     ]
     answers["parity"] = {str(size): against_pytorch(70, size) for size in SIZES}
+    answers["attention"] = {
+        name: attention_probe.against_pytorch(run, case)
+        for name, case in attention_probe.CASES.items()
+    }
+    q = np.ones((2, 3, 4), np.float32)
+    plain = dict.fromkeys(("query_axes", "key_axes", "value_axes", "result_axes"), "012")
+    answers["refused attention"] = [
+        run("Attention", [q, q[:1], q, q[0, 0, :1]], 3, 1, **plain),
+        run("Attention", [q, q, q, np.ones((3, 2), np.float32)], 3, 1, **plain),
+    ]
     (work / "answers.json").write_text(json.dumps(answers))
 
 

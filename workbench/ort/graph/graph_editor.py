@@ -69,6 +69,16 @@ class GraphEditor:
             return None
         return tuple(d.dim_value if d.HasField("dim_value") else None for d in found.shape.dim)
 
+    def named_shape(self, name: str) -> tuple[int | str, ...] | None:
+        """The sizes of a value, or their names; None where one is neither known nor named."""
+        if name in self._constants:
+            return tuple(self._constants[name].dims)
+        found = self._values.get(name)
+        if found is None or not found.HasField("shape"):
+            return None
+        sizes = [d.dim_value if d.HasField("dim_value") else d.dim_param for d in found.shape.dim]
+        return None if "" in sizes else tuple(sizes)
+
     def rank(self, name: str) -> int | None:
         """How many axes a value has; None where that is not known."""
         shape = self.shape(name)

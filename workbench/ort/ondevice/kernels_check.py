@@ -18,6 +18,7 @@ from onnx import helper
 from safetensors.numpy import save_file
 
 from workbench.ort.graph.device_kernels import DOMAIN
+from workbench.ort.ondevice.attention_check import attention_check
 from workbench.ort.ondevice.kernels import CHECK_MODEL, CHECK_VALUES, check_kernels
 
 ROWS, SIZE = 70, 531
@@ -127,6 +128,16 @@ def cases() -> Iterator[Case]:
     np.add.at(table, indices, upstream)
     shape = np.array(table.shape, np.int64)
     yield Case("EmbeddingGradient", {}, [shape, indices, dy], _float(table))
+
+    attention = attention_check(drawn)
+    attributes, inputs, outputs, upstream_of_values, gradients = attention
+    yield Case("Attention", attributes, inputs, outputs)
+    yield Case(
+        "AttentionGradient",
+        attributes,
+        [upstream_of_values, *inputs, *outputs[1:]],
+        gradients,
+    )
 
 
 def _float(*arrays: Array) -> list[Array]:
