@@ -23,8 +23,6 @@ namespace {
 
 constexpr int64_t kBlock = 64;  // queries
 constexpr float kMasked = -1e29f;
-// Below e^-80 a probability is 0: a denormal one would be slow, and change nothing.
-constexpr float kNothing = -80.0f;
 
 // Where the matrix of each head is in a tensor.
 struct Layout {
@@ -153,11 +151,6 @@ INTO_THE_CALLER float largest_of(const float* __restrict scores, int64_t count) 
   return largest;
 }
 
-INTO_THE_CALLER float power(float difference) {
-  const float found = exponential(difference);
-  return difference < kNothing ? 0.0f : found;
-}
-
 struct Read {
   const float* values;
   int64_t row_step, column_step;
@@ -193,7 +186,7 @@ FOR_EACH_PROCESSOR void forward(const Head& head, Read q, Read k, Read v, Writte
       float sum = 0;
 #pragma omp simd reduction(+ : sum)
       for (int64_t j = 0; j < head.keys; ++j) {
-        row[j] = power(row[j] - most);
+        row[j] = exponential_or_zero(row[j] - most);
         sum += row[j];
       }
       const bool empty = head.keys == 0 || (head.empty_rows && most < kMasked);
@@ -264,7 +257,7 @@ FOR_EACH_PROCESSOR void backward(const Head& head, Read dy, Read q, Read k, Read
       float sum = 0;
 #pragma omp simd reduction(+ : sum)
       for (int64_t j = 0; j < head.keys; ++j) {
-        chance[j] = power(chance[j] - most) * factor;
+        chance[j] = exponential_or_zero(chance[j] - most) * factor;
         sum += chance[j] * slope[j];
       }
       for (int64_t j = 0; j < head.keys; ++j) slope[j] = chance[j] * (slope[j] - sum);

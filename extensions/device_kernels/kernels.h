@@ -13,6 +13,8 @@ const OrtCustomOp* attention_gradient();
 const OrtCustomOp* bias_gelu();
 const OrtCustomOp* bias_gelu_gradient();
 const OrtCustomOp* column_sum();
+const OrtCustomOp* cross_entropy();
+const OrtCustomOp* cross_entropy_gradient();
 const OrtCustomOp* embedding_gradient();
 const OrtCustomOp* gelu();
 const OrtCustomOp* gelu_gradient();

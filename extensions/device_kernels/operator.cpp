@@ -97,8 +97,7 @@ void describe(Operator& op, const Signature& signature) {
   op.GetOutputCharacteristic = [](const OrtCustomOp*, size_t) { return INPUT_OUTPUT_REQUIRED; };
   op.GetInputMemoryType = [](const OrtCustomOp*, size_t) { return OrtMemTypeDefault; };
   op.GetStartVersion = [](const OrtCustomOp*) { return 1; };
-  op.GetEndVersion = [](const OrtCustomOp*) { return 1; };
-}
+  op.GetEndVersion = [](const OrtCustomOp*) { return 1; };}
 
 }  // namespace details
 

@@ -93,6 +93,10 @@ struct Signature {
   size_t outputs;  // all float32
 };
 
+// The input in whose memory the first output of a kernel may lie, where nothing reads it afterwards.
+template <class Kernel>
+constexpr int kOverwritten = -1;
+
 // An operator whose kernel is a class with a constructor (const OrtApi&, const OrtKernelInfo*) and
 // `void compute(const Run&) const`, which throws where the inputs do not fit.
 template <class Kernel>
@@ -151,6 +155,17 @@ const OrtCustomOp* make_operator(const Signature& signature) {
   op.CreateKernelV2 = details::create<Kernel>;
   op.KernelComputeV2 = details::compute<Kernel>;
   op.KernelDestroy = details::destroy<Kernel>;
+  if constexpr (kOverwritten<Kernel> >= 0) {
+    op.GetMayInplace = [](int** inputs, int** outputs) -> size_t {
+      *inputs = new int[1]{kOverwritten<Kernel>};
+      *outputs = new int[1]{0};
+      return 1;
+    };
+    op.ReleaseMayInplace = [](int* inputs, int* outputs) {
+      delete[] inputs;
+      delete[] outputs;
+    };
+  }
   return &op;
 }
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.ort.graph.attention_kernels import write_attention_kernels
+from workbench.ort.graph.cross_entropy_kernels import write_cross_entropy_kernels
 from workbench.ort.graph.graph_editor import GraphEditor, attribute, output
 
 if TYPE_CHECKING:
@@ -33,7 +34,11 @@ def write_device_kernels(model: onnx.ModelProto) -> dict[str, str]:
     """
     from onnx import helper
 
-    replaced = write_attention_kernels(model, DOMAIN) | _write_biased_gelus(model)
+    replaced = {
+        **write_attention_kernels(model, DOMAIN),
+        **write_cross_entropy_kernels(model, DOMAIN),
+        **_write_biased_gelus(model),
+    }
     editor = GraphEditor(model.graph)
     for node in editor.nodes:
         find = _FOUND.get((node.domain, node.op_type))
