@@ -106,10 +106,20 @@ struct Mask {
 struct Head {
   int64_t queries, keys, channels, values;  // `values` is the width of V
   int64_t wide_keys, wide_channels, wide_values;
+  int64_t key_step;  // between rows of so many keys
   float scale;
   bool empty_rows;
   const float* mask;
   int64_t mask_row_step, mask_column_step;
+};
+
+struct Read {
+  const float* values;
+  int64_t row_step, column_step;
+};
+struct Written {
+  float* values;
+  int64_t row_step, column_step;
 };
 
 // Rows of a strided matrix times `factor`, each filled up with zeros to `width`.
@@ -121,6 +131,21 @@ INTO_THE_CALLER void copy_rows(const float* from, int64_t row_step, int64_t colu
     else
       for (int64_t j = 0; j < columns; ++j) to[j] = factor * from[j * column_step];
     for (int64_t j = columns; j < width; ++j) to[j] = 0.0f;
+  }
+}
+
+// The transposed of a strided matrix, each row filled up with zeros to `width`. A few rows at a time: what is
+// read of a row stays in the cache until the rest of its line is wanted.
+INTO_THE_CALLER void copy_turned(const Read& from, int64_t rows, int64_t columns,
+                                 float* __restrict to, int64_t width, int64_t step) {
+  constexpr int64_t kRows = 16;
+  for (int64_t begin = 0; begin < width; begin += kRows) {
+    const int64_t end = std::min(begin + kRows, width), known = std::min(end, rows);
+    for (int64_t j = 0; j < columns; ++j) {
+      const float* values = from.values + j * from.column_step;
+      for (int64_t i = begin; i < known; ++i) to[j * step + i] = values[i * from.row_step];
+      for (int64_t i = std::max(begin, known); i < end; ++i) to[j * step + i] = 0.0f;
+    }
   }
 }
 
@@ -151,24 +176,15 @@ INTO_THE_CALLER float largest_of(const float* __restrict scores, int64_t count) 
   return largest;
 }
 
-struct Read {
-  const float* values;
-  int64_t row_step, column_step;
-};
-struct Written {
-  float* values;
-  int64_t row_step, column_step;
-};
-
 FOR_EACH_PROCESSOR void forward(const Head& head, Read q, Read k, Read v, Written y, float* largest,
                                 float* inverse, float* scratch) {
   // Kᵀ, V, and of a block of queries Q, the scores, and Y.
   float* keys = scratch;
-  float* values = keys + head.channels * head.wide_keys;
+  float* values = keys + head.channels * head.key_step;
   float* queries = values + head.keys * head.wide_values;
   float* scores = queries + kBlock * head.channels;
-  float* sums = scores + kBlock * head.wide_keys;
-  copy_rows(k.values, k.column_step, k.row_step, head.channels, head.keys, 1.0f, keys, head.wide_keys);
+  float* sums = scores + kBlock * head.key_step;
+  copy_turned(k, head.keys, head.channels, keys, head.wide_keys, head.key_step);
   copy_rows(v.values, v.row_step, v.column_step, head.keys, head.values, 1.0f, values,
             head.wide_values);
   for (int64_t begin = 0; begin < head.queries; begin += kBlock) {
@@ -177,10 +193,10 @@ FOR_EACH_PROCESSOR void forward(const Head& head, Read q, Read k, Read v, Writte
     copy_rows(q.values + begin * q.row_step, q.row_step, q.column_step, rows, head.channels,
               head.scale, queries, head.channels);
     std::fill(queries + rows * head.channels, queries + tall * head.channels, 0.0f);
-    multiply(tall, head.wide_keys, head.channels, {queries, head.channels, 1}, keys, head.wide_keys,
-             scores, head.wide_keys, false);
+    multiply(tall, head.wide_keys, head.channels, {queries, head.channels, 1}, keys, head.key_step,
+             scores, head.key_step, false);
     for (int64_t i = 0; i < rows; ++i) {
-      float* __restrict row = scores + i * head.wide_keys;
+      float* __restrict row = scores + i * head.key_step;
       add_mask(head, begin + i, row);
       const float most = largest_of(row, head.keys);
       float sum = 0;
@@ -193,7 +209,7 @@ FOR_EACH_PROCESSOR void forward(const Head& head, Read q, Read k, Read v, Writte
       largest[begin + i] = empty ? 0.0f : most;
       inverse[begin + i] = empty ? 0.0f : 1.0f / sum;
     }
-    multiply(tall, head.wide_values, head.keys, {scores, head.wide_keys, 1}, values,
+    multiply(tall, head.wide_values, head.keys, {scores, head.key_step, 1}, values,
              head.wide_values, sums, head.wide_values, false);
     for (int64_t i = 0; i < rows; ++i) {
       const float factor = inverse[begin + i];
@@ -216,20 +232,18 @@ FOR_EACH_PROCESSOR void backward(const Head& head, Read dy, Read q, Read k, Read
   // probabilities, dS, and dQ.
   float* keys = scratch;
   float* turned_keys = keys + head.keys * head.wide_channels;
-  float* turned_values = turned_keys + head.channels * head.wide_keys;
-  float* key_sums = turned_values + head.values * head.wide_keys;
+  float* turned_values = turned_keys + head.channels * head.key_step;
+  float* key_sums = turned_values + head.values * head.key_step;
   float* value_sums = key_sums + head.wide_keys * head.wide_channels;
   float* queries = value_sums + head.wide_keys * head.wide_values;
   float* upstream = queries + kBlock * head.wide_channels;
   float* chances = upstream + kBlock * head.wide_values;
-  float* slopes = chances + kBlock * head.wide_keys;
-  float* query_sums = slopes + kBlock * head.wide_keys;
+  float* slopes = chances + kBlock * head.key_step;
+  float* query_sums = slopes + kBlock * head.key_step;
   copy_rows(k.values, k.row_step, k.column_step, head.keys, head.channels, 1.0f, keys,
             head.wide_channels);
-  copy_rows(k.values, k.column_step, k.row_step, head.channels, head.keys, 1.0f, turned_keys,
-            head.wide_keys);
-  copy_rows(v.values, v.column_step, v.row_step, head.values, head.keys, 1.0f, turned_values,
-            head.wide_keys);
+  copy_turned(k, head.keys, head.channels, turned_keys, head.wide_keys, head.key_step);
+  copy_turned(v, head.keys, head.values, turned_values, head.wide_keys, head.key_step);
   std::fill(key_sums, queries, 0.0f);
   for (int64_t begin = 0; begin < head.queries; begin += kBlock) {
     const int64_t rows = std::min(kBlock, head.queries - begin);
@@ -241,12 +255,12 @@ FOR_EACH_PROCESSOR void backward(const Head& head, Read dy, Read q, Read k, Read
     std::fill(queries + rows * head.wide_channels, queries + tall * head.wide_channels, 0.0f);
     std::fill(upstream + rows * head.wide_values, upstream + tall * head.wide_values, 0.0f);
     multiply(tall, head.wide_keys, head.channels, {queries, head.wide_channels, 1}, turned_keys,
-             head.wide_keys, chances, head.wide_keys, false);
+             head.key_step, chances, head.key_step, false);
     multiply(tall, head.wide_keys, head.values, {upstream, head.wide_values, 1}, turned_values,
-             head.wide_keys, slopes, head.wide_keys, false);
+             head.key_step, slopes, head.key_step, false);
     for (int64_t i = 0; i < rows; ++i) {
-      float* __restrict chance = chances + i * head.wide_keys;
-      float* __restrict slope = slopes + i * head.wide_keys;
+      float* __restrict chance = chances + i * head.key_step;
+      float* __restrict slope = slopes + i * head.key_step;
       add_mask(head, begin + i, chance);
       const float most = largest[begin + i], factor = inverse[begin + i];
       if (head.empty_rows && factor == 0.0f) {
@@ -264,13 +278,13 @@ FOR_EACH_PROCESSOR void backward(const Head& head, Read dy, Read q, Read k, Read
       std::fill(chance + head.keys, chance + head.wide_keys, 0.0f);
       std::fill(slope + head.keys, slope + head.wide_keys, 0.0f);
     }
-    multiply(tall, head.wide_channels, head.keys, {slopes, head.wide_keys, 1}, keys,
+    multiply(tall, head.wide_channels, head.keys, {slopes, head.key_step, 1}, keys,
              head.wide_channels, query_sums, head.wide_channels, false);
     write_rows(query_sums, head.wide_channels, rows, head.channels, head.scale,
                dq.values + begin * dq.row_step, dq.row_step, dq.column_step);
-    multiply(head.wide_keys, head.wide_channels, rows, {slopes, 1, head.wide_keys}, queries,
+    multiply(head.wide_keys, head.wide_channels, rows, {slopes, 1, head.key_step}, queries,
              head.wide_channels, key_sums, head.wide_channels, true);
-    multiply(head.wide_keys, head.wide_values, rows, {chances, 1, head.wide_keys}, upstream,
+    multiply(head.wide_keys, head.wide_values, rows, {chances, 1, head.key_step}, upstream,
              head.wide_values, value_sums, head.wide_values, true);
   }
   write_rows(key_sums, head.wide_channels, head.keys, head.channels, 1.0f, dk.values, dk.row_step,
@@ -310,6 +324,8 @@ struct Attending {
     Head found{};
     found.queries = q.rows, found.keys = k.rows, found.channels = q.columns, found.values = v.columns;
     found.wide_keys = rounded_up(k.rows, kLeastColumns);
+    // Rows that are multiples of a kilobyte apart would share a few lines of the cache.
+    found.key_step = found.wide_keys + (found.wide_keys % 256 == 0 ? kLeastColumns : 0);
     found.wide_channels = rounded_up(q.columns, kLeastColumns);
     found.wide_values = rounded_up(v.columns, kLeastColumns);
     found.scale = scale, found.empty_rows = empty_rows;
@@ -333,7 +349,7 @@ struct Attention : Attending {
     float *made = run.output(0, shape), *largest = run.output(1, of_row);
     float* inverse = run.output(2, of_row);
     const Layout y(shape, result_axes);
-    const int64_t scratch = (sizes.channels + kBlock) * sizes.wide_keys + kBlock * sizes.channels +
+    const int64_t scratch = (sizes.channels + kBlock) * sizes.key_step + kBlock * sizes.channels +
                             (sizes.keys + kBlock) * sizes.wide_values;
     run.parallel(q.count(), [&](int64_t index) {
       Head one = sizes;
@@ -366,7 +382,7 @@ struct AttentionGradient : Attending {
     float *dq = run.output(0, of_query), *dk = run.output(1, of_key), *dv = run.output(2, of_value);
     const int64_t scratch =
         (sizes.keys + sizes.wide_keys + 2 * kBlock) * sizes.wide_channels +
-        (sizes.channels + sizes.values + 2 * kBlock) * sizes.wide_keys +
+        (sizes.channels + sizes.values + 2 * kBlock) * sizes.key_step +
         (sizes.wide_keys + kBlock) * sizes.wide_values;
     run.parallel(q.count(), [&](int64_t index) {
       Head one = sizes;

@@ -44,18 +44,20 @@ INTO_THE_CALLER void multiply_tile(const Left& left, const float* __restrict rig
 }
 
 // result = left · right, or result += left · right. `rows` is a multiple of kTileRows and `columns` one of
-// kLeastColumns; `right` and `result` are row-major.
+// kLeastColumns; `right` and `result` are row-major. The columns of a tile stay in the first cache.
 INTO_THE_CALLER void multiply(int64_t rows, int64_t columns, int64_t inner, Left left,
                               const float* right, int64_t right_step, float* result,
                               int64_t result_step, bool add) {
-  for (int64_t i = 0; i < rows; i += kTileRows) {
-    const Left tile{left.values + i * left.row_step, left.row_step, left.column_step};
-    float* made = result + i * result_step;
-    int64_t j = 0;
-    for (; j + kTileColumns <= columns; j += kTileColumns)
-      multiply_tile<kTileColumns>(tile, right + j, right_step, inner, made + j, result_step, add);
-    if (j < columns)
-      multiply_tile<kLeastColumns>(tile, right + j, right_step, inner, made + j, result_step, add);
+  for (int64_t j = 0; j < columns; j += kTileColumns) {
+    const bool whole = j + kTileColumns <= columns;
+    for (int64_t i = 0; i < rows; i += kTileRows) {
+      const Left tile{left.values + i * left.row_step, left.row_step, left.column_step};
+      float* made = result + i * result_step + j;
+      if (whole)
+        multiply_tile<kTileColumns>(tile, right + j, right_step, inner, made, result_step, add);
+      else
+        multiply_tile<kLeastColumns>(tile, right + j, right_step, inner, made, result_step, add);
+    }
   }
 }
 
