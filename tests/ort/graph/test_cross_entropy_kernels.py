@@ -36,6 +36,8 @@ def loss_of(
             **back,
         ),
     ]
+    if "y" in results:
+        nodes.append(helper.make_node("Neg", ["dx"], ["y"]))
     inputs: list[tuple[str, int, Any]] = [
         ("x", FLOAT, shape),
         ("labels", labels, (shape[0], *shape[2:])),
@@ -88,3 +90,10 @@ def test_what_the_kernels_do_not_compute_stays(changes: dict[str, Any]) -> None:
     model = loss_of(**changes)
     write_device_kernels(model)
     assert device_kernel_counts(model) == {}
+
+
+def test_the_gradient_has_the_sizes_of_the_scores_so_that_it_may_take_their_place() -> None:
+    model = loss_of(results=("loss", "y"))
+    write_device_kernels(model)
+    [stated] = [value for value in model.graph.value_info if value.name == "dx"]
+    assert [size.dim_value for size in stated.type.tensor_type.shape.dim] == [4, 3]

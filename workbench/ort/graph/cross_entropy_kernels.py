@@ -46,6 +46,8 @@ def write_cross_entropy_kernels(model: onnx.ModelProto, domain: str) -> dict[str
             domain=domain,
             **attributes,
         )
+        # ONNX Runtime reuses the memory of the scores where it knows that the sizes are the same.
+        editor.declare(slope.output[0], shape=editor.named_shape(inputs[0]))
         editor.replace([loss], [forward])
         editor.replace([slope], [backward])
         replaced |= {each.output[0]: each.output[0] for each in (forward, backward)}

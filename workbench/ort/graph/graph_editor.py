@@ -151,14 +151,14 @@ class GraphEditor:
         self,
         name: str,
         kind: int = TensorProto.FLOAT,
-        shape: Sequence[int | None] | None = None,
+        shape: Sequence[int | str | None] | None = None,
     ) -> None:
         """State the type of a value where ONNX Runtime cannot infer it, as of a kernel's result.
 
         Args:
             name: of the value; an empty one is left out.
             kind: its element type.
-            shape: None for each dynamic size.
+            shape: None or a name for each dynamic size.
         """
         if name and name not in self._values:
             value = helper.make_tensor_value_info(name, kind, shape)
