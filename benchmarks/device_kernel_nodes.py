@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import onnx
 from onnx import helper, numpy_helper
 
 from benchmarks.aten_kernel_nodes import (
@@ -48,6 +49,62 @@ def biased() -> Iterator[Case]:
         yield Case("Bias and Gelu, both ways", detail, nodes, given, results, {}, (AXES,))
 
 
+def attentions() -> Iterator[Case]:
+    """Both passes, with the transposes of heads, of which the first has no mask."""
+    turned = {"perm": [0, 2, 1, 3]}
+    for batch, heads, places, channels in ((16, 4, 128, 32), (8, 4, 64, 36), (2, 12, 512, 64)):
+        shape = (batch, places, heads, channels)
+        causal = np.triu(np.full((places, places), -np.inf, np.float32), 1)
+        mask = np.zeros_like(causal) if batch == 16 else causal
+        nodes = [
+            helper.make_node("Transpose", ["q_in"], ["q"], "q", **turned),
+            helper.make_node("Transpose", ["k_in"], ["k"], "k", perm=[0, 2, 3, 1]),
+            helper.make_node("Transpose", ["v_in"], ["v"], "v", **turned),
+            helper.make_node("MatMul", ["q", "k"], ["products"], "products"),
+            helper.make_node("Mul", ["products", "scale"], ["scaled"], "scaled"),
+            helper.make_node("Add", ["scaled", "mask"], ["scores"], "scores"),
+            helper.make_node("Softmax", ["scores"], ["p"], "p", axis=-1),
+            helper.make_node("MatMul", ["p", "v"], ["mixed"], "mixed"),
+            helper.make_node("Transpose", ["mixed"], ["y"], "y", **turned),
+            helper.make_node("Transpose", ["dy"], ["dmixed"], "dmixed", **turned),
+            _product(["p", "dmixed"], "dv_turned", transA=1),
+            helper.make_node("Transpose", ["dv_turned"], ["dv"], "dv", **turned),
+            _product(["dmixed", "v"], "dp", transB=1),
+            helper.make_node("SoftmaxGrad_13", ["dp", "p"], ["ds"], "ds", domain=MICROSOFT),
+            helper.make_node("Mul", ["ds", "scale"], ["dproducts"], "dproducts"),
+            _product(["q", "dproducts"], "dk_turned", transA=1),
+            helper.make_node("Transpose", ["dk_turned"], ["dk"], "dk", perm=[0, 3, 1, 2]),
+            _product(["dproducts", "k"], "dq_turned", transB=1),
+            helper.make_node("Transpose", ["dq_turned"], ["dq"], "dq", **turned),
+        ]
+        scale = numpy_helper.from_array(np.array(channels**-0.5, np.float32), "scale")
+        constants = (scale, numpy_helper.from_array(mask, "mask"))
+        feeds = {name: draw(*shape) for name in ("q_in", "k_in", "v_in", "dy")}
+        results = dict.fromkeys(("y", "dq", "dk", "dv"), shape)
+        detail = f"{batch} x {heads} heads, {places} places, {channels} channels"
+        yield Case("Attention, both ways", detail, nodes, feeds, results, {}, constants)
+
+
+def _product(given: list[str], made: str, **attributes: int) -> onnx.NodeProto:
+    return helper.make_node("FusedMatMul", given, [made], made, domain=MICROSOFT, **attributes)
+
+
+def losses() -> Iterator[Case]:
+    """Cross entropy and its gradient, small and with BERT's vocabulary."""
+    for batch, classes in ((2048, 97), (1024, 30522)):
+        nodes = [
+            helper.make_node("SoftmaxCrossEntropyLoss", ["x", "i"], ["loss", "logs"], "loss"),
+            helper.make_node(
+                *("SoftmaxCrossEntropyLossGrad", ["dloss", "logs", "i"], ["dx"], "node"),
+                domain=MICROSOFT,
+            ),
+        ]
+        labels = np.random.default_rng(0).integers(0, classes, batch)
+        feeds = {"x": draw(batch, classes), "i": labels, "dloss": np.ones(1, np.float32)}
+        detail = f"{batch} rows of {classes} classes"
+        yield Case("Cross entropy, both ways", detail, nodes, feeds, {"dx": (batch, classes)})
+
+
 def copying(size: int, threads: int) -> float:
     """Seconds to copy half as many bytes as that, which moves as many, in so many threads."""
     parts = np.array_split(np.ones(size // 8, np.float32), threads)
@@ -64,8 +121,8 @@ def main() -> None:
     rounds, threads = int(sys.argv[1]), default_threads()
     library = build_extensions(DEVICE_KERNELS).extension.library
     measured = []
-    for case in (*elementwise(), *rows(), *biased()):
-        without, ours = model_of(case), model_of(case)
+    for case in (*elementwise(), *rows(), *biased(), *attentions(), *losses()):
+        without, ours = model_of(case), onnx.shape_inference.infer_shapes(model_of(case))
         write_standard_gradients(without)
         if not write_device_kernels(ours):
             continue

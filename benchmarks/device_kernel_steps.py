@@ -10,8 +10,10 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from typing import Any
 
 import workbench as wb
+from workbench.data import Dataset
 from workbench.engines.base import EngineSetup
 from workbench.engines.ondevice import OnDeviceEngine
 from workbench.load import load_dataset
@@ -20,19 +22,23 @@ from workbench.settings.config import make_config
 WARM_UP = 3
 
 
-def main() -> None:
-    sample, rounds = sys.argv[1], int(sys.argv[2])
+def prepared(sample: str, work: Path) -> tuple[Dataset, dict[str, Any]]:
+    """Write the model and the artifacts of a sample; its data and its own settings."""
     model = wb.load_model(sample)
     assert model.dataset is not None
     data = load_dataset(model.dataset)
     names = ("loss", "optimizer", "batch_size", "learning_rate")
     settings = {name: model.defaults[name] for name in names if name in model.defaults}
+    model.save(work / "model")
+    wb.generate_artifacts(model, loss=settings.get("loss"), data=data, directory=work / "artifacts")
+    return data, settings
+
+
+def main() -> None:
+    sample, rounds = sys.argv[1], int(sys.argv[2])
     with tempfile.TemporaryDirectory() as folder:
         work = Path(folder)
-        model.save(work / "model")
-        wb.generate_artifacts(
-            model, loss=settings.get("loss"), data=data, directory=work / "artifacts"
-        )
+        data, settings = prepared(sample, work)
         engines = {}
         for name, kernels in (("without", False), ("with", True)):
             config = make_config({**settings, "device_kernels": kernels})

@@ -1,4 +1,4 @@
-"""Our own kernels over what ONNX Runtime runs without them: node by node, and whole steps.
+"""Our own kernels over what ONNX Runtime runs without them: nodes, whole steps, and memory.
 
 Without them a node runs ONNX Runtime's kernel, or the standard operators that are written in its
 place, as artifacts have them.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 
@@ -23,13 +24,41 @@ def measure(quick: bool) -> list[Result]:
     nodes = node_ratios(
         "benchmarks.device_kernel_nodes", "ours", "our kernel over ONNX Runtime's", quick
     )
-    return nodes + [_steps(sample, QUICK_ROUNDS if quick else ROUNDS) for sample in SAMPLES]
+    steps = [_steps(sample, QUICK_ROUNDS if quick else ROUNDS) for sample in SAMPLES]
+    return nodes + steps + [_memory(sample) for sample in SAMPLES]
+
+
+def _answer(*arguments: str) -> Any:
+    command = [sys.executable, "-m", *arguments]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def _memory(sample: str) -> Result:
+    """Of a process each: what training adds to its peak."""
+    found = {
+        kernels: np.array([
+            _answer("benchmarks.device_kernel_memory", sample, kernels) / 2**20 for _ in range(3)
+        ])
+        for kernels in ("with", "without")
+    }  # fmt: skip
+    ratios = np.sort(found["with"] / found["without"])
+    with_them, without = (float(np.median(found[name])) for name in ("with", "without"))
+    return Result(
+        what=f"memory of `{sample}` on `ondevice`, with our kernels over without",
+        value=with_them / without,
+        low=float(ratios[0]),
+        high=float(ratios[-1]),
+        spread="of 3 processes each",
+        unit="",
+        aim=1.0,
+        note=f"{without:.0f} MiB without, {with_them:.0f} MiB with, above the process before it "
+        "loads ONNX Runtime",
+    )
 
 
 def _steps(sample: str, rounds: int) -> Result:
-    command = [sys.executable, "-m", "benchmarks.device_kernel_steps", sample, str(rounds)]
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True)
-    found = json.loads(done.stdout.splitlines()[-1])
+    found = _answer("benchmarks.device_kernel_steps", sample, str(rounds))
     with_them, without = (1e3 * np.array(found[name]) for name in ("with", "without"))
     low, middle, high = np.quantile(with_them / without, (0.25, 0.5, 0.75))
     return Result(

@@ -34,4 +34,11 @@ inline float exponential(float x) {
   return series * power;
 }
 
+// The same, but 0 below e^-80: beside 1 it changes nothing, and products with it would be denormal
+// numbers, which are slow.
+inline float exponential_or_zero(float x) {
+  const float found = exponential(x);
+  return x < -80.0f ? 0.0f : found;
+}
+
 }  // namespace device_kernels

@@ -8,9 +8,13 @@ namespace device_kernels {
 constexpr auto kFloat = ONNX_TENSOR_ELEMENT_DATA_TYPE_FLOAT;
 constexpr auto kInteger = ONNX_TENSOR_ELEMENT_DATA_TYPE_INT64;
 
+const OrtCustomOp* attention();
+const OrtCustomOp* attention_gradient();
 const OrtCustomOp* bias_gelu();
 const OrtCustomOp* bias_gelu_gradient();
 const OrtCustomOp* column_sum();
+const OrtCustomOp* cross_entropy();
+const OrtCustomOp* cross_entropy_gradient();
 const OrtCustomOp* embedding_gradient();
 const OrtCustomOp* gelu();
 const OrtCustomOp* gelu_gradient();

@@ -12,8 +12,9 @@ extern "C" __attribute__((visibility("default"))) OrtStatus* RegisterCustomOps(
   OrtCustomOpDomain* domain = nullptr;
   OrtStatus* failed = api->CreateCustomOpDomain("workbench", &domain);
   for (const OrtCustomOp* op :
-       {bias_gelu(), bias_gelu_gradient(), column_sum(), embedding_gradient(), gelu(),
-        gelu_gradient(), layer_normalization(), layer_normalization_gradient(), softmax_gradient()})
+       {attention(), attention_gradient(), bias_gelu(), bias_gelu_gradient(), column_sum(),
+        cross_entropy(), cross_entropy_gradient(), embedding_gradient(), gelu(), gelu_gradient(),
+        layer_normalization(), layer_normalization_gradient(), softmax_gradient()})
     if (failed == nullptr) failed = api->CustomOpDomain_Add(domain, op);
   return failed == nullptr ? api->AddCustomOpDomain(options, domain) : failed;
 }

@@ -47,7 +47,9 @@ struct OrtApi {
   void* places_66_to_84[19];
   OrtStatus* (*KernelInfoGetAttribute_float)(const OrtKernelInfo*, const char* name, float*);
   OrtStatus* (*KernelInfoGetAttribute_int64)(const OrtKernelInfo*, const char* name, int64_t*);
-  void* place_87;
+  // Writes the text and its terminating zero; without `out`, their size alone.
+  OrtStatus* (*KernelInfoGetAttribute_string)(const OrtKernelInfo*, const char* name, char* out,
+                                              size_t* size);
   OrtStatus* (*KernelContext_GetInputCount)(const OrtKernelContext*, size_t*);
   void* place_89;
   OrtStatus* (*KernelContext_GetInput)(const OrtKernelContext*, size_t index, const OrtValue**);

@@ -1,7 +1,5 @@
 #include "operator.h"
 
-#include <string>
-
 namespace device_kernels {
 
 void check(const OrtApi& api, OrtStatus* status) {
@@ -61,6 +59,15 @@ float real_attribute(const OrtApi& api, const OrtKernelInfo* info, const char* n
   return otherwise;
 }
 
+std::string text_attribute(const OrtApi& api, const OrtKernelInfo* info, const char* name) {
+  size_t size = 0;
+  check(api, api.KernelInfoGetAttribute_string(info, name, nullptr, &size));
+  std::string found(size, '\0');
+  check(api, api.KernelInfoGetAttribute_string(info, name, found.data(), &size));
+  found.resize(size > 0 ? size - 1 : 0);
+  return found;
+}
+
 namespace details {
 
 namespace {
@@ -90,8 +97,7 @@ void describe(Operator& op, const Signature& signature) {
   op.GetOutputCharacteristic = [](const OrtCustomOp*, size_t) { return INPUT_OUTPUT_REQUIRED; };
   op.GetInputMemoryType = [](const OrtCustomOp*, size_t) { return OrtMemTypeDefault; };
   op.GetStartVersion = [](const OrtCustomOp*) { return 1; };
-  op.GetEndVersion = [](const OrtCustomOp*) { return 1; };
-}
+  op.GetEndVersion = [](const OrtCustomOp*) { return 1; };}
 
 }  // namespace details
 

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -84,12 +85,17 @@ inline int64_t pieces_per_part(int64_t size) {
 int64_t integer_attribute(const OrtApi& api, const OrtKernelInfo* info, const char* name,
                           int64_t otherwise);
 float real_attribute(const OrtApi& api, const OrtKernelInfo* info, const char* name, float otherwise);
+std::string text_attribute(const OrtApi& api, const OrtKernelInfo* info, const char* name);
 
 struct Signature {
   const char* name;
   std::vector<ONNXTensorElementDataType> inputs;
   size_t outputs;  // all float32
 };
+
+// The input in whose memory the first output of a kernel may lie, where nothing reads it afterwards.
+template <class Kernel>
+constexpr int kOverwritten = -1;
 
 // An operator whose kernel is a class with a constructor (const OrtApi&, const OrtKernelInfo*) and
 // `void compute(const Run&) const`, which throws where the inputs do not fit.
@@ -149,6 +155,17 @@ const OrtCustomOp* make_operator(const Signature& signature) {
   op.CreateKernelV2 = details::create<Kernel>;
   op.KernelComputeV2 = details::compute<Kernel>;
   op.KernelDestroy = details::destroy<Kernel>;
+  if constexpr (kOverwritten<Kernel> >= 0) {
+    op.GetMayInplace = [](int** inputs, int** outputs) -> size_t {
+      *inputs = new int[1]{kOverwritten<Kernel>};
+      *outputs = new int[1]{0};
+      return 1;
+    };
+    op.ReleaseMayInplace = [](int* inputs, int* outputs) {
+      delete[] inputs;
+      delete[] outputs;
+    };
+  }
   return &op;
 }
 

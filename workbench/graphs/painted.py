@@ -10,6 +10,7 @@ from workbench.errors import ConfigError
 from workbench.graphs.description import GraphDescription
 from workbench.profiling.engine_profile import EngineProfile, doubt_sentence
 from workbench.profiling.result import Profile
+from workbench.run_folder.statistics import OWN_KERNELS
 
 _BYTES = {
     **{"bool": 1, "int8": 1, "uint8": 1, "int16": 2, "uint16": 2, "float16": 2, "bfloat16": 2},
@@ -50,8 +51,10 @@ def engine_to_paint(profile: Profile) -> EngineProfile:
 def painted(shown: GraphDescription, profile: Profile) -> Painted:
     """Match the operators of a profile with the nodes of a graph, by the nodes' recorded names.
 
-    An operator matches where its node has the name and the operator of a node of the graph. What
-    ONNX Runtime fuses when it loads the graph has names of its own, and is not matched.
+    An operator matches where its node has the name and the operator of a node of the graph. A
+    kernel of the workbench has the name of the node whose result it computes, and all of its time
+    is there. What ONNX Runtime fuses when it loads the graph has names of its own, and is not
+    matched.
 
     Raises:
         ConfigError: the profile names no nodes.
@@ -62,6 +65,7 @@ def painted(shown: GraphDescription, profile: Profile) -> Painted:
         for index, node in enumerate(shown.nodes)
         if node.kind == "operator"
     }
+    by_name = {name: index for (name, _), index in places.items()}
     times: list[float | None] = [None] * len(shown.nodes)
     matched = total = 0.0
     missed: dict[str, float] = {}
@@ -69,7 +73,8 @@ def painted(shown: GraphDescription, profile: Profile) -> Painted:
         if time.node == "":
             continue
         total += time.us
-        place = places.get((time.node, time.op))
+        own = time.provider == OWN_KERNELS
+        place = by_name.get(time.node) if own else places.get((time.node, time.op))
         if place is None:
             missed[time.op] = missed.get(time.op, 0.0) + time.us
         else:

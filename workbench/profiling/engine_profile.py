@@ -11,7 +11,7 @@ from workbench.run_folder.operator_timing import OperatorTime
 COLUMNS = {
     "engine": "engine",
     "op": "operator",
-    "provider": "PyTorch, or the execution provider of ONNX Runtime",
+    "provider": "PyTorch, the execution provider of ONNX Runtime, or the workbench",
     "calls": "calls of the operator per step",
     "forward_us": "microseconds in the forward pass, the loss included",
     "backward_us": "microseconds in the backward pass",

@@ -13,8 +13,10 @@ from onnx import TensorProto, helper, numpy_helper
 from workbench.ort.graph.device_kernels import (
     DOMAIN,
     device_kernel_counts,
+    name_as_portable,
     write_device_kernels,
 )
+from workbench.ort.graph.standard_gradients import write_standard_gradients
 
 MICROSOFT = "com.microsoft"
 FLOAT, DOUBLE = TensorProto.FLOAT, TensorProto.DOUBLE
@@ -97,6 +99,15 @@ def test_only_what_a_kernel_computes_becomes_one(
     else:
         assert any(entry.domain == DOMAIN for entry in model.opset_import)
         assert list(replaced) == [model.graph.output[0].name]
+
+
+def test_a_kernel_has_the_name_of_the_portable_node_of_its_result() -> None:
+    kernels, portable = gathered(0), gathered(0)
+    write_device_kernels(kernels)
+    write_standard_gradients(portable)
+    name_as_portable(kernels.graph, portable.graph)
+    assert kernels.graph.node[0].name == portable.graph.node[-1].name != ""
+    assert kernels.graph.node[0].output == portable.graph.node[-1].output
 
 
 def layer(bias: list[int], *, summed: bool = True, read_again: bool = False) -> onnx.ModelProto:

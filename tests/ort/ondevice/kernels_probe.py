@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.ort.ondevice import attention_probe, cross_entropy_probe
 from workbench.data import Batch
 from workbench.engines.base import EngineSetup
 from workbench.engines.ondevice import OnDeviceEngine
@@ -169,6 +170,32 @@ def main() -> None:
         run("EmbeddingGradient", [integers, np.array([0, 1, 2, 4]), ones], 1, 1),
     ]
     answers["parity"] = {str(size): against_pytorch(70, size) for size in SIZES}
+    answers["attention"] = {
+        name: attention_probe.against_pytorch(run, case)
+        for name, case in attention_probe.CASES.items()
+    }
+    answers["cross entropy"] = {
+        name: cross_entropy_probe.against_pytorch(run, case)
+        for name, case in cross_entropy_probe.CASES.items()
+    }
+    scores, weight = np.ones((3, 4), np.float32), np.ones((), np.float32)
+    ignored, other = np.full(3, cross_entropy_probe.IGNORED), np.array([0, 4, 1])
+    rows = [np.zeros(3, np.float32)] * 2
+    answers["all ignored"] = [
+        each.tolist()
+        for each in (
+            run("CrossEntropy", [scores, ignored, weight], 3, 1, ignore_index=-100)[0],
+            run("CrossEntropyGradient", [weight, scores, ignored, weight, *rows], 1, 1,
+                ignore_index=-100)[0],
+        )
+    ]  # fmt: skip
+    answers["refused label"] = run("CrossEntropy", [scores, other, weight], 3, 1)
+    q = np.ones((2, 3, 4), np.float32)
+    plain = dict.fromkeys(("query_axes", "key_axes", "value_axes", "result_axes"), "012")
+    answers["refused attention"] = [
+        run("Attention", [q, q[:1], q, q[0, 0, :1]], 3, 1, **plain),
+        run("Attention", [q, q, q, np.ones((3, 2), np.float32)], 3, 1, **plain),
+    ]
     (work / "answers.json").write_text(json.dumps(answers))
 
 

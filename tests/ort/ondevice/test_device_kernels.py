@@ -17,6 +17,7 @@ from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import load_file, save_file
 
 import workbench as wb
+from tests.ort.ondevice import attention_probe, cross_entropy_probe
 from tests.ort.ondevice.kernels_probe import WORDS
 from workbench.artifacts import Artifacts, open_bundle
 from workbench.errors import EngineError
@@ -31,7 +32,7 @@ CHECK = "from workbench.ort.ondevice.kernels import device_kernels; print(*devic
 
 
 def transformer() -> onnx.ModelProto:
-    """A layer with all operators that have a kernel, on 24 channels."""
+    """A layer with most operators that have a kernel, on 24 channels."""
     drawn = np.random.default_rng(0)
     nodes = [
         ("Gather", ["embedding", "tokens"], ["x"], {}),
@@ -103,11 +104,28 @@ def test_each_kernel_equals_pytorch(answers: dict[str, Any]) -> None:
     assert max(worst.values()) < TOLERANCE, worst
 
 
+def test_attention_equals_pytorch(answers: dict[str, Any]) -> None:
+    worst = answers["attention"]
+    print(worst)
+    assert len(worst) == len(attention_probe.CASES)
+    assert max(worst.values()) < TOLERANCE, worst
+
+
+def test_cross_entropy_equals_pytorch(answers: dict[str, Any]) -> None:
+    worst = answers["cross entropy"]
+    print(worst)
+    assert len(worst) == len(cross_entropy_probe.CASES)
+    assert max(worst.values()) < TOLERANCE, worst
+    # As ONNX Runtime has it, where PyTorch's loss is NaN.
+    assert answers["all ignored"] == [0, [[0] * 4] * 3]
+
+
 def test_a_step_is_the_same_with_and_without_them(answers: dict[str, Any]) -> None:
     on, off = answers["on"], answers["off"]
     assert set(on["kernels"]) == {
         *("BiasGelu", "BiasGeluGradient", "ColumnSum", "EmbeddingGradient", "Gelu"),
-        *("GeluGradient", "LayerNormalization", "LayerNormalizationGradient", "SoftmaxGradient"),
+        *("GeluGradient", "LayerNormalization", "LayerNormalizationGradient"),
+        *("Attention", "AttentionGradient", "CrossEntropy", "CrossEntropyGradient"),
     }
     assert off["kernels"] == {}
     largest = max(np.abs(value).max() for value in off["gradients"].values())
@@ -122,7 +140,7 @@ def test_the_record_says_which_kernels_ran(answers: dict[str, Any]) -> None:
     assert answers["on"]["state"] == {
         "option": "device_kernels",
         "state": "on",
-        "reason": "10 nodes of 9 operators",
+        "reason": "13 nodes of 12 operators",
     }
     assert answers["on"]["kernels"]["Gelu"] == {"the workbench": 1}
     assert answers["off"]["state"]["state"] == "off"
@@ -135,6 +153,10 @@ def test_what_does_not_fit_is_an_error(answers: dict[str, Any]) -> None:
     assert "dY and X differ in shape" in shapes
     assert "X, scale and bias do not fit" in scale
     assert "an index is not in the table" in index
+    heads, mask = answers["refused attention"]
+    assert "Q, K and V do not fit" in heads
+    assert "the mask does not fit the scores" in mask
+    assert "a label is not a class" in answers["refused label"]
     assert answers["special"] == [True, False, False, False, False]
     assert answers["empty"] == [[0, 3], [3]]
 

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from workbench.ort.graph.attention_kernels import write_attention_kernels
+from workbench.ort.graph.cross_entropy_kernels import write_cross_entropy_kernels
 from workbench.ort.graph.graph_editor import GraphEditor, attribute, output
 
 if TYPE_CHECKING:
@@ -32,7 +34,11 @@ def write_device_kernels(model: onnx.ModelProto) -> dict[str, str]:
     """
     from onnx import helper
 
-    replaced = _write_biased_gelus(model)
+    replaced = {
+        **write_attention_kernels(model, DOMAIN),
+        **write_cross_entropy_kernels(model, DOMAIN),
+        **_write_biased_gelus(model),
+    }
     editor = GraphEditor(model.graph)
     for node in editor.nodes:
         find = _FOUND.get((node.domain, node.op_type))
@@ -49,6 +55,17 @@ def write_device_kernels(model: onnx.ModelProto) -> dict[str, str]:
     if replaced:
         editor.finish(model)
     return replaced
+
+
+def name_as_portable(kernels: onnx.GraphProto, portable: onnx.GraphProto) -> None:
+    """Name each node of a kernel of ours as the node of `portable` that has the same first output.
+
+    Profiles name the nodes that ran, and what is shown is the portable graph.
+    """
+    names = {name: node.name for node in portable.node for name in node.output}
+    for node in kernels.node:
+        if node.domain == DOMAIN:
+            node.name = names.get(node.output[0]) or node.name
 
 
 def device_kernel_counts(model: onnx.ModelProto) -> dict[str, int]:

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.errors import ArtifactsError
-from workbench.ort.graph.device_kernels import write_device_kernels
+from workbench.ort.graph.device_kernels import name_as_portable, write_device_kernels
 from workbench.ort.graph.gradient_overrides import HiddenNodes
 from workbench.ort.graph.node_origins import NodeOrigin, NodeOrigins
 from workbench.ort.graph.recompute import recompute_in_backward
@@ -138,6 +138,8 @@ def build_training_graph(
     replaced = write_standard_gradients(made)
     again = recompute_in_backward(made, loss.name)
     updates = _write_updates(made, loss, trainable, state_updates, weight_decay)
+    if own:
+        name_as_portable(kernels.graph, made.graph)
     found = origins.of(made.graph, hidden.expanded, updates, {**replaced, **again})
     return TrainingGraph(made, found, kernels if own else None)
 

@@ -69,6 +69,16 @@ class GraphEditor:
             return None
         return tuple(d.dim_value if d.HasField("dim_value") else None for d in found.shape.dim)
 
+    def named_shape(self, name: str) -> tuple[int | str, ...] | None:
+        """The sizes of a value, or their names; None where one is neither known nor named."""
+        if name in self._constants:
+            return tuple(self._constants[name].dims)
+        found = self._values.get(name)
+        if found is None or not found.HasField("shape"):
+            return None
+        sizes = [d.dim_value if d.HasField("dim_value") else d.dim_param for d in found.shape.dim]
+        return None if "" in sizes else tuple(sizes)
+
     def rank(self, name: str) -> int | None:
         """How many axes a value has; None where that is not known."""
         shape = self.shape(name)
@@ -141,14 +151,14 @@ class GraphEditor:
         self,
         name: str,
         kind: int = TensorProto.FLOAT,
-        shape: Sequence[int | None] | None = None,
+        shape: Sequence[int | str | None] | None = None,
     ) -> None:
         """State the type of a value where ONNX Runtime cannot infer it, as of a kernel's result.
 
         Args:
             name: of the value; an empty one is left out.
             kind: its element type.
-            shape: None for each dynamic size.
+            shape: None or a name for each dynamic size.
         """
         if name and name not in self._values:
             value = helper.make_tensor_value_info(name, kind, shape)

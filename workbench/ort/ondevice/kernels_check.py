@@ -18,10 +18,14 @@ from onnx import helper
 from safetensors.numpy import save_file
 
 from workbench.ort.graph.device_kernels import DOMAIN
+from workbench.ort.ondevice.attention_check import attention_check
 from workbench.ort.ondevice.kernels import CHECK_MODEL, CHECK_VALUES, check_kernels
 
 ROWS, SIZE = 70, 531
 """More elements than one thread takes at once, and a size that is no multiple of a vector's."""
+
+IGNORED = -100
+"""A label that counts for nothing."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
@@ -64,7 +68,7 @@ def write_check(folder: Path) -> None:
     )
     onnx.save(model, folder / CHECK_MODEL)
     save_file(
-        {name: np.ascontiguousarray(each) for name, each in values.items()}, folder / CHECK_VALUES
+        {name: np.asarray(each, order="C") for name, each in values.items()}, folder / CHECK_VALUES
     )
 
 
@@ -128,9 +132,42 @@ def cases() -> Iterator[Case]:
     shape = np.array(table.shape, np.int64)
     yield Case("EmbeddingGradient", {}, [shape, indices, dy], _float(table))
 
+    yield from _cross_entropy(drawn, x, normal(SIZE))
+
+    attention = attention_check(drawn)
+    attributes, inputs, outputs, upstream_of_values, gradients = attention
+    yield Case("Attention", attributes, inputs, outputs)
+    yield Case(
+        "AttentionGradient",
+        attributes,
+        [upstream_of_values, *inputs, *outputs[1:]],
+        gradients,
+    )
+
+
+def _cross_entropy(drawn: np.random.Generator, scores: Array, weights: Array) -> Iterator[Case]:
+    """Where some rows are ignored, and classes have weights."""
+    wide, weights = scores.astype(np.float64), np.abs(weights)
+    labels = drawn.integers(0, SIZE, ROWS)
+    labels[::7] = IGNORED
+    used, at_label = labels[:, None] != IGNORED, np.arange(SIZE) == labels[:, None]
+    counted = np.where(at_label, weights, 0).sum(1, keepdims=True, dtype=np.float64)
+    counted /= counted.sum()
+    largest = wide.max(1, keepdims=True)
+    powers = np.exp(wide - largest)
+    sums = powers.sum(1, keepdims=True)
+    of_label = np.where(at_label, wide, 0).sum(1, keepdims=True)
+    loss = (counted * (np.log(sums) + largest - of_label)).sum()
+    rows = _float(*(np.where(used, each, 0)[:, 0] for each in (largest, 1 / sums)))
+    attributes, given = {"ignore_index": IGNORED, "mean": 1}, [scores, labels, weights]
+    yield Case("CrossEntropy", attributes, given, [*_float(loss), *rows])
+    dloss = np.float32(1.5)
+    slopes = dloss * counted * (powers / sums - at_label)
+    yield Case("CrossEntropyGradient", attributes, [np.array(dloss), *given, *rows], _float(slopes))
+
 
 def _float(*arrays: Array) -> list[Array]:
-    return [array.astype(np.float32) for array in arrays]
+    return [np.asarray(array, np.float32) for array in arrays]
 
 
 def _described(name: str, value: Array) -> onnx.ValueInfoProto:

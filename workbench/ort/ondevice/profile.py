@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Container, Iterator, Mapping
 from pathlib import Path
 
+from workbench.ort.graph.device_kernels import DOMAIN
 from workbench.ort.graph.facts import forward_nodes
 from workbench.ort.graph.profiles import NodeTime, SessionRun, runs_of
 from workbench.ort.ondevice.ondevice import OPTIMIZER_PROFILE, TRAINING_PROFILE
 from workbench.run_folder.operator_timing import Timing
+from workbench.run_folder.statistics import OWN_KERNELS
 
 
 def step_timings(
@@ -27,30 +29,41 @@ def step_timings(
 
     graph = onnx.load(training_model, load_external_data=False).graph
     forward = forward_nodes(graph, [graph.output[0].name])
-    backward = {node.name for index, node in enumerate(graph.node) if index not in forward}
+    is_forward = {node.name: index in forward for index, node in enumerate(graph.node)}
+    own = {node.name for node in graph.node if node.domain == DOMAIN}
     training = _runs(folder, TRAINING_PROFILE)[-steps * batches :]
     optimizer = _runs(folder, OPTIMIZER_PROFILE)[-steps:]
     passes = [training[index : index + batches] for index in range(0, len(training), batches)]
     return [
         [
-            *(timing for run in runs for timing in _of_training(run, backward)),
+            *(timing for run in runs for timing in _of_training(run, is_forward, own)),
             *step.timings("optimizer"),
         ]
         for runs, step in zip(passes, optimizer, strict=True)
     ]
 
 
-def _of_training(run: SessionRun, backward: Collection[str]) -> Iterator[Timing]:
-    """The nodes of one run: those of the backward pass come after all of the forward pass.
+def _of_training(
+    run: SessionRun, is_forward: Mapping[str, bool], own: Collection[str]
+) -> Iterator[Timing]:
+    """The nodes of one run, in the order in which they ran, which need not be that of the passes.
 
-    Nodes that ONNX Runtime has fused have names of their own.
+    Those called `own` are run by kernels of the workbench.
     """
-    first = next(
-        (index for index, node in enumerate(run.nodes) if node.node in backward), len(run.nodes)
-    )
-    for index, node in enumerate(run.nodes):
-        yield _timing(node, index >= first)
+    known = [is_forward.get(_before_fusion(node.node, is_forward)) for node in run.nodes]
+    end = max((index for index, forward in enumerate(known) if forward), default=-1)
+    for index, (node, forward) in enumerate(zip(run.nodes, known, strict=True)):
+        timed = _timing(node, index > end if forward is None else not forward)
+        yield timed._replace(provider=OWN_KERNELS) if node.node in own else timed
     yield run.between("forward")
+
+
+def _before_fusion(name: str, given: Container[str]) -> str:
+    """The node of the graph by which ONNX Runtime called what it has fused, where it did."""
+    name = name.removeprefix("fused ")
+    while name not in given and "/" in name:
+        name = name.rpartition("/")[0]
+    return name
 
 
 def _timing(node: NodeTime, backward: bool) -> Timing:
