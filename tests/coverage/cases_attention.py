@@ -99,6 +99,17 @@ def masked_by_input(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> 
     return functional.scaled_dot_product_attention(query, key, value, bias)
 
 
+def masked_by_least_number(query: Tensor, key: Tensor, value: Tensor, bias: Tensor) -> Tensor:
+    """Rows of which all is hidden by a number, or all but that by minus infinity.
+
+    The mask is trained: for one that is not, PyTorch's fused kernel has wrong gradients here.
+    """
+    least = torch.finfo(query.dtype).min
+    mask = torch.zeros(5, 5).where(BLIND, least)
+    mask[3] = torch.tensor([least, least] + 3 * [-torch.inf])
+    return functional.scaled_dot_product_attention(query, key, value, bias + mask)
+
+
 def rotate(x: Tensor) -> Tensor:
     """Rotary embedding, in halves, as in Llama."""
     length, width = x.shape[-2:]
@@ -191,6 +202,11 @@ CASES: tuple[Case, ...] = (
     of(
         "scaled_dot_product_attention, trained mask",
         masked_by_input,
+        together(HEADS[0], normal((2, 5, 5))),
+    ),
+    of(
+        "scaled_dot_product_attention, least number for a row",
+        masked_by_least_number,
         together(HEADS[0], normal((2, 5, 5))),
     ),
     of(

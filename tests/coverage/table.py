@@ -42,8 +42,11 @@ GROUPS: dict[str, tuple[Case, ...]] = {
 CASES: dict[str, Case] = {case.name: case for group in GROUPS.values() for case in group}
 
 
-WATCHED = ("Conv1d, depthwise", "Conv3d, grouped", "weight tied, one layer twice")
-"""Where ONNX Runtime's own gradient writes over other values; where a layer has two names."""
+WATCHED = (
+    *("Conv1d, depthwise", "Conv3d, grouped", "weight tied, one layer twice"),
+    "scaled_dot_product_attention, least number for a row",
+)
+"""Cases that were wrong, of kinds whose other cases were right."""
 
 
 def representatives() -> list[str]:

@@ -67,8 +67,13 @@ def _attention(
         if attn_mask.dtype == ir.DataType.BOOL:
             seen, added = attn_mask, op.Where(attn_mask, zero, least)
         else:
-            # Minus infinity less minus infinity is not a number, which no gradient passes.
-            seen, added = op.Greater(attn_mask, least), op.Max(attn_mask, least)
+            # A large negative number is seen: a row of these alone is the mean of their values.
+            seen = op.GreaterOrEqual(attn_mask, least)
+            # Minus infinity less minus infinity is not a number, which no gradient passes, so it
+            # is the least number, below all others. Either hides a score of usual size entirely.
+            half = _number(query.dtype.min / 2, query)
+            raised = op.Add(attn_mask, op.Where(op.Less(attn_mask, half), op.Neg(half), zero))
+            added = op.Where(seen, raised, least)
         weights = op.Where(seen, op.Softmax(op.Add(scores, added), axis=-1), zero)
     if dropout_p:
         weights, _ = op.Dropout(weights, dropout_p)

@@ -217,7 +217,7 @@ def _masked_by(
     """What masks these scores or weights; see `Tracked`."""
     carried = next((each.masked_by for each in inputs if each is not None and each.masked_by), None)
     if carried is not None:
-        zeros = node.op_type == "Where" and _zeros_by_condition(inputs[0], axes, constants)
+        zeros = node.op_type == "Where" and _zeros_by_condition(inputs, axes, constants)
         return None if zeros and carried.is_firm else carried
     low = [constant for constant in constants.values() if constant <= MASKING]
     junk = [each is not None and bool(each.junk) for each in inputs]
@@ -230,13 +230,16 @@ def _masked_by(
 
 
 def _zeros_by_condition(
-    condition: Tracked | None, axes: Sequence[Axis], constants: Mapping[str, float]
+    inputs: Sequence[Tracked | None], axes: Sequence[Axis], constants: Mapping[str, float]
 ) -> bool:
     """Whether the condition of a Where picks zeros for all padded keys, in each row.
 
-    The weights of such keys alone say less: in a row without any key they are not 0.
+    The weights of such keys alone say less: in a row without any key they are not 0. So it has to
+    pick what is no weight.
     """
+    condition = inputs[0]
     keys = special(axes[-1])
-    if condition is None or len(keys) != 1:
+    if condition is None or len(keys) != 1 or keys[0] not in condition.constants:
         return False
-    return keys[0] in condition.constants and constants.get(keys[0]) == 0.0
+    picked = inputs[1 if condition.constants[keys[0]] else 2]
+    return constants.get(keys[0]) == 0.0 and (picked is None or picked.masked_by is None)
