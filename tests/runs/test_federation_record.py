@@ -10,8 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.image import AxesImage
 
 from tests.runs.written import LAUNCHED, steps, write_run
-from workbench.errors import RunError
-from workbench.runs import Run, resume
+from workbench.runs import Run
 from workbench.runs.federation import Federation
 from workbench.runs.federation_figure import CLIENT_COLOR, MOST_NAMED_CLASSES
 
@@ -219,10 +218,3 @@ def test_the_caption_says_how_clients_train(options: dict[str, int], passes: str
         f"rows divided by by hand, batch 10, {passes}, 50% of the clients in a round; simulated on "
         "one machine; a processor"
     )
-
-
-@pytest.mark.fault
-def test_a_federated_run_is_not_resumed() -> None:
-    run = federated()
-    with pytest.raises(RunError, match=rf"Run {run.id} is federated: .*base='{run.id}'\)"):
-        resume(run)

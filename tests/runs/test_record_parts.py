@@ -340,7 +340,7 @@ def test_a_worker_is_known_by_its_command_and_its_user(monkeypatch: pytest.Monke
         return ["python", "-P", "-m", package, str(path)]
 
     processes = [
-        *(process(None), process([]), process(worker(paths[0], "workbench.flower"))),
+        *(process(None), process([]), process(worker(paths[0], "workbench.cli"))),
         *(process(worker(paths[1]), "another"), process(worker(paths[2]))),
         *(
             process([*worker(paths[0]), "more"]),
