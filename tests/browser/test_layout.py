@@ -115,6 +115,8 @@ def test_larger_type_stays_after_a_reload(open_notebook: MakeNotebook) -> None:
     expect(present).to_have_attribute("aria-pressed", "true")
     assert page.evaluate(size) > 1.2 * before
     page.get_by_role("button", name=re.compile("^Save and create checkpoint")).click()
+    while not notebook.saved_outputs(0):  # leaving the page before would lose the save
+        page.wait_for_timeout(200)
     notebook.load()
     expect(present).to_have_attribute("aria-pressed", "true", timeout=SLOW_MS)
     page.wait_for_function(f"before => {size} > 1.2 * before", arg=before)
