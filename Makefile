@@ -18,7 +18,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 
 # Packages are installed uncompiled: each module that is imported is compiled once and kept, also
-# where the account forbids it. Compiling anew in each process doubles the time of all tests.
+# where the account forbids it. Compiling again in each process doubles the time of all tests.
 export PYTHONDONTWRITEBYTECODE :=
 
 VENV := .venv
@@ -140,7 +140,7 @@ $(BUNDLED): $(INSTALLED) $(FRONT_END_SOURCES)
 	@$(BIN)/python $(FRONT_END)
 	@touch $@
 
-# Without a C++ compiler this says so and set-up goes on: everything trains without the extension.
+# Without a C++ compiler this says so and set-up continues: everything trains without the extension.
 $(EXTENDED): $(INSTALLED) $(wildcard extensions/torch_interop/*.cpp extensions/device_kernels/*)
 	@echo "== Compiling PyTorch's kernels for ORTModule (a minute the first time)"
 	@$(BIN)/workbench build-extensions --if-possible

@@ -18,7 +18,7 @@ LEVER_COLUMNS = (
     "|---|---|---:|---:|"
 )
 EXPLAINED = (
-    "Medians over rounds in lock step with 95 % intervals; each way in a process of its own, the "
+    "Medians over rounds in lockstep with 95 % intervals; each way in a process of its own, the "
     "first start with empty caches. Memory is the peak resident set of the process. Products "
     "alone: matrix products and convolutions as eager PyTorch does them, at the most operations a "
     "second that this processor was measured to do; above 100 % where less is computed. Loss "

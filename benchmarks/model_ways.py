@@ -1,4 +1,4 @@
-"""Trains a model in all ways that `models` compares, in lock step, each in its own process."""
+"""Trains a model in all ways that `models` compares, in lockstep, each in its own process."""
 
 from __future__ import annotations
 

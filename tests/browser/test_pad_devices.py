@@ -155,7 +155,7 @@ def test_refused_camera_and_microphone_are_one_sentence_and_the_rest_goes_on(
     page.get_by_role("button", name="Use the camera").first.click()
     camera = page.get_by_role("alert").filter(has_text="camera")
     expect(camera).to_have_text(
-        re.compile(r"^The camera cannot be used: its use was refused; .* Drawing goes on")
+        re.compile(r"^The camera cannot be used: its use was refused; .* Drawing continues")
     )
     page.get_by_role("button", name="Record 1 s").click()
     microphone = page.get_by_role("alert").filter(has_text="microphone")

@@ -204,9 +204,9 @@ def test_what_does_not_fit_is_not_used(
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", "torn, or not JSON"),
-        (b"\x80\x04", "torn, or not JSON"),
-        (b"[" * 100_000, "torn, or not JSON"),
+        (b"", "truncated or not JSON"),
+        (b"\x80\x04", "truncated or not JSON"),
+        (b"[" * 100_000, "truncated or not JSON"),
         (b"[1]", "not written by `workbench tune`"),
         (b" " * 2**21, "it has more than 1,048,576 bytes"),
     ],
@@ -222,7 +222,7 @@ def test_what_is_no_such_file_is_not_used(
 def test_half_a_file_is_not_used(path: Path, model: Model, digits: Dataset) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    check_refused(path, "torn, or not JSON", model, digits)
+    check_refused(path, "truncated or not JSON", model, digits)
 
 
 @pytest.mark.fault

@@ -142,7 +142,7 @@ def test_missing_files_members_and_suffixes_are_told(tmp_path: Path) -> None:
         texts().save(tmp_path / "mine.zip")
     path = tmp_path / "other.npz"
     np.savez(path, x=np.zeros(3))
-    with pytest.raises(DataError, match=r"no file of examples as .* it: it has no"):
+    with pytest.raises(DataError, match=r"not a file written by .*: it has no"):
         Examples.load(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("../outside.npy", b"x")

@@ -1,4 +1,4 @@
-"""A run that goes on from its checkpoint is the run that was never interrupted."""
+"""A run that continues from its checkpoint is the run that was never interrupted."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_stopped_run_goes_on_as_if_it_had_not(
     assert again.wait(60).status == "completed"
     assert_same(again, uninterrupted)
     assert_same(load_run(run.id), uninterrupted)
-    assert run.status == "completed", "whoever looked at it sees it go on"
+    assert run.status == "completed", "whoever looked at it sees it continue"
     assert list(runs().query("id == @run.id")["steps"]) == [STEPS]
     assert again.startup_s > 0
     assert restored(again) == [stopped_at]

@@ -25,14 +25,14 @@ def runs(
         bool, typer.Option("--deleted", help="Only deleted runs, which can be undeleted.")
     ] = False,
     purge: Annotated[
-        bool, typer.Option("--purge", help="Remove all deleted runs for good, and list them.")
+        bool, typer.Option("--purge", help="Remove all deleted runs permanently, and list them.")
     ] = False,
     tag: Annotated[
         str | None,
-        typer.Option(help="Only runs with this tag; with RUN: its tags from now on, with commas."),
+        typer.Option(help="Only runs with this tag; with RUN: set its tags, comma-separated."),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="With RUN: its new display name.")] = None,
-    notes: Annotated[str | None, typer.Option(help="With RUN: its new notes.")] = None,
+    name: Annotated[str | None, typer.Option(help="With RUN: set its display name.")] = None,
+    notes: Annotated[str | None, typer.Option(help="With RUN: set its notes.")] = None,
     json: opt.JsonOption = False,
 ) -> None:
     """List the runs in this working directory, newest first, or show or label one."""
@@ -52,7 +52,7 @@ def runs(
         if json:
             print_json({"removed": removed})
         else:
-            say("\n".join([*removed, f"Removed {len(removed)} deleted runs for good."]))
+            say("\n".join([*removed, f"Removed {len(removed)} deleted runs permanently."]))
         return
     rows = frame_rows(wb.runs(active=active, deleted=deleted, tag=tag))
     if json:
@@ -72,7 +72,7 @@ def _purge() -> list[str]:
     from workbench.runs import purge_trash
 
     if sys.stdin.isatty():
-        typer.confirm("Remove all deleted runs for good?", abort=True, err=True)
+        typer.confirm("Remove all deleted runs permanently?", abort=True, err=True)
     return purge_trash()
 
 
@@ -113,7 +113,7 @@ def delete(
     if json:
         print_json({"id": path.name, "folder": str(path)})
     else:
-        say(f"Deleted {path.name}. `workbench undelete {path.name}` brings it back.")
+        say(f"Deleted {path.name}. `workbench undelete {path.name}` restores it.")
 
 
 def undelete(
@@ -127,7 +127,7 @@ def undelete(
     if json:
         print_json({"id": found.id, "folder": str(found.folder.path)})
     else:
-        say(f"{found.id} is back.")
+        say(f"{found.id} is restored.")
 
 
 def stop(
@@ -160,7 +160,7 @@ def export(
     model: Annotated[
         str | None,
         typer.Option(
-            help="The model that was trained; needed if your own code builds it and it was not "
+            help="The model that was trained; needed if it is built by your own code and was not "
             f"exported before. {opt.MODEL_HELP}"
         ),
     ] = None,
@@ -168,7 +168,7 @@ def export(
         bool,
         typer.Option(
             "--merge-lora/--no-merge-lora",
-            help="Merge the adapters of LoRA into the weights, or make them inputs.",
+            help="Merge the LoRA adapters into the weights, or keep them as inputs.",
         ),
     ] = True,
     int8: Annotated[

@@ -123,7 +123,7 @@ class Controller:
         self._start(lambda: self._make_training(setup, load))
 
     def compare(self) -> None:
-        """Compare the chosen engines on the chosen model, in lock step, as set up now."""
+        """Compare the chosen engines on the chosen model, in lockstep, as set up now."""
         setup = self.setup.copy()
         load = self._loading(setup)
         self._start(lambda: self._make_comparison(setup, load))
@@ -160,11 +160,11 @@ class Controller:
         self._steer(lambda job: job.stop())
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until no job is under way; False when `timeout` seconds were too few."""
+        """Wait until no job is in progress; False when `timeout` seconds were too few."""
         return self._idle.wait(timeout)
 
     def close(self) -> None:
-        """End the threads; a job under way goes on without them."""
+        """End the threads; a job in progress continues without them."""
         self._models.close()
         self._engines.close()
         self._artifacts.close()

@@ -1,4 +1,4 @@
-"""What the page says while no job is under way."""
+"""What the page says while no job is in progress."""
 
 from __future__ import annotations
 

@@ -237,7 +237,7 @@ def _labels(data: Dataset, split: Split) -> np.ndarray:
     target = split.target
     if target.dtype.kind not in "iu" or target.ndim != 1:
         raise DataError(
-            f"The target of {data.name!r} is no class index per row ({target.dtype}, shape "
+            f"The target of {data.name!r} is not one class index per row ({target.dtype}, shape "
             f"{list(target.shape[1:])} per row); divide it with iid(), quantity(alpha) or "
             "feature_shift()."
         )

@@ -165,7 +165,7 @@ def read_tuning(path: Path) -> TuningRecord:
     try:
         record: Any = json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError):
-        raise TuningFileError("it is torn, or not JSON") from None
+        raise TuningFileError("it is truncated or not JSON") from None
     if not isinstance(record, dict) or record.get("kind") != KIND:
         raise TuningFileError("it was not written by `workbench tune`")
     try:

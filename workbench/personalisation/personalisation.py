@@ -121,7 +121,7 @@ class Personalisation:
             ConfigError: `timeout` is not a number of seconds.
             RunError: the training failed.
             EngineError: the models could not be compared.
-            TimeoutError: the timeout expired; training goes on.
+            TimeoutError: the timeout expired; training continues.
         """
         deadline = Deadline(timeout)
         while not self.done:
@@ -149,7 +149,7 @@ class Personalisation:
         """
         kind = self._plan.base.kind
         if kind == "text":
-            raise DataError("A model of texts recognises nothing; continue_text(prompt) writes on.")
+            raise DataError("A text model does not classify; use continue_text(prompt).")
         stored = stored_value(kind, value, rate)
         assert isinstance(stored, np.ndarray)
         return self._ready().predictions(model_inputs(kind, [stored]))[0]
@@ -167,7 +167,9 @@ class Personalisation:
             RunError: it is not trained yet.
         """
         if self._plan.base.kind != "text":
-            raise DataError("Only a model of texts continues one; recognise(value) is for others.")
+            raise DataError(
+                "Only a text model continues a text; use recognise(value) for this one."
+            )
         model = self._ready()
         if not trained and self._base is not None:
             model = self._base

@@ -1,7 +1,7 @@
 """Gradients of our own, for nodes that ONNX Runtime runs but does not differentiate, or wrongly.
 
 The node stays as it is. Its gradient is a small graph of ONNX operators, which `workbench.ort` puts
-in the place of the one that ONNX Runtime lacks.
+in place of the one that ONNX Runtime lacks.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ GENERAL_REMEDY = (
 
 
 def _only(inputs: Collection[int], meaning: str) -> Limit:
-    """ONNX Runtime computes gradients only of `inputs`, and leaves out others without a word."""
+    """ONNX Runtime computes gradients only of `inputs`, and leaves out others silently."""
 
     def limit(_: ir.Node, inputs_requiring_grad: Collection[int]) -> Obstacle | None:
         missed = sorted(set(inputs_requiring_grad) - set(inputs))

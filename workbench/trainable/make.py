@@ -156,8 +156,8 @@ def _refuse(graph: ir.Graph, path: GradientPath) -> None:
     if sentences:
         count = f"{len(sentences)} node{'s' if len(sentences) > 1 else ''}"
         raise UntrainableError(
-            f"The model cannot be trained with ONNX Runtime; {count} stand"
-            f"{'' if len(sentences) > 1 else 's'} in the way:\n" + "\n".join(sentences)
+            f"The model cannot be trained with ONNX Runtime because of {count}:\n"
+            + "\n".join(sentences)
         )
 
 

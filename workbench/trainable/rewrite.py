@@ -43,7 +43,7 @@ class GraphEdit:
     def replace(
         self, old: Sequence[ir.Node], new: Sequence[ir.Node], values: Mapping[ir.Value, ir.Value]
     ) -> None:
-        """Put `new` in the place of `old`.
+        """Put `new` in place of `old`.
 
         Args:
             old: nodes whose outputs, but for those in `values`, have no user left; the first in

@@ -75,7 +75,7 @@ class _Size(NamedTuple):
 
 
 class _Draw:
-    """The nodes in the place of one that draws."""
+    """The nodes in place of one that draws."""
 
     def __init__(self, node: onnx.NodeProto) -> None:
         from onnx import helper

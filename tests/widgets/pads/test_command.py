@@ -46,7 +46,7 @@ def test_a_picture_and_a_sound_arrive_as_they_were() -> None:
         (["1"], floats(0, 0), "lengths of strokes cannot be"),
         ([2], floats(0, 0), "2 points came with 2 coordinates"),
         ([4000, 1], floats(0, 0), "4001 points came with 2 coordinates"),
-        ([1], floats(0, 0)[:5], "5 bytes are no float32 numbers"),
+        ([1], floats(0, 0)[:5], "5 bytes are not float32 numbers"),
         ([1], floats(np.nan, 0), "NaN or infinity"),
         ([1], floats(0, np.inf), "NaN or infinity"),
         ([1], floats(0, 1.5), "from 0 to 1"),

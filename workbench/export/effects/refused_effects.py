@@ -48,9 +48,8 @@ class SeenEffects(NamedTuple):
             least, most = json.loads(ranges)[BATCH]
             bounds = f"more than {most}" if most < _ANY else f"fewer than {least}"
             raise LostUpdateError(
-                f"The module does something else with a batch of {bounds} rows than with others. "
-                "One graph runs every batch: do not branch on its size, nor read as many rows of "
-                "a table."
+                f"The module computes batches of {bounds} rows differently from others. One graph "
+                "runs every batch: do not branch on the batch size, nor use it to slice a table."
             )
         lost = [name for name in self.buffers if name not in kept]
         if lost:

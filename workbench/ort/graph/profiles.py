@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from workbench.run_folder.operator_timing import Pass, Timing
 
 BETWEEN = "(between nodes)"
-"""In the place of an operator: what ONNX Runtime takes to go from node to node."""
+"""In place of an operator: what ONNX Runtime takes to go from node to node."""
 
 Event = dict[str, Any]
 """As ONNX Runtime writes it; `ts` and `dur` are in microseconds."""

@@ -32,7 +32,7 @@ class Trial(NamedTuple):
     written: tuple[str, ...]
     """Buffers that it wrote, which a graph must write as well."""
     only_state: bool = False
-    """Whether it is no more than state of its own that it changed, which may be set up for good."""
+    """Whether it is no more than state of its own that it changed, which may be set up once."""
     set_up: bool = False
     """Whether it changed state that another such call does not change again."""
 

@@ -223,7 +223,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
         with self._lock:
             return ChartFile(
                 curves=[dict(curve) for curve in self.curves if curve["key"] not in self.hidden],
-                # Copies: a run that goes on would add to them while the file is made.
+                # Copies: a run that continues would add to them while the file is made.
                 recordings=copy.deepcopy(self._recordings),
                 axis=self.axis,
                 smoothing=self.smoothing,

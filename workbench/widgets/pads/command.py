@@ -105,7 +105,7 @@ class Command:
     def _floats(self) -> np.ndarray:
         content = self.content()
         if len(content) % 4:
-            raise DataError(f"{len(content)} bytes are no float32 numbers.")
+            raise DataError(f"{len(content)} bytes are not float32 numbers.")
         values = np.frombuffer(content, "<f4")
         if not math.isfinite(float(np.abs(values).sum(dtype=np.float64))):
             raise DataError("What was sent contains NaN or infinity.")

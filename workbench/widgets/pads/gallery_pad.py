@@ -112,7 +112,7 @@ class GalleryPad(Pad):
             self.refresh()
 
     def remove(self, id: int) -> None:  # noqa: A002
-        """Remove the example `id`; `undo` brings it back.
+        """Remove the example `id`; `undo` restores it.
 
         Raises:
             DataError: there is no such example.

@@ -85,7 +85,7 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
             self.training = True
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until no training is under way; False when `timeout` seconds were too few.
+        """Wait until no training is in progress; False when `timeout` seconds were too few.
 
         Raises:
             WorkbenchError: why the last training failed.

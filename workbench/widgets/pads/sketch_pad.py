@@ -32,7 +32,7 @@ class SketchPad(GalleryPad):
     _css = bundle("sketch_pad.css")
 
     kind = "image"
-    hint = "Draw five of each symbol or so, then press Train."
+    hint = "Draw about five of each symbol, then press Train."
     export_name = "symbols.onnx"
     thumbnail_shape = (SIDE, SIDE)
 

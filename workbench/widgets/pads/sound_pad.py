@@ -30,7 +30,7 @@ class SoundPad(GalleryPad):
     _css = bundle("sound_pad.css")
 
     kind = "audio"
-    hint = "Record five of each word or so, then press Train."
+    hint = "Record about five of each word, then press Train."
     export_name = "words.onnx"
     thumbnail_shape = (BANDS, FRAMES)
 

@@ -48,7 +48,7 @@ class TextPad(Pad):
             }
         )
     ).tag(sync=True)
-    """How the prompt goes on, before and after, and how well held-out text is predicted."""
+    """How the prompt continues, before and after, and how well held-out text is predicted."""
 
     def __init__(self, text: str = "", prompt: str = "", **settings: Any) -> None:
         """Make the pad.

@@ -38,7 +38,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         on_resume: Callable[[Run], None] | None = None,
         on_restore: Callable[[Run], None] | None = None,
     ) -> None:
-        """List the runs of this directory, and go on listing new ones.
+        """List the runs of this directory, and continue listing new ones.
 
         The functions are called on a thread of the browser's own.
 
@@ -46,7 +46,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
             on_open: is given a run that is opened; None: it is shown below the list.
             on_compare: is given the runs that are compared; None: a `ComparisonView` of them
                 is shown below the list.
-            on_resume: is given a run that goes on.
+            on_resume: is given a run that continues.
             on_restore: is given the run that is open, to go back to how it was started; None: there
                 is no button for that.
         """
@@ -87,7 +87,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs.restore(run_id)
 
     def stop(self, run_ids: Sequence[str]) -> None:
-        """Stop runs that are under way."""
+        """Stop runs that are in progress."""
         self._runs.stop(run_ids)
 
     def export(self, run_id: str, path: str) -> None:

@@ -49,7 +49,7 @@ const LOW_WINDOW = 620;
 const STATES: Record<string, string> = {
   needs: "needs something",
   ready: "ready",
-  busy: "under way",
+  busy: "in progress",
   done: "done",
 };
 
@@ -108,7 +108,7 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
       const tab = tabs.get(step.name);
       if (!tab) return;
       const chosen = step.name === selected;
-      // What was under way when the kernel went is so no more, or no one knows.
+      // When the kernel is gone, the state of what was in progress is unknown.
       const lost = gone && step.state === "busy";
       const state = lost ? "needs" : step.state;
       const text = lost ? "the kernel is gone" : unbroken(step.note);

@@ -86,7 +86,7 @@ export class Panel {
     if (!this.table.hidden) this.fillTable();
   }
 
-  /** Makes the plot anew: its axes or the theme have changed. */
+  /** Makes the plot again: its axes or the theme have changed. */
   rebuild(): void {
     if (!this.root.isConnected || this.root.hidden) return;
     this.destroy();

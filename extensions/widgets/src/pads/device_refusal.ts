@@ -11,7 +11,7 @@ const REASONS: Record<string, string> = {
  * The sentence.
  *
  * @param device "camera" or "microphone".
- * @param meanwhile what goes on without it.
+ * @param meanwhile what continues without it.
  */
 export function refusal(device: string, error: unknown, meanwhile: string): string {
   const name = error instanceof Error ? error.name : "";

@@ -1,4 +1,4 @@
-// The deleted runs, in a section that unfolds, each with a button that brings it back.
+// The deleted runs, in a section that unfolds, each with a button that restores it.
 
 import { element } from "../element";
 import { formatWhole } from "../number_format";

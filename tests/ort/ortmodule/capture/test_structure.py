@@ -71,7 +71,7 @@ def test_a_result_that_holds_no_tensor_of_the_graph_is_kept() -> None:
 def test_a_result_that_holds_one_is_refused_by_name(hide: Any) -> None:
     with FakeTensorMode():
         value = hide(torch.zeros(2))
-    with pytest.raises(UntrainableError, match=r"cannot give back a .* at result\[1\]"):
+    with pytest.raises(UntrainableError, match=r"cannot return a .* at result\[1\]"):
         flatten((1, value), [], results=True)
 
 

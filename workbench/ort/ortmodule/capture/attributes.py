@@ -100,7 +100,7 @@ class Attributes:
                 and list(map(_forward, self._classes)) == self._forwards
             )
         except (RuntimeError, ValueError):
-            # A tensor or array in the place of a number does not compare to it.
+            # A tensor or array in place of a number does not compare to it.
             return False
 
     def leave_out_changed(self) -> None:

@@ -154,8 +154,8 @@ class _Flattening:
             return Constant(type(value), value)
         if id(value) in self._within:
             raise UntrainableError(
-                f"ORTModule cannot take apart a {name_of(value)} that holds itself"
-                f"{at(where)}. Pass on what it holds in its place."
+                f"ORTModule cannot flatten a {name_of(value)} that contains itself"
+                f"{at(where)}. Pass its contents instead."
             )
         self._within.add(id(value))
         structure = self._container(value, where)
@@ -194,19 +194,19 @@ class _Flattening:
     def _refusal(self, value: Any, where: str) -> UntrainableError:
         if self._results:
             return UntrainableError(
-                f"ORTModule cannot give back a {name_of(value)}, which the module returns"
+                f"ORTModule cannot return a {name_of(value)}, which the module returns"
                 f"{at(where)}: it holds tensors of the graph. {_way_out(value)}"
             )
         return UntrainableError(
             "ORTModule takes tensors, None, numbers, strings and lists, tuples, dicts and "
-            f"dataclasses of them, but met a {name_of(value)}. "
+            f"dataclasses of them, but got a {name_of(value)}. "
             "Wrap the module in one whose forward takes only these."
         )
 
 
 def _way_out(value: Any) -> str:
     if isinstance(value, (FunctionType, MethodType)):
-        return "Return the tensor itself beside it, and have it take the tensor as an argument."
+        return "Return the tensor as well, and make it an argument of the function."
     return _WAYS_OUT
 
 

@@ -34,7 +34,7 @@ class TrainingSession:
     """Runs the forward pass of a graph, and later its backward pass.
 
     Tensors cross in both directions by DLPack, without copies. What the backward pass needs stays
-    in the partial run that `forward` returns, so several may be under way at once.
+    in the partial run that `forward` returns, so several may be in progress at once.
     """
 
     def __init__(
