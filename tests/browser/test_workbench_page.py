@@ -223,7 +223,7 @@ def test_a_reader_without_a_kernel_sees_the_figure_and_a_table(
     expect(picture).to_be_visible(timeout=SLOW_MS)
     expect(table.get_by_role("rowheader", name="fake")).to_be_visible()
     # In place of the page stands a sentence, no error.
-    expect(notebook.cell(0)).to_contain_text("run this cell for a live page", timeout=SLOW_MS)
+    expect(notebook.cell(0)).to_contain_text("Run this cell to open the workbench", timeout=SLOW_MS)
     expect(notebook.cell(0)).not_to_contain_text("Error displaying widget")
 
     html, _ = HTMLExporter().from_filename(str(notebook.path))

@@ -353,7 +353,7 @@ def test_a_refused_resumption_leaves_the_record_as_it_was(
 ) -> None:
     run = train("digits-mlp", digits, engine="pytorch", steps=2, loss=absolute).wait(120)
     before = contents(run.folder.path)
-    with pytest.raises(ConfigError, match="Give the function too"):
+    with pytest.raises(ConfigError, match="Pass the function too"):
         resume(load_run(run.id), model=load_model("digits-mlp"), steps=4)
     assert contents(run.folder.path) == before
     monkeypatch.setenv("WORKBENCH_STOP_GRACE_S", "abc")
@@ -400,7 +400,7 @@ def test_a_model_of_ones_own_is_given_again(digits: Dataset, monkeypatch: Any) -
     settings = {"engine": "pytorch", "steps": 4, "batch_size": 300}
     run = train(model, digits, **settings).wait(120)
     assert resume(run, steps=6).wait(120).progress.done_steps == 6, "this process knows its code"
-    with pytest.raises(ModelError, match=r"Give the model too: resume\(run, model="):
+    with pytest.raises(ModelError, match=r"Pass the model too: resume\(run, model="):
         resume(load_run(run.id), steps=8)
     assert resume(load_run(run.id), model=model, steps=8).wait(120).progress.done_steps == 8
 
@@ -511,7 +511,7 @@ def absolute(output: Any, target: Any) -> Any:
 
 def test_a_loss_of_ones_own_is_given_again(digits: Dataset) -> None:
     run = train("digits-mlp", digits, engine="pytorch", steps=2, loss=absolute).wait(120)
-    with pytest.raises(ConfigError, match=r"Give the function too: resume\(run, loss="):
+    with pytest.raises(ConfigError, match=r"Pass the function too: resume\(run, loss="):
         resume(load_run(run.id), steps=4)
     again = resume(load_run(run.id), steps=4, loss=Loss(absolute)).wait(120)
     assert again.progress.done_steps == 4

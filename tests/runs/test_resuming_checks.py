@@ -255,7 +255,7 @@ def test_code_that_only_a_record_names_is_refused(
         buildable = False
 
     _check_code(run, None, builtin, {})
-    with pytest.raises(ConfigError, match=rf"The loss of run {run.id} is a function of your own"):
+    with pytest.raises(ConfigError, match=rf"The loss of run {run.id} is your own function"):
         _check_code(run, None, own, {})
     _check_code(run, None, own, {"loss": len_of})
     monkeypatch.setattr(PROGRAM, "load_saved", lambda _: Saved)

@@ -120,7 +120,7 @@ def undelete(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the deleted run.")],
     json: opt.JsonOption = False,
 ) -> None:
-    """Bring back a deleted run."""
+    """Restore a deleted run."""
     import workbench as wb
 
     found = wb.undelete(run)

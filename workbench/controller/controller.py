@@ -40,7 +40,7 @@ PREPARING = State("starting", "busy", "Preparing the model and its data …", pr
 
 
 class Controller:
-    """Has one job at a time. Its methods return at once and may be called from any thread.
+    """Runs one job at a time. Its methods return at once and may be called from any thread.
 
     Everything that takes time happens on threads of the controller, and training in workers.
     """
@@ -148,7 +148,7 @@ class Controller:
         self._steer(lambda job: job.pause())
 
     def resume(self) -> None:
-        """Go on after a pause."""
+        """Resume after a pause."""
         self._steer(lambda job: job.resume())
 
     def step_once(self) -> None:

@@ -36,7 +36,7 @@ class Job(Protocol):
 
     @property
     def doing(self) -> str:
-        """What is going on, as the beginning of a sentence."""
+        """The current activity, as the beginning of a sentence."""
         ...
 
     @property

@@ -78,7 +78,7 @@ class RecordedRuns:
         self._act(lambda: self._compare(list(run_ids)), "Reading the runs …")
 
     def resume(self, run_id: str) -> None:
-        """Go on with a run from its newest checkpoint, or after a pause."""
+        """Resume a run from its latest checkpoint, or after a pause."""
         self._act(lambda: self._resume(run_id), "Resuming …")
 
     def restore(self, run_id: str) -> None:
@@ -136,7 +136,7 @@ class RecordedRuns:
         self._act(lambda: self._delete(list(run_ids)))
 
     def undelete(self, run_ids: Sequence[str]) -> None:
-        """Bring deleted runs back."""
+        """Restore deleted runs."""
         self._act(lambda: self._undelete(list(run_ids)))
 
     def wait(self, timeout: float | None = None) -> bool:

@@ -95,8 +95,8 @@ def _named(name: str, config: TrainingConfig, model: Model) -> Entry:
     if not found:
         models = ", ".join(f"{one.model} in batches of {one.batch_size}" for one in of_engine)
         of = f"{models or 'nothing'} on {config.engine}"
-        raise refused(f"it is of {of}, not of {model.name} in batches of {config.batch_size}")
+        raise refused(f"it is for {of}, not {model.name} in batches of {config.batch_size}")
     fitting = [entry for entry in found if entry.threads == config.threads]
     if not fitting:
-        raise refused(f"it is of {found[0].threads} threads, not of {config.threads}")
+        raise refused(f"it is for {found[0].threads} threads, not {config.threads}")
     return fitting[0]

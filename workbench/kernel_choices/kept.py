@@ -112,7 +112,7 @@ def read_kept(path: Path) -> Kept | None:
             path, None, f"What is kept for {entry.model} is not used: it is {difference}; {AGAIN}."
         )
     if path != kept_path(entry.engine, entry.shapes, entry.threads):
-        return Kept(path, None, f"{path} is not used: it is of other shapes; {AGAIN}.")
+        return Kept(path, None, f"{path} is not used: it is for other shapes; {AGAIN}.")
     return Kept(path, entry)
 
 

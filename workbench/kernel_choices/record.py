@@ -46,11 +46,11 @@ class Place(_Record):
             (self.cores, other.cores, " cores"),
         ):
             if mine != its:
-                return f"of {mine}{unit}, not {its}{unit}"
+                return f"for {mine}{unit}, not {its}{unit}"
         for name in sorted({*self.versions, *other.versions}):
             mine, its = self.versions.get(name, "none"), other.versions.get(name, "none")
             if mine != its:
-                return f"of {name} {mine}, not {its}"
+                return f"for {name} {mine}, not {its}"
         return ""
 
 

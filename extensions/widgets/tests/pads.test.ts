@@ -85,7 +85,7 @@ describe("numbers", () => {
 
 describe("a refused device", () => {
   it.each([
-    [new DOMException("", "NotAllowedError"), "its use was refused"],
+    [new DOMException("", "NotAllowedError"), "permission was denied"],
     [new DOMException("", "NotFoundError"), "none was found"],
     [new DOMException("", "NotReadableError"), "another program is using it"],
     [new Error("pages have it only over HTTPS."), "the browser says: pages have it"],

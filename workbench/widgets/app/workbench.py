@@ -198,7 +198,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._controller.pause()
 
     def resume(self) -> None:
-        """Go on after a pause."""
+        """Resume after a pause."""
         self._controller.resume()
 
     def step_once(self) -> None:

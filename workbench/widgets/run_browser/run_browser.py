@@ -79,7 +79,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs.compare(run_ids)
 
     def resume(self, run_id: str) -> None:
-        """Go on with a run after a pause, or from its newest checkpoint."""
+        """Resume a run after a pause, or from its latest checkpoint."""
         self._runs.resume(run_id)
 
     def restore(self, run_id: str) -> None:
@@ -120,7 +120,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs.delete(run_ids)
 
     def undelete(self, run_ids: Sequence[str]) -> None:
-        """Bring deleted runs back."""
+        """Restore deleted runs."""
         self._runs.undelete(run_ids)
 
     def refresh(self) -> None:

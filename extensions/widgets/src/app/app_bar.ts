@@ -60,7 +60,7 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
   const title = element("span", { class: "wb-app-title" });
   const badge = element("span", { class: "wb-badge" });
   const verdict = element("span", { class: "wb-badge wb-verdict-badge" });
-  const code = toggle("Code", "Show the Python that does the same");
+  const code = toggle("Code", "Show equivalent Python code");
   const present = toggle("Present", "Larger type, for a projector");
   present.classList.add("wb-present");
   const head = element("div", { class: "wb-app-head" }, title, verdict, badge, code, present);

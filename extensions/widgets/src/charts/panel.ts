@@ -149,7 +149,7 @@ export class Panel {
     if (this.metric === "throughput") notes.push(this.words.windowText());
     const spread = this.state.store.spreads[this.metric] ?? 1;
     const chosen = this.logarithmic && this.state.context.scaleOf(this.metric) === "auto";
-    if (chosen) notes.push(`log axis, as curves differ ${formatSignificant(spread)} times`);
+    if (chosen) notes.push(`log axis: curves differ ${formatSignificant(spread)} times`);
     const text = notes.filter(Boolean).join(", ");
     if (this.unit.textContent !== text) this.unit.textContent = text;
     this.unit.title = text;
@@ -157,7 +157,7 @@ export class Panel {
     this.logarithm.setAttribute("aria-pressed", String(this.logarithmic));
     this.logarithm.setAttribute("aria-label", `Logarithmic scale of ${title}`);
     this.logarithm.title = chosen
-      ? `Logarithmic by itself, as curves differ ${formatSignificant(spread)} times. Press for a linear scale.`
+      ? `Automatically logarithmic: curves differ ${formatSignificant(spread)} times. Press for a linear scale.`
       : "Logarithmic scale";
   }
 

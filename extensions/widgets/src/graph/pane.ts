@@ -67,7 +67,7 @@ export class Pane {
       element("span", { class: "wb-note" }, `${count} nodes`),
     );
     this.surface.append(this.canvas, this.minimap.root, this.busy);
-    this.surface.setAttribute("aria-label", `Graph ${data.title}, ${count} nodes. Arrow keys walk along edges.`);
+    this.surface.setAttribute("aria-label", `Graph ${data.title}, ${count} nodes. Arrow keys move along edges.`);
     // The notebook's own shortcuts are not meant while the graph has the focus.
     this.surface.dataset["lmSuppressShortcuts"] = "true";
     const notices = data.notices.map((notice) => element("p", { class: "wb-note" }, notice));

@@ -78,5 +78,5 @@ def test_a_result_that_holds_one_is_refused_by_name(hide: Any) -> None:
 def test_an_object_that_holds_itself_is_refused() -> None:
     pair = Pair(torch.zeros(2))
     pair.right = pair
-    with pytest.raises(UntrainableError, match="holds itself"):
+    with pytest.raises(UntrainableError, match="contains itself"):
         flatten(pair, [])
