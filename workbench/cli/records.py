@@ -68,7 +68,7 @@ def runs(
 
 
 def _purge() -> list[str]:
-    """Empty the trash; a person is asked first, a script is not."""
+    """Empty the trash; a user is asked first, a script is not."""
     from workbench.runs import purge_trash
 
     if sys.stdin.isatty():

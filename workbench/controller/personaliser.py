@@ -45,7 +45,7 @@ class Personaliser:
         return not self._idle.is_set()
 
     def train(self, order: Callable[[], tuple[Examples, Mapping[str, Any]]]) -> bool:
-        """Train, unless a training is in progress; tells whether it does.
+        """Train, unless a training is in progress; returns whether it does.
 
         Args:
             order: gives the examples, which nobody changes any more, and the settings of

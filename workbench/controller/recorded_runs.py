@@ -1,4 +1,4 @@
-"""Lists the recorded runs for a view, and does to them what a person asks for."""
+"""Lists the recorded runs for a view, and does to them what a user asks for."""
 
 from __future__ import annotations
 

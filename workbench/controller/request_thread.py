@@ -106,10 +106,10 @@ class RequestThread:
             ticking = True
 
     def _try(self, work: Callable[[], T]) -> T | None:
-        """What `work` returns; None after an error, which is shown to the person."""
+        """What `work` returns; None after an error, which is shown to the user."""
         try:
             return work()
-        except BaseException as error:  # shown to the person; the page must continue
+        except BaseException as error:  # shown to the user; the page must continue
             try:
                 self._on_error(_as_exception(error))
             except BaseException:  # whoever waits for a later request must not wait for ever

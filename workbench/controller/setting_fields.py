@@ -243,7 +243,7 @@ COMPARISON_FIELDS = (
 
 
 def value_as_text(value: Any) -> str:
-    """A value as a person would type it."""
+    """A value as a user would type it."""
     if isinstance(value, bool):
         return YES if value else NO
     if isinstance(value, tuple | list):

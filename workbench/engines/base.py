@@ -41,7 +41,7 @@ class EngineSetup(NamedTuple):
     """Where an engine that needs training artifacts finds or puts them."""
     config: TrainingConfig
     report: Callable[[str], None]
-    """Tells the watchers what a long preparation is doing, in a few words."""
+    """Tells the clients what a long preparation is doing, in a few words."""
     targets: tuple[TensorSpec, ...] | None = None
     """What batches compare with, for an engine that builds its loss beforehand."""
     checkpoint: Path | None = None

@@ -33,7 +33,7 @@ Status = Literal["training", "comparing", "completed", "stopped", "failed"]
 
 
 class Personalisation:
-    """A base model that is trained on with a person's examples; `personalise` returns it.
+    """A base model that is fine-tuned on a user's examples; `personalise` returns it.
 
     A thread of its own waits for the run and compares, so that every property answers at once.
 

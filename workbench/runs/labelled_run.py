@@ -1,4 +1,4 @@
-"""What a person does with the record of a run: name it, label it, delete it."""
+"""What a user does with the record of a run: name it, label it, delete it."""
 
 from __future__ import annotations
 

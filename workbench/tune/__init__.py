@@ -1,4 +1,4 @@
-"""`wb.tune`: times the ways in which an engine can run a model, and keeps the fastest."""
+"""`wb.tune`: times the kernel variants of an engine and saves the fastest."""
 
 from __future__ import annotations
 

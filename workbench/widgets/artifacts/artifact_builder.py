@@ -1,4 +1,4 @@
-"""The step Artifacts: what is trained of a model, and what training that takes."""
+"""The step Artifacts: choice of parameters, artifacts, predicted memory of training."""
 
 from __future__ import annotations
 

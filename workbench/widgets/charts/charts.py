@@ -248,7 +248,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
         """Make the file here: the picture from the menu is then the one that `save` writes."""
         try:
             data, problem = self._file().data(kind), ""
-        except Exception as error:  # shown to the person who asked
+        except Exception as error:  # shown to the user who asked
             data, problem = b"", f"The {kind.upper()} cannot be made: {error}"
         self.send({"kind": "file", "id": request, "format": kind, "problem": problem}, [data])
 

@@ -122,7 +122,7 @@ class GalleryPad(Pad):
             self.refresh()
 
     def undo(self) -> bool:
-        """Undo the last change of examples or classes; tells whether there was one."""
+        """Undo the last change of examples or classes; returns whether there was one."""
         with self._lock:
             undone = self.examples.undo()
             self.refresh()

@@ -50,7 +50,7 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
     ready = traitlets.Bool(False).tag(sync=True)
     """Whether there is a trained model to try and to export."""
     export_path = traitlets.Unicode().tag(sync=True)
-    """Where the button exports to, unless the person types another path."""
+    """Where the button exports to, unless the user types another path."""
     exported = traitlets.Unicode().tag(sync=True)
     """What was exported, in a sentence."""
     problem = traitlets.Unicode().tag(sync=True)
@@ -77,7 +77,7 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
         return self._result
 
     def train(self) -> None:
-        """Train the base model on with what is on the pad; returns at once.
+        """Fine-tune the base model on the examples of the pad; returns at once.
 
         What keeps it from training is shown, and raised by `wait`.
         """
@@ -168,7 +168,7 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
 
         data, metadata = self._repr_mimebundle_(**options) or ({}, {})
         display(data, metadata=metadata, raw=True)  # type: ignore[no-untyped-call]
-        # While the person makes examples, so that they wait less after pressing Train.
+        # While the user makes examples, so that they wait less after pressing Train.
         threading.Thread(target=self._prepare, name="workbench-pad-prepare", daemon=True).start()
         empty = {"text/html": "", "text/plain": ""}
         display(empty, raw=True, display_id=self._display_id)  # type: ignore[no-untyped-call]

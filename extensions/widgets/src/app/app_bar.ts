@@ -21,7 +21,7 @@ interface Step {
 
 /** What the views of one bar share: each has a step of its own, the kernel changes that of all. */
 interface Views {
-  /** The view in which a person changes the step just now. */
+  /** The view in which a user changes the step just now. */
   changing: object | null;
 }
 
@@ -72,7 +72,7 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
   const panel = (name: string) => page()?.querySelector<HTMLElement>(`.wb-step-${name}`) ?? null;
   const tabs = new Map<string, HTMLButtonElement>();
 
-  /** Whether a person changes the step in this view, of which there may be several. */
+  /** Whether a user changes the step in this view, of which there may be several. */
   let here = false;
   const choose = (name: string, focus = false) => {
     if (focus) tabs.get(name)?.focus();

@@ -126,7 +126,7 @@ export class Panel {
     else this.resize();
   }
 
-  /** Carries out a key press; tells whether it had a meaning. */
+  /** Carries out a key press; returns whether it had a meaning. */
   press(event: KeyboardEvent): boolean {
     return pressKey(event, this.state, this.listener, () => this.words.sentence);
   }

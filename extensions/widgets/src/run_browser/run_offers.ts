@@ -1,4 +1,4 @@
-// Runs that wait for a person: in progress, or interrupted, as after the kernel was started again.
+// Runs that wait for a user: in progress, or interrupted, as after the kernel was started again.
 
 import { element } from "../element";
 import { formatWhole } from "../number_format";

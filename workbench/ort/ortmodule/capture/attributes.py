@@ -34,7 +34,7 @@ _forward = attrgetter("forward")
 
 
 class Attributes:
-    """Tells whether something was changed from outside, such as the rate of a Dropout.
+    """Returns whether something was changed from outside, such as the rate of a Dropout.
 
     Watched are the attributes of layers, and those of the user's modules that a forward pass names;
     the classes of the modules; variables of closures, classes and Python modules that it names; and
