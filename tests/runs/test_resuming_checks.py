@@ -35,7 +35,7 @@ from workbench.runs.resuming import (
     _newest_step,
     _refuse_fixed,
     _remove_later_checkpoints,
-    _step_to_go_on_from,
+    _step_to_resume_from,
 )
 from workbench.settings.config import make_config
 
@@ -154,12 +154,12 @@ def test_every_setting_that_cannot_change_is_told() -> None:
 def test_a_run_that_has_taken_its_steps_says_how_to_go_on(run: Run) -> None:
     for steps in (STEPS, 3):
         with pytest.raises(ConfigError) as refused:
-            _step_to_go_on_from(run, run.config.model_copy(update={"steps": steps}))
+            _step_to_resume_from(run, run.config.model_copy(update={"steps": steps}))
         assert [*refused.value.problems] == [
             f"Run {run.id} has taken 4 of {steps} steps. Give a larger total: resume(run, "
             "steps=8), or epochs=."
         ]
-    assert _step_to_go_on_from(run, run.config.model_copy(update={"steps": 5})) == 4
+    assert _step_to_resume_from(run, run.config.model_copy(update={"steps": 5})) == 4
 
 
 def test_the_newest_whole_checkpoint_counts_and_its_fault_is_told(run: Run) -> None:

@@ -1,4 +1,4 @@
-"""Starts, follows and steers trainings and comparisons for a view."""
+"""Starts, follows and controls training and comparisons for a view."""
 
 from __future__ import annotations
 

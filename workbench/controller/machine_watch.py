@@ -1,4 +1,4 @@
-"""Says, every few seconds, whether other programs keep the machine busy."""
+"""Measures every few seconds whether other programs keep the machine busy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loads the chosen model and dataset, and looks into them, on a thread of its own."""
+"""Loads and inspects the chosen model and dataset on its own thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How long work still takes, by its pace of late."""
+"""Estimates the remaining time of work from its recent speed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lists the recorded runs for a view, and does to them what a user asks for."""
+"""Lists the recorded runs for a view, and carries out the user's actions on them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page was when a run was started."""
+"""The state of the page when a run was started."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the next training or comparison is started with."""
+"""The setup of the next training or comparison."""
 
 from __future__ import annotations
 

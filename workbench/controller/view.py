@@ -1,4 +1,4 @@
-"""What a controller tells whoever shows it."""
+"""The interface between a controller and its views."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every engine is: something that takes optimizer steps on a model's batches."""
+"""The base class of engines, which take optimizer steps on batches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the engines that train a torch module share: everything but how a step runs."""
+"""The base class of engines that train a torch module: everything but the step."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What to tell where no exporter could write a module: which line, why, and what to do."""
+"""The error for a module that no exporter supports: which line, why, and what to do."""
 
 from __future__ import annotations
 

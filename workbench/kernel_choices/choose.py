@@ -6,7 +6,7 @@ from pathlib import Path
 
 from workbench.errors import ConfigError
 from workbench.files.input_file import display_path
-from workbench.kernel_choices.kept import kept_path, read_kept, this_place
+from workbench.kernel_choices.kept import kept_path, read_kept, this_environment
 from workbench.kernel_choices.record import Entry, TuningFileError, read_tuning
 from workbench.kernel_choices.shapes import shape_class
 from workbench.models import Model
@@ -86,7 +86,7 @@ def _named(name: str, config: TrainingConfig, model: Model) -> Entry:
         raise refused("there is no such file") from None
     except TuningFileError as error:
         raise refused(str(error)) from None
-    difference = record.place.difference(this_place())
+    difference = record.place.difference(this_environment())
     if difference:
         raise refused(f"it is {difference}")
     shapes = shape_class(model, config)

@@ -31,7 +31,7 @@ class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class Place(_Record):
+class Environment(_Record):
     """What a measurement holds for: other processors and versions may prefer other kernels."""
 
     processor: Text
@@ -39,7 +39,7 @@ class Place(_Record):
     versions: Annotated[dict[Text, Text], Field(max_length=20)]
     """Of packages, and of the compiled extensions."""
 
-    def difference(self, other: Place) -> str:
+    def difference(self, other: Environment) -> str:
         """The first thing in which `other` differs, as in "of X, not Y"; empty: nothing."""
         for mine, its, unit in (
             (self.processor, other.processor, ""),
@@ -138,7 +138,7 @@ class TuningRecord(_Record):
 
     kind: Literal["kernel-tuning"] = KIND
     format: Literal[1] = FORMAT
-    place: Place
+    place: Environment
     entries: Annotated[tuple[Entry, ...], Field(min_length=1, max_length=100)]
 
 

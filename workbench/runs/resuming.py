@@ -73,7 +73,7 @@ def resume_run(
     with locked_for_worker(folder) as lock:
         restore_model(folder)
         restore_previous(folder.path)
-        step = _step_to_go_on_from(run, config)
+        step = _step_to_resume_from(run, config)
         # All that is refused is refused before anything is written.
         _check_code(run, given, config, settings)
         stop_grace_s()
@@ -115,7 +115,7 @@ def _remove_later_checkpoints(folder: RunFolder, step: int) -> None:
     folder.remove_checkpoints(checkpoints[used + 1 :])
 
 
-def _step_to_go_on_from(run: Run, config: TrainingConfig) -> int:
+def _step_to_resume_from(run: Run, config: TrainingConfig) -> int:
     """The step of the latest checkpoint.
 
     Raises:

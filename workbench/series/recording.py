@@ -1,4 +1,4 @@
-"""What a chart keeps of one run."""
+"""The recorded series of one run, for charts."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ class CustomGradient(ABC):
 
     op: ClassVar[str]
     """The op type of the node, in the default domain."""
-    note: ClassVar[str] = "given a gradient of our own, which ONNX Runtime lacks"
+    note: ClassVar[str] = "given the workbench's gradient: ONNX Runtime has none"
     """What a report says of such a node, in a clause."""
 
     def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:  # noqa: ARG002

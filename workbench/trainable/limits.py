@@ -1,4 +1,4 @@
-"""Cases in which an op that has a gradient has it wrong, not at all, or crashes on it.
+"""Cases in which ONNX Runtime's gradient of an op is wrong, missing, or crashes.
 
 Each was found by comparing with finite differences on onnxruntime-training-cpu 1.19.2.
 """

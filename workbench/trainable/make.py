@@ -1,4 +1,4 @@
-"""The way from a graph to one whose gradient ONNX Runtime builds rightly."""
+"""Makes a graph trainable with ONNX Runtime: applies the rewrites and rejects what remains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every rewrite is: a small change of one kind of node that leaves its results the same."""
+"""The base class of rewrites: a change of one kind of node that keeps its results."""
 
 from __future__ import annotations
 

@@ -178,7 +178,7 @@ class _Draw:
     def _seed(self) -> str:
         """A scalar of int64: the mask of a Dropout.
 
-        What is dropped is not constant, lest ONNX Runtime should compute it once for all.
+        What is dropped is not constant, so that ONNX Runtime does not fold it.
         """
         from onnx import TensorProto
 

@@ -1,4 +1,4 @@
-"""Whether a module does with a batch of one what it does with others.
+"""Whether a module computes a batch of one row as it does larger batches.
 
 `x.squeeze()` and `if len(x) == 1` do something else there, of which a graph that was exported with
 a larger batch knows nothing.

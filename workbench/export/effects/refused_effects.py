@@ -1,4 +1,4 @@
-"""Refuses what a forward pass does beside its result, where no PyTorch is there to do it."""
+"""Rejects side effects of a forward pass where there is no PyTorch to run it."""
 
 from __future__ import annotations
 

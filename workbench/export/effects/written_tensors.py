@@ -1,4 +1,4 @@
-"""Notes which of some tensors operations write into, whichever alias of them they are given."""
+"""Records which tensors operations write into, also through aliases."""
 
 from __future__ import annotations
 

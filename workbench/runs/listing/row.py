@@ -1,4 +1,4 @@
-"""What a list of runs says about one of them."""
+"""One row of a list of runs."""
 
 from __future__ import annotations
 

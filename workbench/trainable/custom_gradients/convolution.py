@@ -21,7 +21,7 @@ class GroupedVolumeConvGradient(CustomGradient):
 
     op: ClassVar[str] = "Conv"
     note: ClassVar[str] = (
-        "given a gradient of our own: ONNX Runtime's is wrong for grouped 3-D convolution"
+        "given the workbench's gradient: ONNX Runtime's is wrong for grouped 3-D convolution"
     )
 
     @override

@@ -18,7 +18,7 @@ LONGEST_SIDE = 512
 """Height and width of a picture, in pixels."""
 
 
-class Command:
+class PadCommand:
     """A message of the browser. Its methods raise a DataError for what does not fit."""
 
     def __init__(self, content: Any, buffers: Any) -> None:

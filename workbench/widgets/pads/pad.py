@@ -20,11 +20,11 @@ from workbench.controller.state import State, failure
 from workbench.errors import DataError, RunError, WorkbenchError
 from workbench.personalisation import Examples, Personalisation, prepare
 from workbench.personalisation.example import Kind
-from workbench.widgets.pads.command import Command
+from workbench.widgets.pads.command import PadCommand
 from workbench.widgets.pads.example_files import examples_in, file_content
 from workbench.widgets.subshell import answer_while_busy
 
-Action = Callable[[Command], object]
+Action = Callable[[PadCommand], object]
 
 
 class AbstractWidget(traitlets.MetaHasTraits, ABCMeta):
@@ -202,7 +202,7 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
             content = file_content(self._collected())
         self.send({"kind": "file", "name": f"{self.kind}-examples.npz"}, [content])
 
-    def _upload(self, command: Command) -> None:
+    def _upload(self, command: PadCommand) -> None:
         self._extend(examples_in(command.content(), Path(command.text("name")).name))
 
     @abstractmethod
@@ -236,12 +236,12 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
         self.export(path)
 
     def _on_message(self, _: Any, content: Any, buffers: Any) -> None:
-        command = Command(content, buffers)
+        command = PadCommand(content, buffers)
         area, action = self._actions().get(command.kind, ("", None))
         if action is not None:
             self._commands.ask(lambda: self._carry_out(area, action, command))
 
-    def _carry_out(self, area: str, action: Action, command: Command) -> None:
+    def _carry_out(self, area: str, action: Action, command: PadCommand) -> None:
         self._area = area
         action(command)
         if self.problem_at == area:

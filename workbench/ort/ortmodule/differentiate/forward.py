@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from workbench.ort.graph.gelu_approximation import approximate_gelu
 from workbench.ort.graph.gradient import parameters_as_inputs
 from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
-from workbench.ort.graph.padding.leave_out import LeftOut, leave_out_padding
+from workbench.ort.graph.padding.leave_out import PaddingReport, leave_out_padding
 from workbench.ort.ortmodule.aten import Fused, fuse_layers
 from workbench.ort.ortmodule.differentiate.constant_results import keep_constant_results
 from workbench.ort.ortmodule.differentiate.graph_options import (
@@ -47,7 +47,7 @@ class TrainableForward(NamedTuple):
     names: Differentiated
     rewrites: Report
     fused: Fused
-    padding: LeftOut
+    padding: PaddingReport
     constants: Sequence[NodeGradient]
     """Of the outputs that nothing leads to."""
     options: tuple[OptionReport, ...]
@@ -106,9 +106,9 @@ def trainable_forward(
 
 def _leave_out_padding(
     model: onnx.ModelProto, names: ForwardNames, options: ORTModuleOptions
-) -> LeftOut:
+) -> PaddingReport:
     if options.embedding_sparsity == "off":
-        return LeftOut()
+        return PaddingReport()
     arguments = [name for name in names.inputs if name not in set(names.requires_grad)]
     padded_results = options.embedding_sparsity == "zeros"
     return leave_out_padding(model, arguments, padded_results=padded_results)
