@@ -15,7 +15,7 @@ from workbench.runs import Run
 
 
 class Steps(NamedTuple):
-    """Arrays with one entry per step, as of `NewPoints`."""
+    """Arrays with one entry per step; see `NewPoints`."""
 
     step: np.ndarray
     loss: np.ndarray

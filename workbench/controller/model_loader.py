@@ -69,7 +69,7 @@ class ModelLoader:
 
         Args:
             model: a `Model`, or what `Sources.model` takes; an empty string chooses none.
-            example_inputs: as of `Sources.model`.
+            example_inputs: see `Sources.model`.
         """
         name = model.name if isinstance(model, Model) else model
         with self._lock:
@@ -97,8 +97,8 @@ class ModelLoader:
         """A function that loads what `source` means now, whatever is chosen until it is called.
 
         Args:
-            source: as of `choose`; without one there is no model.
-            example_inputs: as of `choose`.
+            source: see `choose`; without one there is no model.
+            example_inputs: see `choose`.
         """
         wanted = (source.strip(), example_inputs.strip())
         at_hand = self._at_hand(wanted)
@@ -134,7 +134,7 @@ class ModelLoader:
         return loaded.model if loaded.example_inputs in (None, wanted[1]) else None
 
     def load_data(self, model: Model | None, dataset: str, target: str = "") -> Dataset:
-        """The dataset named, or that of the model; `target` as of `Sources.dataset`.
+        """The dataset named, or that of the model; `target`: see `Sources.dataset`.
 
         Raises:
             DataError: there is none, or it cannot be loaded.

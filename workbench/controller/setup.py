@@ -10,7 +10,7 @@ from typing import Any
 from workbench.errors import ConfigError
 
 COMPARISON_STEPS = 200
-"""As of `compare`."""
+"""See `compare`."""
 
 TRAINING_ONLY = frozenset(
     {

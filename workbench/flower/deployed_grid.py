@@ -37,8 +37,8 @@ class DeployedGrid(ClientGrid):
         Args:
             grid: Flower's, of a `ServerApp`.
             options: of the run.
-            statistics: as of `ClientGrid`.
-            most_rows: as of `ClientGrid`.
+            statistics: see `ClientGrid`.
+            most_rows: see `ClientGrid`.
             stop_requested: whether to stop waiting.
 
         Raises:

@@ -140,7 +140,7 @@ class Personalisation:
         """What the trained model takes a new image or recording for.
 
         Args:
-            value: as of `Examples.add`.
+            value: see `Examples.add`.
             rate: of a recording, samples per second.
 
         Raises:

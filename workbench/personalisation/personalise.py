@@ -53,7 +53,7 @@ def personalise(
             held out.
         model: a sample with a base checkpoint for this kind of examples; None: "sketch-cnn",
             "speech-commands" or "text-gpt".
-        engine: as of `wb.train`.
+        engine: see `wb.train`.
         train: "head": the last layer; "all": every parameter. With `lora=` or `requires_grad=`
             those decide.
         held_out: share of the examples of each label, at least one, that is not trained with; of

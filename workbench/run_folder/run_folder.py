@@ -153,7 +153,7 @@ class RunFolder:
         """The spec of the run, as written, and the settings in it, validated.
 
         Raises:
-            RunFolderError: as of `read_spec`.
+            RunFolderError: see `read_spec`.
         """
         try:
             spec = read_json(self.spec_path)

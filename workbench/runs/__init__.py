@@ -102,7 +102,7 @@ def resume(
         run: a `Run`, or what `load_run` takes.
         model: needed where only code of your own builds the model and another process started the
             run: what was trained.
-        detached: as of `train`.
+        detached: see `train`.
         **settings: `steps` or `epochs`, to train further than was planned, and other settings that
             leave the steps already taken as they are.
 
@@ -123,7 +123,7 @@ def resume(
 def from_base(
     model: Model | str | Path, base: Run | str | Path | None, base_except: Sequence[str]
 ) -> tuple[Model | str | Path, dict[str, Any] | None]:
-    """The model with the weights of `base`, as of `train`, and the record of where they are from.
+    """The model with the weights of `base` (see `train`), and the record of their origin.
 
     Raises:
         ConfigError: `base` is no run or file of weights, or a pattern matches nothing.

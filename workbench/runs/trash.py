@@ -33,7 +33,7 @@ def move_to_trash(folder: RunFolder, at: Path | None = None) -> Path:
 
     Args:
         folder: of the run.
-        at: as of `trash`.
+        at: see `trash`.
 
     Returns:
         Its folder in the trash.
@@ -78,7 +78,7 @@ def restore_from_trash(run_id: str, at: Path | None = None) -> RunFolder:
 
     Args:
         run_id: of the run.
-        at: as of `trash`.
+        at: see `trash`.
 
     Raises:
         RunFolderError: there is no such deleted run, or another run has taken its place.
@@ -98,7 +98,7 @@ def restore_from_trash(run_id: str, at: Path | None = None) -> RunFolder:
 
 
 def deleted_folders(at: Path | None = None) -> list[Path]:
-    """The folders of the deleted runs, the last deleted first; `at` as of `trash`."""
+    """The folders of the deleted runs, the last deleted first; `at`: see `trash`."""
     try:
         with os.scandir(trash(at)) as entries:
             times = {

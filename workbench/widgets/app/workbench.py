@@ -133,7 +133,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
         Args:
             run: a `Run` or its id.
-            engines: as of the app.
+            engines: see the app.
 
         Raises:
             RunFolderError: there is no such run, or it cannot be read.

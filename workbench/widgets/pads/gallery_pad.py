@@ -179,7 +179,7 @@ class GalleryPad(Pad):
         """The probability of each class for a new example, by the trained model.
 
         Args:
-            value: as of `Examples.add`.
+            value: see `Examples.add`.
             rate: of a recording, samples per second.
 
         Raises:
