@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.artifacts.checkpoint import write_checkpoint_apart
+from workbench.artifacts.checkpoint import write_checkpoint_isolated
 from workbench.artifacts.forward import outputs_only
 from workbench.artifacts.graph_statistics import graph_statistics
 from workbench.artifacts.manifest import make_manifest
@@ -99,7 +99,7 @@ def build(request: Request, report: Callable[[str], None]) -> None:
     write_onnx(forward.inference, folder / "inference_model.onnx")
     write_onnx(parameters_as_inputs(graph, [*kept.trainable, *kept.frozen]), folder / FORWARD_MODEL)
     write_provenance(provenance_of(made, origins), folder)
-    write_checkpoint_apart(
+    write_checkpoint_isolated(
         graph, kept.trainable, kept.frozen, folder / "checkpoint", work_folder=folder.parent
     )
     if request.nominal_checkpoint:

@@ -35,24 +35,24 @@ def with_chosen_kernels(config: TrainingConfig, model: Model) -> TrainingConfig:
         if kept is None:
             return config
         if kept.entry is None:
-            return _said(config, None, kept.problem)
+            return _with_note(config, None, kept.problem)
         entry, source = kept.entry, "measured here"
     else:
         entry, source = _named(tuning, config, model), f"by {display_path(Path(tuning))}"
     own = _given(config)
     if own:
-        return _said(config, None, f"Nothing was changed: {own} was given.")
+        return _with_note(config, None, f"Nothing was changed: {own} was given.")
     reason = f"{entry.sentence}; {source}"
     if entry.chosen == DEFAULT:
-        return _said(config, DEFAULT, reason)
+        return _with_note(config, DEFAULT, reason)
     changed = VARIANTS[config.engine][entry.chosen].settings(config.engine, config.threads)
     options = changed.pop("ortmodule", None)
     if options is not None:
         changed["ortmodule"] = config.ortmodule.model_copy(update=options)
-    return _said(config.model_copy(update=changed), entry.chosen, reason)
+    return _with_note(config.model_copy(update=changed), entry.chosen, reason)
 
 
-def _said(config: TrainingConfig, variant: str | None, reason: str) -> TrainingConfig:
+def _with_note(config: TrainingConfig, variant: str | None, reason: str) -> TrainingConfig:
     return config.model_copy(update={"tuning": TunedKernels(variant=variant, reason=reason)})
 
 

@@ -22,7 +22,7 @@ from workbench.artifacts.bundle.description import (
     exported_outputs,
     fed_values,
 )
-from workbench.artifacts.bundle.measure import Measured, measure_apart
+from workbench.artifacts.bundle.measure import Measured, measure_in_child
 from workbench.artifacts.bundle.programs import programs
 from workbench.artifacts.bundle.sample import ROWS, sample_arrays
 from workbench.artifacts.manifest_record import FORWARD_MODEL, KERNELS_MODEL, MANIFEST, PROVENANCE
@@ -71,7 +71,7 @@ def write_bundle(
     say("training on the sample")
     inputs, targets = fed_values(artifacts)
     input_arrays, target_arrays = sample_arrays(inputs, targets, data, rows)
-    measured = measure_apart(artifacts, [*input_arrays, *target_arrays], learning_rate)
+    measured = measure_in_child(artifacts, [*input_arrays, *target_arrays], learning_rate)
     description = _description(artifacts, input_arrays, target_arrays, measured)
     say("writing the bundle")
     arrays = [*input_arrays, *target_arrays]

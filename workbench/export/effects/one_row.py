@@ -60,7 +60,7 @@ class _Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return str(key) if key in self._held else "a tensor"
 
 
-def treats_one_row_alike(
+def is_single_row_equivalent(
     run: Callable[[Sequence[torch.Tensor]], Any],
     tensors: Sequence[torch.Tensor],
     batches: Sequence[int],

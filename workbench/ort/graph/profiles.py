@@ -64,7 +64,7 @@ def profiled(folder: Path) -> Iterator[None]:
         _folder.reset(token)
 
 
-def profile_where_wanted(options: Any, name: str) -> None:
+def profile_if_requested(options: Any, name: str) -> None:
     """Within `profiled`, let a session with the native `options` write a file that begins so."""
     folder = _folder.get()
     if folder is not None:

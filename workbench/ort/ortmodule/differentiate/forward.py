@@ -75,7 +75,7 @@ def trainable_forward(
     """
     losses = leave_out_ignored_labels(model) if options.label_sparsity else 0
     padding = _leave_out_padding(model, names, options)
-    _name_outputs_apart(model.graph)
+    _make_outputs_distinct(model.graph)
     # ONNX Runtime fails for a parameter that no gradient reaches.
     requires_grad = leading_to_outputs(model, list(names.requires_grad))
     model, rewrites = make_trainable(model, requires_grad)
@@ -114,7 +114,7 @@ def _leave_out_padding(
     return leave_out_padding(model, arguments, padded_results=padded_results)
 
 
-def _name_outputs_apart(graph: onnx.GraphProto) -> None:
+def _make_outputs_distinct(graph: onnx.GraphProto) -> None:
     """Let no output be an input, a parameter or another output: those get an Identity."""
     from onnx.helper import make_node
 

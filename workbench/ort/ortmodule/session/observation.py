@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.files.temporary_folder import temporary_folder
-from workbench.ort.graph.profiles import Event, profile_where_wanted
+from workbench.ort.graph.profiles import Event, profile_if_requested
 
 
 class SessionObservation:
@@ -33,7 +33,7 @@ def observed(options: Any) -> Iterator[SessionObservation]:
         options: native SessionOptions; a path that they name for the optimized graph is kept.
     """
     observation = SessionObservation()
-    profile_where_wanted(options, "ortmodule")
+    profile_if_requested(options, "ortmodule")
     with temporary_folder() as folder:
         named = options.optimized_model_filepath
         path = Path(named or folder / "optimized.onnx")
