@@ -13,8 +13,8 @@ ENGINE_COLUMNS = (
     "| peak memory over eager | aim | peak MB | start-up, s | loss difference, 20 steps |\n"
     "|---|---|---:|---|---:|---:|---:|---|---:|---:|---:|"
 )
-LEVER_COLUMNS = (
-    "| model | lever | throughput over the default | peak memory over the default |\n"
+ABLATION_COLUMNS = (
+    "| model | option | throughput over the default | peak memory over the default |\n"
     "|---|---|---:|---:|"
 )
 EXPLAINED = (
@@ -30,9 +30,9 @@ def as_markdown(outcomes: Sequence[Outcome], machine: str) -> str:
     """Both tables, what went wrong or was disturbed, and the machine."""
     lines = [EXPLAINED, "", ENGINE_COLUMNS]
     lines += [_engine_row(outcome, each) for outcome in outcomes for each in outcome.engines]
-    levers = [_lever_row(outcome, each) for outcome in outcomes for each in outcome.levers]
-    if levers:
-        lines += ["", LEVER_COLUMNS, *levers]
+    ablations = [_ablation_row(outcome, each) for outcome in outcomes for each in outcome.ablations]
+    if ablations:
+        lines += ["", ABLATION_COLUMNS, *ablations]
     lines += ["", *map(_note, outcomes), *_problems(outcomes), "", f"Machine: {machine}", ""]
     return "\n".join(lines)
 
@@ -53,7 +53,7 @@ def _engine_row(outcome: Outcome, each: Measured) -> str:
     )
 
 
-def _lever_row(outcome: Outcome, each: Measured) -> str:
+def _ablation_row(outcome: Outcome, each: Measured) -> str:
     memory = _number(each.memory, ".2f")
     return f"| {outcome.name} | {each.way} | {_interval(each.throughput)} | {memory} |"
 
@@ -72,7 +72,7 @@ def _problems(outcomes: Sequence[Outcome]) -> list[str]:
     return [
         f"- {outcome.name}, {each.way}: {each.problem}"
         for outcome in outcomes
-        for each in (*outcome.engines, *outcome.levers)
+        for each in (*outcome.engines, *outcome.ablations)
         if each.problem
     ]
 
