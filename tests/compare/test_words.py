@@ -87,7 +87,7 @@ def test_a_verdict_has_a_badge_and_a_level() -> None:
 def test_a_verdict_on_recorded_runs_names_days_only_where_they_differ() -> None:
     found = unpaired_verdict({"a": 1.0, "b": 0.5, "c": math.inf}, "a", ["d1"], [])
     assert found == (
-        "b is slower, 0.50 times as fast as a; the runs were measured each by itself, not in "
+        "b is slower, 0.50 times as fast as a; the runs were measured separately, not in "
         "lockstep: other load on the machine affects these ratios, and they have no interval.",
         "not in lockstep",
         "unpaired",

@@ -247,7 +247,7 @@ def test_a_named_file_that_is_not_of_the_run_is_refused(
     # An engine that has no variants takes no notice.
     assert config_of(model, digits, engine="pytorch", tuning=str(named)).engine == "pytorch"
     for settings, words in (
-        ({"engine": "ortmodule"}, "it is for nothing on ortmodule, not of digits-mlp"),
+        ({"engine": "ortmodule"}, "it is for nothing on ortmodule, not digits-mlp"),
         ({"batch_size": 999}, "in batches of 999"),
         ({"tuning": str(tmp_path / "none.json")}, "there is no such file"),
         ({"tuning": str(tmp_path)}, "it cannot be read: Is a directory"),

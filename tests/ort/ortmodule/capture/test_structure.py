@@ -55,7 +55,7 @@ class Held:
 
 def test_an_argument_of_another_class_is_refused() -> None:
     value = Output(logits=torch.zeros(2), cache=Fraction(1, 2))
-    with pytest.raises(UntrainableError, match=r"met a fractions\.Fraction"):
+    with pytest.raises(UntrainableError, match=r"got a fractions\.Fraction"):
         flatten(value, [])
 
 
