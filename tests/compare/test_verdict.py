@@ -96,5 +96,5 @@ def test_runs_of_different_days_have_no_lockstep_and_no_interval() -> None:
         "machine did is part of these ratios, and they have no interval."
     )
     assert verdict.level == "unpaired"
-    assert "each by itself" in unpaired_verdict({"a": 1, "b": 2}, "a", days[:1], []).sentence
+    assert "separately" in unpaired_verdict({"a": 1, "b": 2}, "a", days[:1], []).sentence
     assert unpaired_verdict({"a": 1.0, "b": math.nan}, "a", days, []).level == "none"
