@@ -232,7 +232,7 @@ def test_the_verdict_names_machines_and_days_once() -> None:
     second.spec["versions"] = {"torch": "3"}
     second.spec["samples"] = 31
     sentence = compare_runs([first, second]).verdict().sentence
-    assert "their settings differ (machine): what else" in sentence
+    assert "their settings differ (machine): other load" in sentence
     assert "separately" in sentence
     second.spec["launched"] = LAUNCHED + 3 * 86_400
     sentence = compare_runs([first, second]).verdict().sentence

@@ -244,7 +244,7 @@ def test_early_stopping_counts_on_over_a_resume(
         ({"batch_size": 10}, "batch_size cannot change in a run that is resumed"),
         ({"seed": 1}, "seed cannot change"),
         ({"engine": "pytorch"}, "engine cannot change"),
-        ({"stepz": 1}, "stepz is no setting.*'steps'"),
+        ({"stepz": 1}, "stepz is not a setting.*'steps'"),
         ({"steps": 0}, "steps=0"),
         ({"detached": 1}, "detached=1"),
     ],
