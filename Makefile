@@ -7,9 +7,9 @@
 #   PYTEST_ARGS="-k digits"      handed to pytest by `make test` and `make test-all`
 #   JOBS=2                       test files run side by side; each takes about a core and 1 GB
 #   MODULES="runs compare"       the parts that `make mutants` tries; default all
-#   SAMPLE=40 SEED=1             how many faults of each part it tries, and which; default all
+#   SAMPLE=40 SEED=1             how many mutants of each part it tries, and which; default all
 #   MINUTES=10                   how long it tries those of each part; default as long as it takes
-#   AGAIN=1                      only the faults that no test noticed the last time
+#   AGAIN=1                      only the mutants that survived the last time
 #   TESTS="tests/compare/.."     with these files of tests alone; default all of the part
 
 SHELL := /bin/bash
@@ -18,7 +18,7 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 
 # Packages are installed uncompiled: each module that is imported is compiled once and kept, also
-# where the account forbids it. Compiling anew in each process doubles the time of all tests.
+# where the account forbids it. Compiling again in each process doubles the time of all tests.
 export PYTHONDONTWRITEBYTECODE :=
 
 VENV := .venv
@@ -39,7 +39,7 @@ FRONT_END_SOURCES := $(shell find extensions -type f -not -path '*/node_modules/
 
 .PHONY: help lab test test-all check front-end-check system-packages bench docs mutants clean
 
-help: ## list what make can do here
+help: ## list the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 18
 
 lab: $(BUNDLED) $(EXTENDED) ## set up, check the machine, open JupyterLab on the tour
@@ -95,13 +95,13 @@ system-packages: ## Chromium and compilers for the tests; Debian's packages wher
 	       "To run them: sudo apt-get install$$missing"; \
 	fi
 
-bench: $(BUNDLED) $(EXTENDED) ## ratios measured side by side; wants a quiet machine
+bench: $(BUNDLED) $(EXTENDED) ## measure performance ratios; needs an idle machine
 	@$(BIN)/python -m benchmarks
 
-docs: $(INSTALLED) ## run every case of what trains at every shape and write docs/what-trains.md
+docs: $(INSTALLED) ## test every layer at every shape and write docs/what-trains.md
 	@$(BIN)/python -m tests.coverage
 
-mutants: $(BUNDLED) $(EXTENDED) ## put small faults into what measures and records; hours (MODULES=.. SAMPLE=.. SEED=..)
+mutants: $(BUNDLED) $(EXTENDED) ## mutation tests of the measuring and recording code; takes hours (MODULES=.. SAMPLE=.. SEED=..)
 	@$(BIN)/python -m tests.mutants $(MODULES) $(if $(SAMPLE),--sample $(SAMPLE)) \
 	  $(if $(SEED),--seed $(SEED)) \
 	  $(if $(MINUTES),--minutes $(MINUTES)) $(if $(AGAIN),--again) $(if $(TESTS),--tests $(TESTS))
@@ -140,7 +140,7 @@ $(BUNDLED): $(INSTALLED) $(FRONT_END_SOURCES)
 	@$(BIN)/python $(FRONT_END)
 	@touch $@
 
-# Without a C++ compiler this says so and set-up goes on: everything trains without the extension.
+# Without a C++ compiler this says so and set-up continues: everything trains without the extension.
 $(EXTENDED): $(INSTALLED) $(wildcard extensions/torch_interop/*.cpp extensions/device_kernels/*)
 	@echo "== Compiling PyTorch's kernels for ORTModule (a minute the first time)"
 	@$(BIN)/workbench build-extensions --if-possible

@@ -1,4 +1,4 @@
-"""Bytes of a checkpoint, and seconds to write it and to go on from it, by parameter count."""
+"""Bytes of a checkpoint, and seconds to write it and to continue from it, by parameter count."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hugging Face's Trainer and ORTTrainer in lock step, on small models of seven families."""
+"""Hugging Face's Trainer and ORTTrainer in lockstep, on small models of seven families."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class Turns(Control):
 
     @override
     def wait(self) -> None:
-        """The worker's loop has taken its burst: answer, and go on with what is asked next."""
+        """The worker's loop has taken its burst: answer, and continue with what is asked next."""
         if self._burst_started is not None:
             print(time.perf_counter() - self._burst_started, flush=True)
         while True:
@@ -80,7 +80,7 @@ def main() -> None:
 
 
 def endless(train_split: Split, batch_size: int) -> Iterator[Batch]:
-    """Batches for ever, shuffled anew each epoch."""
+    """Batches for ever, shuffled again each epoch."""
     epoch = 0
     while True:
         epoch += 1

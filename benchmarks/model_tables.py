@@ -13,12 +13,12 @@ ENGINE_COLUMNS = (
     "| peak memory over eager | aim | peak MB | start-up, s | loss difference, 20 steps |\n"
     "|---|---|---:|---|---:|---:|---:|---|---:|---:|---:|"
 )
-LEVER_COLUMNS = (
-    "| model | lever | throughput over the default | peak memory over the default |\n"
+ABLATION_COLUMNS = (
+    "| model | option | throughput over the default | peak memory over the default |\n"
     "|---|---|---:|---:|"
 )
 EXPLAINED = (
-    "Medians over rounds in lock step with 95 % intervals; each way in a process of its own, the "
+    "Medians over rounds in lockstep with 95 % intervals; each way in a process of its own, the "
     "first start with empty caches. Memory is the peak resident set of the process. Products "
     "alone: matrix products and convolutions as eager PyTorch does them, at the most operations a "
     "second that this processor was measured to do; above 100 % where less is computed. Loss "
@@ -30,9 +30,9 @@ def as_markdown(outcomes: Sequence[Outcome], machine: str) -> str:
     """Both tables, what went wrong or was disturbed, and the machine."""
     lines = [EXPLAINED, "", ENGINE_COLUMNS]
     lines += [_engine_row(outcome, each) for outcome in outcomes for each in outcome.engines]
-    levers = [_lever_row(outcome, each) for outcome in outcomes for each in outcome.levers]
-    if levers:
-        lines += ["", LEVER_COLUMNS, *levers]
+    ablations = [_ablation_row(outcome, each) for outcome in outcomes for each in outcome.ablations]
+    if ablations:
+        lines += ["", ABLATION_COLUMNS, *ablations]
     lines += ["", *map(_note, outcomes), *_problems(outcomes), "", f"Machine: {machine}", ""]
     return "\n".join(lines)
 
@@ -53,7 +53,7 @@ def _engine_row(outcome: Outcome, each: Measured) -> str:
     )
 
 
-def _lever_row(outcome: Outcome, each: Measured) -> str:
+def _ablation_row(outcome: Outcome, each: Measured) -> str:
     memory = _number(each.memory, ".2f")
     return f"| {outcome.name} | {each.way} | {_interval(each.throughput)} | {memory} |"
 
@@ -72,7 +72,7 @@ def _problems(outcomes: Sequence[Outcome]) -> list[str]:
     return [
         f"- {outcome.name}, {each.way}: {each.problem}"
         for outcome in outcomes
-        for each in (*outcome.engines, *outcome.levers)
+        for each in (*outcome.engines, *outcome.ablations)
         if each.problem
     ]
 

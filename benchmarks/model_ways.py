@@ -1,4 +1,4 @@
-"""Trains a model in all ways that `models` compares, in lock step, each in its own process."""
+"""Trains a model in all ways that `models` compares, in lockstep, each in its own process."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ WARMUP = 4
 COMPARED = 20
 
 
-class Lever(NamedTuple):
+class Ablation(NamedTuple):
     """An option that is set to what it is not by default."""
 
     engine: str
@@ -37,11 +37,11 @@ class Lever(NamedTuple):
         return f"{self.engine}, " + ", ".join(f"{key}={value}" for key, value in options.items())
 
 
-def _ortmodule(**options: Any) -> Lever:
-    return Lever("ortmodule", {"ortmodule": options})
+def _ortmodule(**options: Any) -> Ablation:
+    return Ablation("ortmodule", {"ortmodule": options})
 
 
-DEVICE_KERNELS = Lever("ondevice", {"device_kernels": False})
+DEVICE_KERNELS = Ablation("ondevice", {"device_kernels": False})
 KERNELS = _ortmodule(pytorch_kernels=False)
 MEMORY = _ortmodule(memory_optimizer_level=1)
 LABELS = _ortmodule(label_sparsity=False)
@@ -54,7 +54,7 @@ OTHERS = (
     _ortmodule(memory_reuse=False),
 )
 
-LEVERS: Mapping[str, tuple[Lever, ...]] = {
+ABLATIONS: Mapping[str, tuple[Ablation, ...]] = {
     "text-bert": (DEVICE_KERNELS, KERNELS, MEMORY, *OTHERS),
     "hf-classifier": (DEVICE_KERNELS, KERNELS),
     "digits-cnn": (DEVICE_KERNELS, KERNELS),
@@ -70,7 +70,7 @@ class Measured(NamedTuple):
 
     way: str
     throughput: Ratio
-    """Over that of eager PyTorch, or of a lever's engine by default."""
+    """Over that of eager PyTorch, or of an option's engine by default."""
     memory: float
     """Peak resident set, over the same."""
     peak_mb: float
@@ -92,12 +92,12 @@ class Outcome(NamedTuple):
     batch_size: int
     products: Products
     engines: tuple[Measured, ...]
-    levers: tuple[Measured, ...]
+    ablations: tuple[Measured, ...]
     warning: str = ""
 
 
 def measure(
-    subject: Subject, products: Products, rounds: int, round_s: float, levers: bool
+    subject: Subject, products: Products, rounds: int, round_s: float, ablations: bool
 ) -> Outcome:
     """Train in turns of about `round_s` seconds of eager PyTorch, so many times.
 
@@ -106,8 +106,8 @@ def measure(
     burst = int(np.clip(round(round_s / products.eager_s), 1, 200))
     plan = Plan(WARMUP, burst, WARMUP + rounds * burst)
     ways: dict[str, dict[str, Any]] = {engine: {"engine": engine} for engine in ENGINES}
-    tried = LEVERS.get(subject.name, ()) if levers else ()
-    ways |= {str(lever): {"engine": lever.engine, **lever.settings} for lever in tried}
+    tried = ABLATIONS.get(subject.name, ()) if ablations else ()
+    ways |= {str(ablation): {"engine": ablation.engine, **ablation.settings} for ablation in tried}
     loads: list[Load | None] = []
     launchers = {name: functools.partial(_launch, subject, plan, way) for name, way in ways.items()}
     lockstep = Lockstep(plan, launchers, on_load=loads.append)
@@ -125,7 +125,7 @@ def measure(
         subject.batch_size,
         products,
         tuple(told(engine, EAGER) for engine in ENGINES),
-        tuple(told(str(lever), lever.engine) for lever in tried),
+        tuple(told(str(ablation), ablation.engine) for ablation in tried),
         comparison.warning,
     )
 

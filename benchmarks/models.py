@@ -1,8 +1,8 @@
 """All engines on all models: `python -m benchmarks models [--quick] [--output FILE] [MODEL...]`.
 
 Every sample, and models of transformers with real vocabularies and padded text: throughput, memory
-and start-up of each engine over eager PyTorch's, beside what the products take alone; and what each
-lever gives. FILE is written after each model, so a run that is cut off keeps what it has.
+and start-up of each engine over eager PyTorch's, compared with the products alone; and what each
+option gives. FILE is written after each model, so a run that is cut off keeps what it has.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ OUTPUT = "models.md"
 def main(arguments: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks models")
     parser.add_argument("names", nargs="*", metavar="MODEL", help=f"of {', '.join(NAMES)}")
-    parser.add_argument("--quick", action="store_true", help="fewer models and rounds, no levers")
-    parser.add_argument("--no-levers", action="store_true", help="leave the table of levers out")
+    parser.add_argument("--quick", action="store_true", help="fewer models and rounds")
+    parser.add_argument("--no-ablations", action="store_true", help="omit the table of options")
     parser.add_argument("--output", type=Path, default=Path(OUTPUT), help=f"default: {OUTPUT}")
     options = parser.parse_args(arguments)
     unknown = [name for name in options.names if name not in NAMES]
@@ -42,7 +42,7 @@ def main(arguments: Sequence[str]) -> int:
     names = options.names or (QUICK if options.quick else NAMES)
     machine = machine_sentence(describe_machine())
     rounds, round_s = (QUICK_ROUNDS, QUICK_ROUND_S) if options.quick else (ROUNDS, ROUND_S)
-    levers = not (options.quick or options.no_levers)
+    ablations = not (options.quick or options.no_ablations)
     outcomes: list[Outcome] = []
     problems: list[str] = []
     with tempfile.TemporaryDirectory() as folder:
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str]) -> int:
         for name in names:
             started = time.monotonic()
             try:
-                outcomes.append(measure(load(name), measured(name), rounds, round_s, levers))
+                outcomes.append(measure(load(name), measured(name), rounds, round_s, ablations))
             except (WorkbenchError, subprocess.CalledProcessError) as error:
                 problems.append(f"- {name}: {error}")
             text = "\n".join([as_markdown(outcomes, machine), *problems])

@@ -1,4 +1,4 @@
-"""Median step of ORTModule over eager PyTorch's, in lock step; their threads must not fight."""
+"""Median step of ORTModule over eager PyTorch's, in lockstep; their threads must not fight."""
 
 from __future__ import annotations
 

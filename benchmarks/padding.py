@@ -1,4 +1,4 @@
-"""What leaving padding and ignored labels out of BERT's steps gains, in lock step with eager."""
+"""What leaving padding and ignored labels out of BERT's steps gains, in lockstep with eager."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The variants that `workbench tune` chooses from, each over the default, in lock step."""
+"""The variants that `workbench tune` chooses from, each over the default, in lockstep."""
 
 from __future__ import annotations
 

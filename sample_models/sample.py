@@ -31,7 +31,7 @@ class Base:
     """Of the examples that it is personalised with."""
     classes: tuple[str, ...]
     """What its first outputs stand for; of a text, the alphabet. Further outputs are free, for
-    classes of a person's own."""
+    classes of a user's own."""
     head: tuple[str, ...] = ("output.*",)
     """fnmatch patterns of the parameters of its last layer."""
 

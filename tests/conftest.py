@@ -58,7 +58,7 @@ def shared_exports(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
 
 @pytest.fixture
 def no_export_cache(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every export of this test is made anew."""
+    """Every export of this test is made again."""
     monkeypatch.setenv("WORKBENCH_CACHE", "off")
 
 

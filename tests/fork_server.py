@@ -70,7 +70,7 @@ class ForkServer:
         return server
 
     def close(self) -> None:
-        """End the server; its forks go on."""
+        """End the server; its forks continue."""
         if self._process is not None:
             os.environ.pop(ADDRESS, None)
             self._process.terminate()

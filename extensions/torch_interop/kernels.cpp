@@ -184,7 +184,7 @@ FOR_EACH_PROCESSOR void add(const float* from, int64_t count, float* to) {
 }
 
 // Any shape -> `shape`: the sum of the gradients of each place along `axis` that was gathered.
-// `dy` has the axes of `indices` in the place of that one; a negative index counts from the end.
+// `dy` has the axes of `indices` in place of that one; a negative index counts from the end.
 at::Tensor gather_backward(at::IntArrayRef shape, const at::Tensor& indices, const at::Tensor& dy,
                            int64_t axis) {
   const int64_t rank = static_cast<int64_t>(shape.size());

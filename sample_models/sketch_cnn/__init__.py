@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from workbench.data import Dataset
 
 OUTPUTS = 40
-"""The symbols, and room for sixteen of a person's own."""
+"""The symbols, and room for sixteen of a user's own."""
 
 DRAWINGS = 80
 """Of each symbol."""
@@ -71,7 +71,7 @@ SAMPLE = Sample(
     card=(
         "Recognises sketches of twenty-four simple symbols, drawn by a program with many "
         "deformations, with three convolutions and two linear layers, 117,064 parameters. Sixteen "
-        "of its 40 outputs are free for symbols of a person's own. Its base checkpoint, of 30 "
+        "of its 40 outputs are free for symbols of a user's own. Its base checkpoint, of 30 "
         "epochs, reaches 96 % test accuracy."
     ),
     build=build,

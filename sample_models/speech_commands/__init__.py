@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from workbench.data import Dataset, Split
 
 OUTPUTS = 32
-"""The words, and room for twelve of a person's own."""
+"""The words, and room for twelve of a user's own."""
 
 COPIES = 3
 """Varied copies of each training recording."""
@@ -82,7 +82,7 @@ SAMPLE = Sample(
     card=(
         "Recognises twenty short English words, synthesised by espeak-ng in 34 voices, from their "
         "log-mel spectrograms: three convolutions with ReLU and max pooling, and two linear "
-        "layers, 119,120 parameters. Twelve of its 32 outputs are free for words of a person's "
+        "layers, 119,120 parameters. Twelve of its 32 outputs are free for words of a user's "
         "own. Its test split is of voices that it never heard, with noise. Its base "
         "checkpoint, of 20 epochs, reaches 89 % test accuracy."
     ),

@@ -1,4 +1,4 @@
-"""Makes the recordings of this sample anew: `python -m sample_models.speech_commands.recipe`.
+"""Makes the recordings of this sample again: `python -m sample_models.speech_commands.recipe`.
 
 It needs the program espeak-ng (tested: 1.51), as `apt-get install espeak-ng` installs it. The
 result depends on its version. Nothing else of this package needs it.

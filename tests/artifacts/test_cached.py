@@ -102,7 +102,7 @@ def plant(folder: Path, mark: Path) -> None:
 def test_a_hit_trains_as_the_export_did_and_runs_nothing_else(
     cache: Path, digits: Dataset, tmp_path: Path
 ) -> None:
-    """Dropout and running statistics included; what somebody damages is exported anew."""
+    """Dropout and running statistics included; what somebody damages is exported again."""
     model = normalized_and_dropped()
     first = trained(model, digits)
     assert not from_cache(first)
@@ -123,7 +123,7 @@ def test_a_hit_trains_as_the_export_did_and_runs_nothing_else(
     third = trained(model, digits)
     assert not from_cache(third)
     assert results(third)[0] == losses
-    assert "is damaged, so it is made anew" in third.folder.log_path.read_text()
+    assert "is damaged, so the model is exported again" in third.folder.log_path.read_text()
     assert not mark.exists()
 
 

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 import workbench as wb
-from workbench.artifacts.checkpoint import LARGE_BYTES, write_checkpoint_apart
+from workbench.artifacts.checkpoint import LARGE_BYTES, write_checkpoint_isolated
 from workbench.errors import ArtifactsError
 from workbench.export.export import export_onnx
 from workbench.models import Model
@@ -58,4 +58,4 @@ def test_a_process_that_fails_is_told(module: nn.Module, tmp_path: Path) -> None
     graph = export_onnx(module, (x,), input_names=["x"], output_names=["y"], training=True)
     missing = tmp_path / "missing" / "checkpoint"
     with pytest.raises(ArtifactsError, match="writes the checkpoint"):
-        write_checkpoint_apart(graph, ["0.weight"], [], missing, tmp_path)
+        write_checkpoint_isolated(graph, ["0.weight"], [], missing, tmp_path)

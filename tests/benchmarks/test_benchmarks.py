@@ -71,7 +71,7 @@ def test_an_unknown_model_is_wrong_usage() -> None:
         assert name in outcome.stderr
 
 
-def test_the_tables_of_models_say_aims_levers_and_what_failed() -> None:
+def test_the_tables_of_models_say_aims_ablations_and_what_failed() -> None:
     nothing = float("nan")
     products = Products(operations=2e9, per_second=100e9, eager_s=0.1)
     assert products.seconds == 0.02
@@ -80,10 +80,10 @@ def test_the_tables_of_models_say_aims_levers_and_what_failed() -> None:
     failed = Measured(
         "ortmodule", Ratio(nothing, nothing, nothing), *[nothing] * 6, problem="no kernel"
     )
-    lever = Measured(
+    ablation = Measured(
         "ondevice, device_kernels=False", Ratio(0.8, 0.7, 0.9), 1.1, 176, 0.06, 6, 1e-6, 0.3
     )
-    outcome = Outcome("text-bert", 10, 16, products, (eager, device, failed), (lever,), "Busy.")
+    outcome = Outcome("text-bert", 10, 16, products, (eager, device, failed), (ablation,), "Busy.")
     lines = models_as_markdown([outcome], "two cores").splitlines()
     assert (
         "| text-bert | `ondevice` | 2.00 (1.90 to 2.10) | ≥ 1.5: yes | 50.0 | 40% | 0.40 "

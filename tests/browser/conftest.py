@@ -34,7 +34,7 @@ KERNEL_MESSAGE_TORN = re.compile(
     r".*\"(stream\.stderr|display_data|comm-\w+)\"\S* is not valid JSON"
 )
 """Seen in about one of ten whole runs, its cause not found: JupyterLab reads the topic of a message
-where its header should be. It drops that message and goes on. Nothing else is let pass."""
+where its header should be. It drops that message and continues. Nothing else is let pass."""
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_FLAGS = (
     "--headless",
@@ -203,7 +203,7 @@ def page(shared_page: SharedPage, lab_url: str, request: pytest.FixtureRequest) 
 
 
 def end_kernels(page: Page, lab_url: str) -> None:
-    """End every kernel, as a server does that is started anew."""
+    """End every kernel, as a server does that is started again."""
     headers = {"Authorization": f"token {TOKEN}"}
     for session in page.request.get(f"{lab_url}/api/sessions", headers=headers).json():
         page.request.delete(f"{lab_url}/api/sessions/{session['id']}", headers=headers)

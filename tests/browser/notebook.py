@@ -89,7 +89,9 @@ class Notebook:
         return self.page.get_by_label(label, exact=True).locator("visible=true")
 
     def set_number(self, label: str, value: float) -> None:
-        self.go_to("Compare" if label in ("Steps to compare", "Wait for quiet (s)") else "Train")
+        self.go_to(
+            "Compare" if label in ("Steps to compare", "Wait for idle machine (s)") else "Train"
+        )
         self.field(label).fill(str(value))
         self.field(label).press("Tab")
 

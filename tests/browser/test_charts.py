@@ -97,7 +97,7 @@ def test_charts_are_zoomed_read_toggled_and_saved(  # noqa: PLR0915, one kernel 
 
     # Engines 300 times apart: the axis is logarithmic, and that is said.
     throughput = page.locator(".wb-panel-throughput")
-    expect(throughput).to_contain_text("log axis, as curves differ 300 times")
+    expect(throughput).to_contain_text("log axis: curves differ 300 times")
     scale = page.get_by_role("button", name="Logarithmic scale of Throughput")
     expect(scale).to_have_attribute("aria-pressed", "true")
     scale.click()

@@ -1,4 +1,4 @@
-"""A federated run in the page, while it goes on and when it is opened again."""
+"""A federated run in the page, while it continues and when it is opened again."""
 
 from __future__ import annotations
 

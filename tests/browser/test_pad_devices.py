@@ -135,7 +135,7 @@ def test_a_picture_is_taken_and_a_word_recorded_played_trained_and_recognised(
     assert 0.1 < sound["loudest"] <= 1
 
     page.get_by_role("button", name="Train", exact=True).last.click()
-    results = page.get_by_role("region", name="On recordings that were not trained on")
+    results = page.get_by_role("region", name="Evaluation on held-out recordings")
     expect(results).to_be_visible(timeout=SLOW_MS)
     expect(results.get_by_role("figure").first).to_contain_text("0 of 6 recognised")
     expect(results.get_by_role("figure").last).to_contain_text(re.compile("[56] of 6 recognised"))
@@ -155,12 +155,12 @@ def test_refused_camera_and_microphone_are_one_sentence_and_the_rest_goes_on(
     page.get_by_role("button", name="Use the camera").first.click()
     camera = page.get_by_role("alert").filter(has_text="camera")
     expect(camera).to_have_text(
-        re.compile(r"^The camera cannot be used: its use was refused; .* Drawing goes on")
+        re.compile(r"^The camera cannot be used: permission was denied; .* Drawing continues")
     )
     page.get_by_role("button", name="Record 1 s").click()
     microphone = page.get_by_role("alert").filter(has_text="microphone")
     expect(microphone).to_have_text(
-        re.compile(r"^The microphone cannot be used: its use was refused; .* Importing audio")
+        re.compile(r"^The microphone cannot be used: permission was denied; .* Importing audio")
     )
     expect(page.get_by_role("button", name="Record 1 s")).to_be_enabled()
     notebook.run(1)

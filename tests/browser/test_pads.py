@@ -79,7 +79,7 @@ def test_five_drawings_of_three_symbols_are_trained_tried_and_exported(
     # The kernel is free for other cells while it trains.
     notebook.run(1)
     expect(notebook.output(1)).to_have_text("4")
-    results = page.get_by_role("region", name="On drawings that were not trained on")
+    results = page.get_by_role("region", name="Evaluation on held-out drawings")
     expect(results).to_be_visible(timeout=SLOW_MS)
     before, after = results.get_by_role("figure").all()
     expect(before).to_contain_text("0 of 6 recognised")

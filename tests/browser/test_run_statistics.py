@@ -1,4 +1,4 @@
-"""What the engines did, as the page shows it under the results."""
+"""Engine statistics, as the page shows it under the results."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_what_the_engines_did_unfolds_and_what_pytorch_ran_in_their_stead_is_mar
     expect(table.get_by_role("columnheader", name="ortmodule*")).to_be_visible()
     expect(page.get_by_text("* ortmodule: PyTorch ran the module 12 times")).to_be_visible()
 
-    heading = page.get_by_text("What the engines did", exact=True)
+    heading = page.get_by_text("Engine statistics", exact=True)
     row = page.get_by_role("row").filter(has=page.get_by_role("rowheader", name="by PyTorch"))
     notebook.go_to("Train")
     expect(heading).to_be_visible()

@@ -40,7 +40,7 @@ TYPED = {
     },
     "Parameters": {
         "Train only": "output.*",
-        "Begin with": "base.safetensors",
+        "Initial weights": "base.safetensors",
         "LoRA rank": "4",
         "LoRA targets": "hidden*",
     },

@@ -48,7 +48,7 @@ def test_each_step_is_found_by_its_roles_and_names(open_notebook: MakeNotebook) 
         "Model": ("Model", "Example input", "Dataset"),
         "Artifacts": ("Loss function", "Optimizer", "Batch size"),
         "Train": ("Engines", "Epochs", "Batch size", "Learning rate"),
-        "Compare": ("Engines", "Steps to compare", "Wait for quiet (s)"),
+        "Compare": ("Engines", "Steps to compare", "Wait for idle machine (s)"),
         "Runs": (),
     }
     for step, labels in fields.items():
@@ -157,7 +157,7 @@ def test_stop_while_a_comparison_waits_for_quiet_shows_what_did_not_start(
     open_notebook: MakeNotebook,
 ) -> None:
     notebook = open_fake(open_notebook)
-    notebook.set_number("Wait for quiet (s)", 3600)
+    notebook.set_number("Wait for idle machine (s)", 3600)
     notebook.button("Compare").click()
     expect(notebook.status).to_contain_text("waiting for a quiet machine")
     notebook.button("Stop").click()
@@ -223,7 +223,7 @@ def test_a_reader_without_a_kernel_sees_the_figure_and_a_table(
     expect(picture).to_be_visible(timeout=SLOW_MS)
     expect(table.get_by_role("rowheader", name="fake")).to_be_visible()
     # In place of the page stands a sentence, no error.
-    expect(notebook.cell(0)).to_contain_text("run this cell for a live page", timeout=SLOW_MS)
+    expect(notebook.cell(0)).to_contain_text("Run this cell to open the workbench", timeout=SLOW_MS)
     expect(notebook.cell(0)).not_to_contain_text("Error displaying widget")
 
     html, _ = HTMLExporter().from_filename(str(notebook.path))

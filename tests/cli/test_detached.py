@@ -1,4 +1,4 @@
-"""Runs that go on by themselves: started, found and stopped by commands."""
+"""Runs that continue by themselves: started, found and stopped by commands."""
 
 from __future__ import annotations
 

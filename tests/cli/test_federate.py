@@ -32,7 +32,7 @@ def test_a_federated_run_by_command(workbench: Invoke) -> None:
         (("--split=dirichlt=1",), "'dirichlet'"),
         (("--strategy-option=eta",), "--strategy-option eta: give NAME=VALUE."),
         (("--privacy=secret",), "privacy='secret'"),
-        (("--app=there", "--plot=a.png"), "trains nothing"),
+        (("--app=there", "--plot=a.png"), "does not train"),
         (("--app=there", "--unavailable=0.5"), "unavailable= is for simulated clients."),
     ],
 )

@@ -43,8 +43,8 @@ def test_what_the_options_mean(loss: str | None, options: list[str], expected: A
         ('["mse"]', ["beta=1"], "in JSON, add the options there"),
         ("smooth_l1", ["beta"], "'beta': write it as NAME=VALUE"),
         ("smooth_l1", ["bta=1"], "no option 'bta'. Did you mean 'beta'"),
-        ("mse", ["name=l1"], "'name=l1': name is no option of a loss"),
-        ("mse", [f"function-sha256={'0' * 64}"], "function_sha256 is no option"),
+        ("mse", ["name=l1"], "'name=l1': name is not an option of a loss"),
+        ("mse", [f"function-sha256={'0' * 64}"], "function_sha256 is not an option"),
         ("smooth_l1", ["beta=wide"], "beta='wide': must be a number"),
     ],
 )

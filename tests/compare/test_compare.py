@@ -1,4 +1,4 @@
-"""Comparisons: in lock step, on the same batches, with failures as rows of the table."""
+"""Comparisons: in lockstep, on the same batches, with failures as rows of the table."""
 
 import json
 import math

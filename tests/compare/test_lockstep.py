@@ -36,7 +36,7 @@ class Entry(NamedTuple):
 
 
 class Workers:
-    """Starts fake workers in lock step, each of which keeps a diary of all it does."""
+    """Starts fake workers in lockstep, each of which keeps a diary of all it does."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, digits: Dataset, folder: Path) -> None:
         self._monkeypatch = monkeypatch

@@ -61,7 +61,7 @@ def test_the_verdict_says_that_there_was_no_lockstep_and_what_differs() -> None:
     fast.rename("fast")
     verdict = compare_runs([slow, fast]).verdict()
     assert verdict.sentence.startswith("fast is 2.0 times as fast as slow;")
-    assert "each by itself, not in lockstep" in verdict.sentence
+    assert "separately, not in lockstep" in verdict.sentence
     assert "learning_rate" in verdict.sentence
     assert verdict.level == "unpaired"
 

@@ -92,9 +92,9 @@ def test_runs_of_different_days_have_no_lockstep_and_no_interval() -> None:
     verdict = unpaired_verdict({"a": 1.0, "b": 1.8}, "a", days, ["batch_size"])
     assert verdict.sentence == (
         "b is 1.8 times as fast as a; the runs were measured on different days (2026-11-20, "
-        "2026-11-22), not in lockstep, and their settings differ (batch_size): what else the "
-        "machine did is part of these ratios, and they have no interval."
+        "2026-11-22), not in lockstep, and their settings differ (batch_size): other load "
+        "on the machine affects these ratios, and they have no interval."
     )
     assert verdict.level == "unpaired"
-    assert "each by itself" in unpaired_verdict({"a": 1, "b": 2}, "a", days[:1], []).sentence
+    assert "separately" in unpaired_verdict({"a": 1, "b": 2}, "a", days[:1], []).sentence
     assert unpaired_verdict({"a": 1.0, "b": math.nan}, "a", days, []).level == "none"

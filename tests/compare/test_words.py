@@ -87,8 +87,8 @@ def test_a_verdict_has_a_badge_and_a_level() -> None:
 def test_a_verdict_on_recorded_runs_names_days_only_where_they_differ() -> None:
     found = unpaired_verdict({"a": 1.0, "b": 0.5, "c": math.inf}, "a", ["d1"], [])
     assert found == (
-        "b is slower, 0.50 times as fast as a; the runs were measured each by itself, not in "
-        "lockstep: what else the machine did is part of these ratios, and they have no interval.",
+        "b is slower, 0.50 times as fast as a; the runs were measured separately, not in "
+        "lockstep: other load on the machine affects these ratios, and they have no interval.",
         "not in lockstep",
         "unpaired",
     )
@@ -232,8 +232,8 @@ def test_the_verdict_names_machines_and_days_once() -> None:
     second.spec["versions"] = {"torch": "3"}
     second.spec["samples"] = 31
     sentence = compare_runs([first, second]).verdict().sentence
-    assert "their settings differ (machine): what else" in sentence
-    assert "each by itself" in sentence
+    assert "their settings differ (machine): other load" in sentence
+    assert "separately" in sentence
     second.spec["launched"] = LAUNCHED + 3 * 86_400
     sentence = compare_runs([first, second]).verdict().sentence
     assert (

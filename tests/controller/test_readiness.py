@@ -1,4 +1,4 @@
-"""What the page says while no job is under way."""
+"""The message of the page while no job is running."""
 
 from __future__ import annotations
 

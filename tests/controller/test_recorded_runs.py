@@ -157,7 +157,7 @@ def test_a_run_that_ended_early_goes_on(told: Told, digits: Dataset) -> None:
     assert not resumed[0].ended
     told.runs.delete([run.id])
     told.wait()
-    assert told.outcomes[-1][1] == f"Run {run.id} is under way: stop it, then delete it."
+    assert told.outcomes[-1][1] == f"Run {run.id} is in progress: stop it, then delete it."
     resumed[0].stop()
     resumed[0].wait(60)
 

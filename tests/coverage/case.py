@@ -32,7 +32,7 @@ class Variant(NamedTuple):
     axes: Mapping[int, str] = MappingProxyType({})
     """Axes of every input that have any size, beside the batch."""
     draws: bool = False
-    """It draws; PyTorch and the graph are given the same constants in the place of draws."""
+    """It draws; PyTorch and the graph are given the same constants in place of draws."""
 
 
 class Case(NamedTuple):
@@ -144,7 +144,7 @@ def together(*samples: Sample) -> Sample:
 
 
 def through(name: str, make: Callable[[], Operation], *samples: Sample, **rest: Any) -> Case:
-    """A case with a variant for each kind of input, each around an operation made anew."""
+    """A case with a variant for each kind of input, each around an operation made again."""
     variants = tuple(Variant(partial(Through, make, sample), sample) for sample in samples)
     return Case(name, variants, **rest)
 

@@ -165,7 +165,7 @@ def session(
         gradients=report.gradients,
     )
     onnx.save(training_model, folder / "training.onnx")
-    # The rewritten forward pass, in training mode, in the place of the eval model.
+    # The rewritten forward pass, in training mode, in place of the eval model.
     onnx.save(parameters_as_inputs(made, [*trainable, *frozen]), folder / "eval.onnx")
     onnx.save(make_optimizer_model("sgd", 0.0), folder / "optimizer.onnx")
     write_checkpoint(graph, trainable, frozen, folder / "checkpoint")

@@ -42,11 +42,11 @@ def test_no_two_cases_have_one_name() -> None:
 
 def test_the_document_lists_the_cases_of_the_table() -> None:
     expected = {group: [case.name for case in cases] for group, cases in GROUPS.items()}
-    assert listed(DOCUMENT.read_text()) == expected, "python -m tests.coverage writes it anew"
+    assert listed(DOCUMENT.read_text()) == expected, "python -m tests.coverage writes it again"
 
 
 def test_the_document_says_what_is_refused() -> None:
     text = DOCUMENT.read_text()
     for case in CASES.values():
         for refusal in case.refusals.values():
-            assert refusal in text, "python -m tests.coverage writes it anew"
+            assert refusal in text, "python -m tests.coverage writes it again"

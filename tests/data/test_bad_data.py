@@ -1,4 +1,4 @@
-"""Data that would be corrupt in silence, or that cannot be read, is refused in a sentence."""
+"""Data that would be corrupt silently, or that cannot be read, is refused in a sentence."""
 
 from __future__ import annotations
 

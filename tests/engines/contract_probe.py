@@ -89,7 +89,7 @@ LORA: dict[str, Any] = {
 """The head trains in full, the other layers by adapters."""
 OBSERVED_STEPS = 3
 SAVED_STEPS = 90
-"""Steps with LoRA before a checkpoint, from which the last ten are also taken anew."""
+"""Steps with LoRA before a checkpoint, from which the last ten are also taken again."""
 
 HEAD: dict[str, Any] = {
     "requires_grad": ("output.*",),
@@ -318,7 +318,7 @@ class Probe:
         return {"losses": losses, "evaluated": engine.evaluate(self.test).loss}
 
     def state(self) -> dict[str, Any]:
-        """What is trained after a checkpoint, by the engine and by one that goes on from it."""
+        """What is trained after a checkpoint, by the engine and by one that continues from it."""
         engine = self.build(seed=5)
         for batch in self.batches[:7]:
             engine.train_step(batch)

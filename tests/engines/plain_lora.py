@@ -15,7 +15,7 @@ LAYERS = ("hidden1", "hidden2")
 
 
 def train_with_lora(initial: Weights) -> tuple[list[float], Weights]:
-    """Losses and weights of digits-mlp with W + alpha / rank · B A in the place of W.
+    """Losses and weights of digits-mlp with W + alpha / rank · B A in place of W.
 
     Args:
         initial: the weights to begin with; A and B by their names.

@@ -1,4 +1,4 @@
-"""An engine that goes on from a checkpoint draws what the engine that wrote it would have drawn."""
+"""An engine resumed from a checkpoint draws what the engine that wrote it would have drawn."""
 
 from __future__ import annotations
 

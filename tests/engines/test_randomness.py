@@ -1,4 +1,4 @@
-"""PyTorch with constants in the place of random draws."""
+"""PyTorch with constants in place of random draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Buffers that a forward pass writes: kept from step to step, or refused by name."""
+"""Buffers that a forward pass writes: kept from step to step, or rejected by name."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def test_a_buffer_is_kept_from_step_to_step(dtype: str) -> None:
 
 
 def test_a_buffer_of_another_dtype_is_refused_by_name() -> None:
-    """Also one that nothing else reads: it would stay as it was without a word."""
+    """Also one that nothing else reads: it would stay as it was silently."""
     message = outcome("float64")["refused"]
     assert "writes its buffer 'steps' of float64; only float32 and int64 are kept" in message
 

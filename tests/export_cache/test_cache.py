@@ -168,7 +168,7 @@ def test_a_damaged_entry_is_told_removed_and_made_anew(
     damage(entry)
     assert place.taken() is None
     assert len(place.said) == 1
-    assert "is damaged, so it is made anew" in place.said[0]
+    assert "is damaged, so the model is exported again" in place.said[0]
     assert not os.path.lexists(entry)
     place.store()
     assert place.taken() == CONTENT

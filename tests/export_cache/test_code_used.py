@@ -139,7 +139,7 @@ def test_what_it_wrote_itself_is_no_matter(tmp_path: Path) -> None:
             "import socket; s = socket.socket(); s.settimeout(1); s.connect_ex(('127.0.0.1', 9))",
             "network",
         ),
-        ("open('large').read(1)", "is no file of moderate size"),
+        ("open('large').read(1)", "is not a regular file or is too large"),
         (
             "open('settings.json').read(); import os; os.utime('settings.json')",
             "was being changed",

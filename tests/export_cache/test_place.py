@@ -63,5 +63,5 @@ def test_a_link_or_a_file_will_not(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to(tmp_path)
     (tmp_path / "file").write_text("x")
     for name in ("link", "file"):
-        with pytest.raises(UnusableCacheError, match="is no folder"):
+        with pytest.raises(UnusableCacheError, match="is not a folder"):
             check_cache_folder(tmp_path / name)

@@ -38,7 +38,7 @@ def empty_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def small_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A source that compiles in no time in the place of the extension's."""
+    """A source that compiles in no time in place of the extension's."""
     source = tmp_path / "small.cpp"
     source.write_text(
         'extern "C" __attribute__((visibility("default"))) '

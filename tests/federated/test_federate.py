@@ -326,7 +326,7 @@ def test_a_resumed_run_equals_one_that_was_not_interrupted(
 def test_a_resumed_private_run_equals_one_that_was_not_interrupted(
     settings: dict[str, Any],
 ) -> None:
-    """Noise, the norm and what is spent of the privacy go on."""
+    """Noise, the norm and what is spent of the privacy continue."""
     _expect_equal({**settings, "clients": 4, "fraction": 1.0})
 
 

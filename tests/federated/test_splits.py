@@ -99,7 +99,7 @@ def table(target: np.ndarray, rows: int = 6) -> Dataset:
         (lambda: dirichlet(0), table(np.arange(6)), 2, "alpha=0 must be a positive number"),
         (lambda: dirichlet(float("nan")), table(np.arange(6)), 2, "must be a positive number"),
         (lambda: quantity(True), table(np.arange(6)), 2, "must be a positive number"),
-        (lambda: dirichlet(1), table(np.zeros(6, np.float32)), 2, "no class index per row"),
+        (lambda: dirichlet(1), table(np.zeros(6, np.float32)), 2, "not one class index per row"),
         (lambda: dirichlet(1e-6), table(np.zeros(6, np.int64)), 6, "left a client without rows"),
         (lambda: groups("aabbc"), table(np.arange(6)), 3, "one group per row"),
         (lambda: groups(list("aabbcc")), table(np.arange(6)), 2, "use clients=3"),

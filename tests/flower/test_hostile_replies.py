@@ -1,4 +1,4 @@
-"""Deployed devices that send anything: the round goes on with the others, and says why."""
+"""Deployed devices that send anything: the round continues with the others, and says why."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def train(*contents: Content, **options: Any) -> tuple[DeployedGrid, list[Messag
 @pytest.mark.parametrize(
     ("content", "reason"),
     [
-        (no_array, "it sent what is no array"),
+        (no_array, "it sent something that is not an array"),
         (without_measurements, "it sent None as 'samples'"),
         (other_records, "it sent None as its number of rows"),
         (long_error, "too much"),
@@ -96,7 +96,7 @@ def test_a_reply_of_anything_leaves_its_device_out(content: Content, reason: str
 
 @pytest.mark.fault
 def test_secure_aggregation_survives_a_reply_of_anything() -> None:
-    """Without the sum the weights are kept; the run goes on with the next round."""
+    """Without the sum the weights are kept; the run continues with the next round."""
     grid, replies = train(good, good, other_records, secure_aggregation=True)
     assert all(reply.has_error() for reply in replies)
     assert not grid.record.trained

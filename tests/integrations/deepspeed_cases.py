@@ -190,7 +190,7 @@ def by_zero_3() -> dict[str, Any]:
 
 
 def cases(folder: Path) -> dict[str, Callable[[], Any]]:
-    """Those of ZeRO 3 last: DeepSpeed replaces `torch.nn.functional.linear` for good there."""
+    """Those of ZeRO 3 last: DeepSpeed replaces `torch.nn.functional.linear` permanently there."""
     return {
         "deepspeed-0": partial(by_zero, 0),
         "deepspeed-1": partial(by_zero, 1),

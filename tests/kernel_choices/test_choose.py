@@ -140,15 +140,15 @@ def place(**fields: Any) -> Damage:
 
 
 DAMAGES: dict[str, tuple[Damage, str]] = {
-    "another processor": (place(processor="Z80"), "it is of Z80, not "),
-    "other cores": (place(cores=99), "it is of 99 cores, not "),
+    "another processor": (place(processor="Z80"), "it is for Z80, not "),
+    "other cores": (place(cores=99), "it is for 99 cores, not "),
     "another version": (
         lambda record: record["place"]["versions"].update(torch="1.0"),
-        "it is of torch 1.0, not ",
+        "it is for torch 1.0, not ",
     ),
     "a version less": (
         lambda record: record["place"]["versions"].pop("torch"),
-        "it is of torch none, not ",
+        "it is for torch none, not ",
     ),
     "an unknown choice": (changed(chosen="abacus"), "variant 'abacus' is none of default"),
     "an unknown engine": (changed(engine="steam"), "engine 'steam' is none of ortmodule"),
@@ -204,9 +204,9 @@ def test_what_does_not_fit_is_not_used(
 @pytest.mark.parametrize(
     ("content", "words"),
     [
-        (b"", "torn, or not JSON"),
-        (b"\x80\x04", "torn, or not JSON"),
-        (b"[" * 100_000, "torn, or not JSON"),
+        (b"", "truncated or not JSON"),
+        (b"\x80\x04", "truncated or not JSON"),
+        (b"[" * 100_000, "truncated or not JSON"),
         (b"[1]", "not written by `workbench tune`"),
         (b" " * 2**21, "it has more than 1,048,576 bytes"),
     ],
@@ -222,7 +222,7 @@ def test_what_is_no_such_file_is_not_used(
 def test_half_a_file_is_not_used(path: Path, model: Model, digits: Dataset) -> None:
     whole = path.read_bytes()
     path.write_bytes(whole[: len(whole) // 2])
-    check_refused(path, "torn, or not JSON", model, digits)
+    check_refused(path, "truncated or not JSON", model, digits)
 
 
 @pytest.mark.fault
@@ -234,7 +234,7 @@ def test_a_file_under_a_wrong_name_is_not_used(path: Path, model: Model, digits:
     found = config_of(model, digits, batch_size=999)
     assert found.device_kernels
     assert isinstance(found.tuning, TunedKernels)
-    assert "it is of other shapes" in found.tuning.reason
+    assert "it is for other shapes" in found.tuning.reason
 
 
 @pytest.mark.fault
@@ -247,7 +247,7 @@ def test_a_named_file_that_is_not_of_the_run_is_refused(
     # An engine that has no variants takes no notice.
     assert config_of(model, digits, engine="pytorch", tuning=str(named)).engine == "pytorch"
     for settings, words in (
-        ({"engine": "ortmodule"}, "it is of nothing on ortmodule, not of digits-mlp"),
+        ({"engine": "ortmodule"}, "it is for nothing on ortmodule, not digits-mlp"),
         ({"batch_size": 999}, "in batches of 999"),
         ({"tuning": str(tmp_path / "none.json")}, "there is no such file"),
         ({"tuning": str(tmp_path)}, "it cannot be read: Is a directory"),

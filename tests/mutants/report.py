@@ -13,21 +13,21 @@ RESULTS = Path(__file__).with_name("results.json")
 REASONS = Path(__file__).with_name("reasons.toml")
 DOCUMENT = ROOT / "docs" / "mutants.md"
 
-HEAD = """# Faults that the tests notice
+HEAD = """# Mutation testing
 
-Made by `make mutants`: one small fault at a time is put into the parts of the package that measure
-and record, by the operators of cosmic-ray and one that leaves a statement out. Of the tests beside
+Made by `make mutants`: one small fault (mutant) at a time is put into the parts of the package that
+measure and record, by the operators of cosmic-ray and one that deletes a statement. Of the tests of
 that part those that execute its line are run, the shortest first and for a limited time, worker
-processes included. A fault is found when a test fails, or does not end, and does so again when it
+processes included. A mutant is killed when a test fails or does not end, and does so again when it
 is run once more alone.
 
-`make mutants` tries every fault; `make mutants MODULES="worker compare" SAMPLE=40 SEED=1` forty of
-each part, chosen by the seed; `make mutants AGAIN=1` only those that are listed below, with all
-tests of their line, and `TESTS="tests/worker/test_loop.py"` with those of these files alone.
+`make mutants` tries every mutant; `make mutants MODULES="worker compare" SAMPLE=40 SEED=1` forty of
+each part, chosen by the seed; `make mutants AGAIN=1` only the survivors that are listed below, with
+all tests of their line, and `TESTS="tests/worker/test_loop.py"` only with the tests of these files.
 
-"Found at first" is what the tests noticed of a sample that nobody had seen; tests were then written
-for the rest, and "found now" is with them. What the newest sample of a part found at first is the
-estimate for the faults of that part that were not tried.
+"Killed at first" counts a new sample with the existing tests; tests were then written for the
+survivors, and "killed now" includes them. The newest sample's "killed at first" is the estimate for
+the mutants of that part that were not tried.
 
 """
 
@@ -140,7 +140,7 @@ def write_results(new: dict[str, AreaResult]) -> None:
 def document(results: dict[str, AreaResult]) -> str:
     """The results as Markdown."""
     lines = [
-        "| part | faults | seed | tried | found at first | found now |",
+        "| part | mutants | seed | tried | killed at first | killed now |",
         "|---|---|---|---|---|---|",
     ]
     samples = [sample for found in results.values() for sample in found.samples]
@@ -156,16 +156,16 @@ def document(results: dict[str, AreaResult]) -> str:
     first = f"{_share(at_first, of)} of {of}" if recorded else "not recorded"
     now = _share(sum(sample.found for sample in samples), tried)
     lines.append(f"| **all** | | | {tried} | {first} | {now} |")
-    lines += ["", "## The faults not tried", ""]
+    lines += ["", "## Mutants not tried", ""]
     lines += [
-        "| part | not tried | newest sample | found at first | when |",
+        "| part | not tried | newest sample | killed at first | when |",
         "|---|---|---|---|---|",
     ]
     lines += [_estimate(area, found) for area, found in results.items()]
     missing = [area for area in AREAS if area not in results]
     if missing:
         lines += ["", f"Not tried yet, and not in the sum: {', '.join(missing)}."]
-    lines += ["", "## Not found", ""]
+    lines += ["", "## Survivors", ""]
     for found in results.values():
         for survivor in found.survivors:
             lines.append(f"- `{survivor.file}`, line {survivor.line}: `{survivor.change}`")

@@ -1,4 +1,4 @@
-"""ScatterND with a reduction, written anew: the same results, of every shape and type."""
+"""ScatterND with a reduction, written again: the same results, of every shape and type."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def test_a_text_becomes_more_probable() -> None:
     assert after.continuation is not None
     assert len(after.continuation) == len(before.continuation) == 80
     assert after.continuation == made.continue_text("The owl in the ")
-    with pytest.raises(DataError, match="recognises nothing"):
+    with pytest.raises(DataError, match="does not classify"):
         made.recognise("owl")
     # The evaluation during training is of the same held-out windows.
     last = made.run.evaluations["loss"].iloc[-1]

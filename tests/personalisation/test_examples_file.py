@@ -56,8 +56,8 @@ def changed(path: Path, **members: object) -> None:
     ("members", "sentence"),
     [
         ({"format": 2}, "a newer workbench wrote them"),
-        ({"format": "x"}, "no file of examples"),
-        ({"format": np.inf}, "no file of examples"),
+        ({"format": "x"}, "not a file written by"),
+        ({"format": np.inf}, "not a file written by"),
         ({"kind": "video"}, "kind='video'"),
         ({"ids": np.array([1, 1])}, "ids must be different"),
         ({"ids": np.array([1])}, "1 ids|labels"),
@@ -65,7 +65,7 @@ def changed(path: Path, **members: object) -> None:
         ({"labels": np.array(["", "b"])}, "label=''"),
         ({"labels": np.array([1, 2])}, None),
         ({"values": np.zeros((2, 8), np.uint8)}, r"values are uint8 of shape \(2, 8\)"),
-        ({"values": np.zeros((1, 28, 28), np.uint8)}, "no file of examples|shorter"),
+        ({"values": np.zeros((1, 28, 28), np.uint8)}, "not a file written by|shorter"),
         ({"values": np.array([{}, {}])}, "pickled"),
     ],
 )
@@ -142,7 +142,7 @@ def test_missing_files_members_and_suffixes_are_told(tmp_path: Path) -> None:
         texts().save(tmp_path / "mine.zip")
     path = tmp_path / "other.npz"
     np.savez(path, x=np.zeros(3))
-    with pytest.raises(DataError, match=r"no file of examples as .* it: it has no"):
+    with pytest.raises(DataError, match=r"not a file written by .*: it has no"):
         Examples.load(path)
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("../outside.npy", b"x")

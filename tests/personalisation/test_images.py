@@ -198,7 +198,7 @@ def test_what_cannot_be_personalised_is_refused(examples: Examples, tmp_path: Pa
 def test_a_wrong_question_is_refused(personal: Personalisation, tmp_path: Path) -> None:
     with pytest.raises(DataError, match="at least one point"):
         personal.recognise([])
-    with pytest.raises(DataError, match="Only a model of texts"):
+    with pytest.raises(DataError, match="Only a text model"):
         personal.continue_text("def ")
     with pytest.raises(Exception, match="is a folder"):
         personal.export(tmp_path)

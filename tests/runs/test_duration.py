@@ -1,4 +1,4 @@
-"""How long a run was under way: from its record, however much later it is looked at."""
+"""How long a run was in progress: from its record, however much later it is looked at."""
 
 from __future__ import annotations
 

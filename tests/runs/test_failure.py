@@ -104,5 +104,5 @@ def test_a_folder_that_is_gone_was_removed_or_deleted() -> None:
     }  # fmt: skip
     assert cause(deleted, None, lambda: True) == {
         "type": "Removed", "traceback": "",
-        "message": f"It was deleted; wb.undelete({deleted.id!r}) brings it back.",
+        "message": f"It was deleted; wb.undelete({deleted.id!r}) restores it.",
     }  # fmt: skip

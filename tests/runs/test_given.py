@@ -190,7 +190,7 @@ def test_a_run_that_is_not_there_says_what_is(digits: Dataset) -> None:
     with pytest.raises(RunFolderError) as refused:
         load_run(run.id)
     assert str(refused.value) == (
-        f"No run {run.id!r} in {runs}. It was deleted; wb.undelete({run.id!r}) brings it back."
+        f"No run {run.id!r} in {runs}. It was deleted; wb.undelete({run.id!r}) restores it."
     )
     with pytest.raises(RunFolderError, match=r"^3 is not a run: pass its id or the path of its "):
         load_run(3)  # type: ignore[arg-type]

@@ -288,7 +288,7 @@ def test_a_run_that_is_locked_is_not_deleted() -> None:
     run = write_run("a", [], DONE)
     lock = acquire_lock(run.folder.watchdog_lock_path)
     assert lock is not None
-    with pytest.raises(RunError, match=f"^Run {run.id} is under way: stop it, then delete it.$"):
+    with pytest.raises(RunError, match=f"^Run {run.id} is in progress: stop it, then delete it.$"):
         run.delete()
     os.close(lock)
     run.delete()
@@ -363,7 +363,7 @@ def test_this_process_belongs_to_its_user() -> None:
 def test_what_was_half_replaced_is_settled_and_other_files_are_still_cleaned(
     tmp_path: Path,
 ) -> None:
-    """Whatever stands in the place of the earlier model."""
+    """Whatever stands in place of the earlier model."""
     for place, kind in enumerate(("none", "folder", "file", "link")):
         folder = RunFolder(tmp_path / f"2026-{place}")
         folder.model_path.mkdir(parents=True)

@@ -1,4 +1,4 @@
-"""A run that goes on from its checkpoint is the run that was never interrupted."""
+"""A run that continues from its checkpoint is the run that was never interrupted."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_stopped_run_goes_on_as_if_it_had_not(
     assert again.wait(60).status == "completed"
     assert_same(again, uninterrupted)
     assert_same(load_run(run.id), uninterrupted)
-    assert run.status == "completed", "whoever looked at it sees it go on"
+    assert run.status == "completed", "whoever looked at it sees it continue"
     assert list(runs().query("id == @run.id")["steps"]) == [STEPS]
     assert again.startup_s > 0
     assert restored(again) == [stopped_at]
@@ -244,7 +244,7 @@ def test_early_stopping_counts_on_over_a_resume(
         ({"batch_size": 10}, "batch_size cannot change in a run that is resumed"),
         ({"seed": 1}, "seed cannot change"),
         ({"engine": "pytorch"}, "engine cannot change"),
-        ({"stepz": 1}, "stepz is no setting.*'steps'"),
+        ({"stepz": 1}, "stepz is not a setting.*'steps'"),
         ({"steps": 0}, "steps=0"),
         ({"detached": 1}, "detached=1"),
     ],
@@ -353,7 +353,7 @@ def test_a_refused_resumption_leaves_the_record_as_it_was(
 ) -> None:
     run = train("digits-mlp", digits, engine="pytorch", steps=2, loss=absolute).wait(120)
     before = contents(run.folder.path)
-    with pytest.raises(ConfigError, match="Give the function too"):
+    with pytest.raises(ConfigError, match="Pass the function too"):
         resume(load_run(run.id), model=load_model("digits-mlp"), steps=4)
     assert contents(run.folder.path) == before
     monkeypatch.setenv("WORKBENCH_STOP_GRACE_S", "abc")
@@ -400,7 +400,7 @@ def test_a_model_of_ones_own_is_given_again(digits: Dataset, monkeypatch: Any) -
     settings = {"engine": "pytorch", "steps": 4, "batch_size": 300}
     run = train(model, digits, **settings).wait(120)
     assert resume(run, steps=6).wait(120).progress.done_steps == 6, "this process knows its code"
-    with pytest.raises(ModelError, match=r"Give the model too: resume\(run, model="):
+    with pytest.raises(ModelError, match=r"Pass the model too: resume\(run, model="):
         resume(load_run(run.id), steps=8)
     assert resume(load_run(run.id), model=model, steps=8).wait(120).progress.done_steps == 8
 
@@ -511,7 +511,7 @@ def absolute(output: Any, target: Any) -> Any:
 
 def test_a_loss_of_ones_own_is_given_again(digits: Dataset) -> None:
     run = train("digits-mlp", digits, engine="pytorch", steps=2, loss=absolute).wait(120)
-    with pytest.raises(ConfigError, match=r"Give the function too: resume\(run, loss="):
+    with pytest.raises(ConfigError, match=r"Pass the function too: resume\(run, loss="):
         resume(load_run(run.id), steps=4)
     again = resume(load_run(run.id), steps=4, loss=Loss(absolute)).wait(120)
     assert again.progress.done_steps == 4

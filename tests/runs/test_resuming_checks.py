@@ -35,7 +35,7 @@ from workbench.runs.resuming import (
     _newest_step,
     _refuse_fixed,
     _remove_later_checkpoints,
-    _step_to_go_on_from,
+    _step_to_resume_from,
 )
 from workbench.settings.config import make_config
 
@@ -147,19 +147,19 @@ def test_every_setting_that_cannot_change_is_told() -> None:
         _refuse_fixed({"seed": 1, "step": 2, "steps": 3, "optimizer": "sgd"}, CHANGEABLE)
     first, second, third = refused.value.problems
     assert first.startswith("seed cannot change in a run that is resumed. ")
-    assert second.startswith("step is no setting. Did you mean 'steps'")
+    assert second.startswith("step is not a setting. Did you mean 'steps'")
     assert third.startswith("optimizer cannot change in a run that is resumed. ")
 
 
 def test_a_run_that_has_taken_its_steps_says_how_to_go_on(run: Run) -> None:
     for steps in (STEPS, 3):
         with pytest.raises(ConfigError) as refused:
-            _step_to_go_on_from(run, run.config.model_copy(update={"steps": steps}))
+            _step_to_resume_from(run, run.config.model_copy(update={"steps": steps}))
         assert [*refused.value.problems] == [
-            f"Run {run.id} has taken 4 of {steps} steps. Say how many it is to take in all: "
-            "resume(run, steps=8), or epochs=."
+            f"Run {run.id} has taken 4 of {steps} steps. Give a larger total: resume(run, "
+            "steps=8), or epochs=."
         ]
-    assert _step_to_go_on_from(run, run.config.model_copy(update={"steps": 5})) == 4
+    assert _step_to_resume_from(run, run.config.model_copy(update={"steps": 5})) == 4
 
 
 def test_the_newest_whole_checkpoint_counts_and_its_fault_is_told(run: Run) -> None:
@@ -175,7 +175,7 @@ def test_the_newest_whole_checkpoint_counts_and_its_fault_is_told(run: Run) -> N
         shutil.rmtree(folder.checkpoint_path(step))
     with pytest.raises(RunFolderError) as refused:
         _newest_step(folder, "ondevice")
-    assert str(refused.value) == f"Run {run.id} has written no checkpoint to go on from."
+    assert str(refused.value) == f"Run {run.id} has written no checkpoint to continue from."
 
 
 def test_what_was_saved_after_the_step_is_removed(run: Run) -> None:
@@ -255,11 +255,11 @@ def test_code_that_only_a_record_names_is_refused(
         buildable = False
 
     _check_code(run, None, builtin, {})
-    with pytest.raises(ConfigError, match=rf"The loss of run {run.id} is a function of your own"):
+    with pytest.raises(ConfigError, match=rf"The loss of run {run.id} is your own function"):
         _check_code(run, None, own, {})
     _check_code(run, None, own, {"loss": len_of})
     monkeypatch.setattr(PROGRAM, "load_saved", lambda _: Saved)
-    with pytest.raises(ModelError, match=rf"The model of run {run.id} is built by code of your o"):
+    with pytest.raises(ModelError, match=rf"The model of run {run.id} is built by your own co"):
         _check_code(run, None, builtin, {})
     _check_code(run, model(), builtin, {})
     _check_code(run, None, run.config, {})
@@ -323,7 +323,7 @@ def test_what_is_refused_is_refused_before_a_worker_is_started(
     with monkeypatch.context() as patch:
         patch.setattr(PROGRAM, "load_saved", lambda _: Unbuildable)
         patch.setattr(PROGRAM, "_needs_no_code", lambda *_: False)
-        with pytest.raises(ModelError, match="is built by code of your own"):
+        with pytest.raises(ModelError, match="is built by your own code"):
             resume(run.id, steps=9)
     with pytest.raises(ModelError, match="is not the one that run"):
         resume(run.id, steps=9, model="digits-mlp")

@@ -19,7 +19,7 @@ LONG = 1_000_000
 
 @pytest.fixture
 def slow_run(digits: Dataset, monkeypatch: pytest.MonkeyPatch) -> Run:
-    """A run under way, with 5 ms steps and no end in sight."""
+    """A run in progress, with 5 ms steps and no end in sight."""
     monkeypatch.setenv("WORKBENCH_FAKE", json.dumps({"step_ms": 5}))
     run = train("digits-mlp", digits, engine="fake", steps=LONG)
     until(lambda: run.progress.done_steps > 2)

@@ -1,4 +1,4 @@
-"""What a run is called that nobody has named."""
+"""The default title of a run."""
 
 from __future__ import annotations
 

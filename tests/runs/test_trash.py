@@ -1,4 +1,4 @@
-"""Deleted runs: moved away, brought back, and removed for good by age or on request."""
+"""Deleted runs: moved away, brought back, and removed permanently by age or on request."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_a_deleted_run_comes_back_as_it_was(run: Run) -> None:
     assert path == trash() / run.id
     assert runs().empty
     assert list(runs(deleted=True)["id"]) == [run.id]
-    assert run.error == f"It was deleted; wb.undelete({run.id!r}) brings it back."
+    assert run.error == f"It was deleted; wb.undelete({run.id!r}) restores it."
     with pytest.raises(RunFolderError, match=r"It was deleted; wb\.undelete"):
         load_run(run.id)
     back = undelete(run.id)
@@ -70,7 +70,7 @@ def test_the_age_is_in_days_to_the_second(digits: Dataset, monkeypatch: pytest.M
 @pytest.mark.fault
 def test_a_run_under_way_is_not_deleted() -> None:
     run = write_run("active", [])
-    with pytest.raises(RunError, match=f"Run {run.id} is under way: stop it"):
+    with pytest.raises(RunError, match=f"Run {run.id} is in progress: stop it"):
         run.delete()
     assert run.folder.path.is_dir()
 

@@ -46,7 +46,7 @@ def write_run(
 
 
 def _hold(folder: RunFolder) -> None:
-    """Lock the folder until this process ends, as what looks after a run under way does."""
+    """Lock the folder until this process ends, as what looks after a run in progress does."""
     descriptor = os.open(folder.path / "watchdog.lock", os.O_RDWR | os.O_CREAT)
     fcntl.flock(descriptor, fcntl.LOCK_EX)
 

@@ -13,7 +13,7 @@ from workbench.series.federation import (
     MOST_LINES,
     MOST_ROUNDS,
     FederationSeries,
-    LeftOut,
+    SkippedClient,
 )
 
 
@@ -50,7 +50,7 @@ def test_rounds_clients_and_reasons() -> None:
     assert series.names == ["client 0", "client 1"]
     np.testing.assert_array_equal(series.lines, [[0.25, np.nan], [np.nan, 0.5]])
     np.testing.assert_array_equal(series.states, [[0.25, 0.5], [1, 1], [0, 1]])
-    assert [*series.left_out] == [LeftOut(1, 1, "it was not there")]
+    assert [*series.left_out] == [SkippedClient(1, 1, "it was not there")]
     assert series.left_out_count == 1
 
 

@@ -1,4 +1,4 @@
-"""Dropout of every kind drops anew at each step, and follows the seed."""
+"""Dropout of every kind drops again at each step, and follows the seed."""
 
 from __future__ import annotations
 

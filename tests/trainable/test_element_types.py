@@ -1,4 +1,4 @@
-"""Types other than float32 on the path to the loss: refused by name where they have no gradient."""
+"""Types other than float32 on the path to the loss: rejected where they have no gradient."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ import pytest
 from workbench.data import Dataset
 from workbench.errors import ConfigError, EngineError
 from workbench.kernel_choices import kept
-from workbench.kernel_choices.kept import this_place
+from workbench.kernel_choices.kept import this_environment
 from workbench.kernel_choices.record import TuningRecord, read_tuning
 from workbench.machine.load import Load
 from workbench.runs import prepare
@@ -44,7 +44,7 @@ def test_rounds_are_compared_with_the_default_of_the_same_round() -> None:
     rounds = {"default": default, "onnxruntime": 0.5 * default}
     entry = as_entry(CONFIG, "m", "0" * 64, rounds, Load(10.0, 5.0, 2), 0.0)
     assert (entry.chosen, entry.of_chosen.ratio, entry.other_cores) == ("onnxruntime", 0.5, 0.5)
-    tuning = Tuning(TuningRecord(place=this_place(), entries=(entry,)))
+    tuning = Tuning(TuningRecord(place=this_environment(), entries=(entry,)))
     assert tuning.settings("ondevice") == {"device_kernels": False}
     for text in (str(tuning), tuning._repr_html_()):
         assert "0.50 (0.50 to 0.50)" in text

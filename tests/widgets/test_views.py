@@ -134,7 +134,7 @@ def test_train_says_what_it_trains_on() -> None:
     [train, _] = controls.buttons
     assert train["label"] == "Train on 3 engines in turn"
     assert train["hint"] == "3 runs, one after another: pytorch, then ondevice, then ortmodule"
-    assert not train["enabled"], "what is under way goes on being known"
+    assert not train["enabled"], "what is in progress stays known"
 
 
 @pytest.mark.fault

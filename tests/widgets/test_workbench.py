@@ -337,7 +337,7 @@ def test_a_run_of_the_list_restores_the_page_unless_another_is_under_way(
     until(lambda: page._controller.state.active)
     page.runs.restore(run.id)
     assert page.runs.wait(PATIENCE_S)
-    assert "under way in this page" in page.runs.table.message
+    assert "in progress in this page" in page.runs.table.message
     page.stop()
     assert page.wait(PATIENCE_S)
 

@@ -136,7 +136,7 @@ def test_the_newest_finite_weights_are_kept_alone(folder: RunFolder, events: Eve
     np.testing.assert_array_equal(read_weights(kept)["w"], [2.5] * 3)
     assert (kept / "state").read_text() == "2.5"
     assert [event["step"] for event in written(folder)] == [0, 4], (
-        "what is saved is not written anew"
+        "what is saved is not written again"
     )
 
 

@@ -2,7 +2,7 @@
 
     training_model.onnx    forward, loss and gradient
     training_model.device_kernels.onnx
-                           the same with kernels of the workbench, in no bundle
+                           the same with the workbench's kernels, not in bundles
     eval_model.onnx        forward and loss, in evaluation mode
     optimizer_model.onnx   one optimizer step
     checkpoint             the parameters

@@ -54,7 +54,7 @@ class ArtifactsFolder(NamedTuple):
         if read_manifest(self.directory) != self.manifest:
             raise ArtifactsError(
                 f"The artifacts in {self.directory} were generated again since, with other "
-                "settings or from another model: load them anew with Artifacts.load, or give "
+                "settings or from another model: load them again with Artifacts.load, or give "
                 "each a folder of its own with directory=."
             )
 

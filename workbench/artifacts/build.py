@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.artifacts.checkpoint import write_checkpoint_apart
-from workbench.artifacts.forward import outputs_only
+from workbench.artifacts.checkpoint import write_checkpoint_isolated
+from workbench.artifacts.forward import Forward, outputs_only
 from workbench.artifacts.graph_statistics import graph_statistics
 from workbench.artifacts.manifest import make_manifest
 from workbench.artifacts.manifest_record import (
@@ -47,8 +47,6 @@ def build(request: Request, report: Callable[[str], None]) -> None:
     Raises:
         WorkbenchError: the model or the settings cannot be used.
     """
-    import onnx
-
     folder = request.directory
     report("loading the model")
     model = load_saved(request.model)
@@ -88,18 +86,10 @@ def build(request: Request, report: Callable[[str], None]) -> None:
     )
 
     report("writing the artifacts")
-    write_onnx(training_model, folder / "training_model.onnx")
-    if kernels_model is not None:
-        write_onnx(kernels_model, folder / KERNELS_MODEL)
-    write_onnx(eval_model, folder / "eval_model.onnx")
-    onnx.save(
-        make_optimizer_model(request.optimizer, request.weight_decay, request.max_grad_norm),
-        folder / "optimizer_model.onnx",
-    )
-    write_onnx(forward.inference, folder / "inference_model.onnx")
+    _write_graphs(folder, request, forward, training_model, kernels_model, eval_model)
     write_onnx(parameters_as_inputs(graph, [*kept.trainable, *kept.frozen]), folder / FORWARD_MODEL)
     write_provenance(provenance_of(made, origins), folder)
-    write_checkpoint_apart(
+    write_checkpoint_isolated(
         graph, kept.trainable, kept.frozen, folder / "checkpoint", work_folder=folder.parent
     )
     if request.nominal_checkpoint:
@@ -121,6 +111,27 @@ def build(request: Request, report: Callable[[str], None]) -> None:
         ),
     )
     write_json(folder / MANIFEST, manifest)
+
+
+def _write_graphs(
+    folder: Path,
+    request: Request,
+    forward: Forward,
+    training_model: onnx.ModelProto,
+    kernels_model: onnx.ModelProto | None,
+    eval_model: onnx.ModelProto,
+) -> None:
+    import onnx
+
+    write_onnx(training_model, folder / "training_model.onnx")
+    if kernels_model is not None:
+        write_onnx(kernels_model, folder / KERNELS_MODEL)
+    write_onnx(eval_model, folder / "eval_model.onnx")
+    onnx.save(
+        make_optimizer_model(request.optimizer, request.weight_decay, request.max_grad_norm),
+        folder / "optimizer_model.onnx",
+    )
+    write_onnx(forward.inference, folder / "inference_model.onnx")
 
 
 def with_losses(

@@ -26,7 +26,7 @@ LARGE_BYTES = 1 << 26
 """Size from which a checkpoint is written by a child process."""
 
 
-def write_checkpoint_apart(
+def write_checkpoint_isolated(
     model: onnx.ModelProto,
     trainable: Sequence[str],
     frozen: Sequence[str],

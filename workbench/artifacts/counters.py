@@ -1,4 +1,4 @@
-"""Buffers in which a module counts its steps, which the engine counts, as no graph of it could."""
+"""Buffers in which a module counts its steps, which the engine counts, as no graph could."""
 
 from __future__ import annotations
 

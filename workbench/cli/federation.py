@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 SPLITS = ("iid", "dirichlet", "quantity", "feature_shift")
 
-Clients = Annotated[int, typer.Option(help="How many; each needs a row.")]
-Rounds = Annotated[int, typer.Option(help="Of training and aggregation.")]
-Strategy = Annotated[str, typer.Option(help="How the server aggregates, one of Flower's.")]
+Clients = Annotated[int, typer.Option(help="Number of clients; each needs at least one row.")]
+Rounds = Annotated[int, typer.Option(help="Rounds of training and aggregation.")]
+Strategy = Annotated[str, typer.Option(help="Aggregation strategy of Flower.")]
 StrategyOption = Annotated[
     list[str] | None,
-    typer.Option(metavar="NAME=VALUE", help="Such as proximal_mu=0.1; may be repeated."),
+    typer.Option(metavar="NAME=VALUE", help="Option of the strategy; may be repeated."),
 ]
 Split = Annotated[
     str, typer.Option(help="How rows are divided: iid, dirichlet=0.3, quantity=1, feature_shift.")
@@ -44,25 +44,25 @@ def federate(
     strategy_option: StrategyOption = None,
     split: Split = "iid",
     fraction: Annotated[
-        float | None, typer.Option(help="Share of the clients that train in a round.")
+        float | None, typer.Option(help="Fraction of the clients that train in a round.")
     ] = None,
     local_epochs: Annotated[
-        int | None, typer.Option(help="Passes of a client over its rows in a round.")
+        int | None, typer.Option(help="Local epochs of a client in a round.")
     ] = None,
     local_steps: Annotated[
-        int | None, typer.Option(help="Steps of a client in a round, at most.")
+        int | None, typer.Option(help="Maximum local steps of a client in a round.")
     ] = None,
     round_timeout_s: Annotated[
-        float | None, typer.Option(help="A round goes on without clients that are later.")
+        float | None, typer.Option(help="Seconds until late clients are left out of a round.")
     ] = None,
     unavailable: Annotated[
         float | None, typer.Option(help="Probability that a client is unreachable in a round.")
     ] = None,
     speed_spread: Annotated[
-        float | None, typer.Option(help="Clients are slower by factors from 1 to this.")
+        float | None, typer.Option(help="Clients are up to this many times slower.")
     ] = None,
     devices: Annotated[
-        str | None, typer.Option(help="Comma-separated profiles that clients run on, by the seed.")
+        str | None, typer.Option(help="Comma-separated device profiles, drawn for each client.")
     ] = None,
     processes: Annotated[
         int | None, typer.Option(help="Processes that clients run in. Default: one per core.")
@@ -75,23 +75,23 @@ def federate(
         float | None, typer.Option(help="Largest L2 norm of a client's update.")
     ] = None,
     noise_multiplier: Annotated[
-        float | None, typer.Option(help="Standard deviation of the noise over --clipping-norm.")
+        float | None, typer.Option(help="Standard deviation of the noise / --clipping-norm.")
     ] = None,
-    delta: Annotated[float | None, typer.Option(help="Of (epsilon, delta) privacy.")] = None,
+    delta: Annotated[float | None, typer.Option(help="Delta of (epsilon, delta) privacy.")] = None,
     secure_aggregation: Annotated[
         bool | None,
-        typer.Option("--secure-aggregation", help="The server sees the clients' sum alone."),
+        typer.Option("--secure-aggregation", help="The server only sees the sum over clients."),
     ] = None,
     app: Annotated[
         Path | None,
-        typer.Option(help="Write a project for `flwr run` to this folder, and train nothing."),
+        typer.Option(help="Write a project for `flwr run` to this folder; do not train."),
     ] = None,
     detached: opt.DetachedOption = False,
     plot: opt.PlotOption = None,
     json: opt.JsonOption = False,
     **settings: Any,
 ) -> None:
-    """Train a model on simulated devices, each with rows of its own, or write an app for real ones.
+    """Train a model on simulated devices, each with its own rows, or write an app for real ones.
 
     Ctrl-C stops the run.
     """
@@ -123,7 +123,7 @@ def federate(
         return
     if plot is not None or detached:
         raise ConfigError(
-            [f"--app {app} writes a project and trains nothing: no --plot, no --detached."]
+            [f"--app {app} writes a project and does not train: leave out --plot and --detached."]
         )
     folder = wb.federated.app(app, model, dataset(data, target), **settings)
     if json:

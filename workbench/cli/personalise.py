@@ -21,22 +21,26 @@ if TYPE_CHECKING:
 @takes_settings("steps", "learning_rate", "seed", "threads")
 def personalise(
     examples: Annotated[
-        Path, typer.Argument(metavar="EXAMPLES.npz", help="What Examples.save wrote.")
+        Path, typer.Argument(metavar="EXAMPLES.npz", help="File written by Examples.save.")
     ],
     model: Annotated[
         str | None, typer.Option(help="Default: the sample for this kind of examples.")
     ] = None,
-    engine: Annotated[str, typer.Option(help="Trains the model.")] = "ondevice",
-    train: Annotated[str, typer.Option(help="head or all: what is trained.")] = "head",
-    held_out: Annotated[float, typer.Option(help="Share that is not trained with.")] = 0.4,
-    prompt: Annotated[str | None, typer.Option(help="Of texts: what is continued.")] = None,
+    engine: Annotated[str, typer.Option(help="Engine that trains the model.")] = "ondevice",
+    train: Annotated[
+        str, typer.Option(help="head: train the last layer; all: all parameters.")
+    ] = "head",
+    held_out: Annotated[
+        float, typer.Option(help="Fraction of the examples held out for evaluation.")
+    ] = 0.4,
+    prompt: Annotated[str | None, typer.Option(help="Texts only: the prompt to continue.")] = None,
     export: Annotated[
         Path | None, typer.Option(help="Write the trained model to this .onnx file.")
     ] = None,
     json: opt.JsonOption = False,
     **settings: Any,
 ) -> None:
-    """Train a base model on with your own examples, and compare both on those held out."""
+    """Fine-tune a base model on your own examples, and evaluate both on held-out ones."""
     import workbench as wb
 
     settings |= opt.given(prompt=prompt)
@@ -87,5 +91,5 @@ def sentence(outcome: Outcome) -> str:
         return f"perplexity {outcome.perplexity:.2f}; {outcome.prompt!r} {outcome.continuation!r}"
     count = 0 if outcome.confusion is None else int(outcome.confusion.sum())
     if outcome.accuracy is None:
-        return "nothing was held out that counts"
+        return "no held-out example can be scored"
     return f"{outcome.accuracy:.0%} of the {count} held-out examples"

@@ -25,14 +25,14 @@ def runs(
         bool, typer.Option("--deleted", help="Only deleted runs, which can be undeleted.")
     ] = False,
     purge: Annotated[
-        bool, typer.Option("--purge", help="Remove all deleted runs for good, and list them.")
+        bool, typer.Option("--purge", help="Remove all deleted runs permanently, and list them.")
     ] = False,
     tag: Annotated[
         str | None,
-        typer.Option(help="Only runs with this tag; with RUN: its tags from now on, with commas."),
+        typer.Option(help="Only runs with this tag; with RUN: set its tags, comma-separated."),
     ] = None,
-    name: Annotated[str | None, typer.Option(help="With RUN: its new display name.")] = None,
-    notes: Annotated[str | None, typer.Option(help="With RUN: its new notes.")] = None,
+    name: Annotated[str | None, typer.Option(help="With RUN: set its display name.")] = None,
+    notes: Annotated[str | None, typer.Option(help="With RUN: set its notes.")] = None,
     json: opt.JsonOption = False,
 ) -> None:
     """List the runs in this working directory, newest first, or show or label one."""
@@ -52,7 +52,7 @@ def runs(
         if json:
             print_json({"removed": removed})
         else:
-            say("\n".join([*removed, f"Removed {len(removed)} deleted runs for good."]))
+            say("\n".join([*removed, f"Removed {len(removed)} deleted runs permanently."]))
         return
     rows = frame_rows(wb.runs(active=active, deleted=deleted, tag=tag))
     if json:
@@ -68,11 +68,11 @@ def runs(
 
 
 def _purge() -> list[str]:
-    """Empty the trash; a person is asked first, a script is not."""
+    """Empty the trash; a user is asked first, a script is not."""
     from workbench.runs import purge_trash
 
     if sys.stdin.isatty():
-        typer.confirm("Remove all deleted runs for good?", abort=True, err=True)
+        typer.confirm("Remove all deleted runs permanently?", abort=True, err=True)
     return purge_trash()
 
 
@@ -113,21 +113,21 @@ def delete(
     if json:
         print_json({"id": path.name, "folder": str(path)})
     else:
-        say(f"Deleted {path.name}. `workbench undelete {path.name}` brings it back.")
+        say(f"Deleted {path.name}. `workbench undelete {path.name}` restores it.")
 
 
 def undelete(
     run: Annotated[str, typer.Argument(metavar="RUN", help="Id of the deleted run.")],
     json: opt.JsonOption = False,
 ) -> None:
-    """Bring back a deleted run."""
+    """Restore a deleted run."""
     import workbench as wb
 
     found = wb.undelete(run)
     if json:
         print_json({"id": found.id, "folder": str(found.folder.path)})
     else:
-        say(f"{found.id} is back.")
+        say(f"{found.id} is restored.")
 
 
 def stop(
@@ -160,7 +160,7 @@ def export(
     model: Annotated[
         str | None,
         typer.Option(
-            help="The model that was trained; needed if your own code builds it and it was not "
+            help="The model that was trained; needed if it is built by your own code and was not "
             f"exported before. {opt.MODEL_HELP}"
         ),
     ] = None,
@@ -168,7 +168,7 @@ def export(
         bool,
         typer.Option(
             "--merge-lora/--no-merge-lora",
-            help="Merge the adapters of LoRA into the weights, or make them inputs.",
+            help="Merge the LoRA adapters into the weights, or keep them as inputs.",
         ),
     ] = True,
     int8: Annotated[

@@ -14,7 +14,7 @@ from workbench.cli.options import given
 Command = TypeVar("Command", bound=Callable[..., None])
 
 OPTIONS: dict[str, tuple[Any, str]] = {
-    "base": (str, "Begin with the weights of a run, or of a .safetensors or .onnx file."),
+    "base": (str, "Start from the weights of a run, or of a .safetensors or .onnx file."),
     "base_except": (
         list[str],
         "Name or pattern of weights not taken from --base; may be repeated.",
@@ -63,7 +63,7 @@ OPTIONS: dict[str, tuple[Any, str]] = {
     ),
     "tuning": (
         str,
-        "kept: use what `workbench tune` found to be fastest here, if it did; off; or its file.",
+        "kept: apply the result of `workbench tune` on this machine, if any; off; or a file of it.",
     ),
     "warmup_steps": (int, "First steps, excluded from throughput."),
     "evaluate": (bool, "Evaluate the test split during training."),
@@ -223,7 +223,7 @@ def chosen_loss(loss: str | None, loss_options: list[str] | None) -> Any:
         if not equals:
             problems.append(f"--loss-option {option!r}: write it as NAME=VALUE.")
         elif name in _NO_OPTIONS:
-            problems.append(f"--loss-option {option!r}: {name} is no option of a loss.")
+            problems.append(f"--loss-option {option!r}: {name} is not an option of a loss.")
         parsed[name] = _json_or_text(text)
     if problems:
         raise ConfigError(problems)

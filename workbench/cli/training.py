@@ -127,7 +127,7 @@ def compare(
     json: opt.JsonOption = False,
     **settings: Any,
 ) -> None:
-    """Train a model with several engines in lock step and compare them."""
+    """Train a model with several engines in lockstep and compare them."""
     import workbench as wb
     from workbench.cli.progress import exit_if, watch_comparison
     from workbench.compare import DEFAULT_ENGINES

@@ -65,7 +65,7 @@ def compare(
         steps: optimizer steps per engine, warm-up included.
         quiet_s: before starting, wait until the machine has been idle for this many seconds, at
             most two minutes longer; then it starts anyway, and the result contains a warning.
-        base: the checkpoint that every engine begins with, as of `train`.
+        base: the checkpoint that every engine begins with; see `train`.
         base_except: weights that are not taken from it.
         **settings: fields of `TrainingConfig`.
 

@@ -15,7 +15,7 @@ from workbench.runs import Run
 
 
 class Steps(NamedTuple):
-    """Arrays with one entry per step, as of `NewPoints`."""
+    """Arrays with one entry per step; see `NewPoints`."""
 
     step: np.ndarray
     loss: np.ndarray
@@ -42,7 +42,7 @@ class RecordedSteps:
             new = self._reader.poll()
             kept = self._steps
             if new.restored_step is not None:
-                # A resumed run has trained these steps anew.
+                # A resumed run has trained these steps again.
                 kept = Steps(*(values[kept.step <= new.restored_step] for values in kept))
             if kept is not self._steps or len(new.step):
                 found = Steps(new.step, new.loss, new.seconds, new.samples)

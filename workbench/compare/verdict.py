@@ -88,11 +88,11 @@ def unpaired_verdict(
     ]
     if not clauses:
         return Verdict("There is no ratio: fewer than two runs were measured.", "no ratio", "none")
-    when = f"on different days ({', '.join(days)})" if len(days) > 1 else "each by itself"
+    when = f"on different days ({', '.join(days)})" if len(days) > 1 else "separately"
     also = f", and their settings differ ({', '.join(differing)})" if differing else ""
     sentence = (
-        f"{', '.join(clauses)}; the runs were measured {when}, not in lockstep{also}: what else "
-        "the machine did is part of these ratios, and they have no interval."
+        f"{', '.join(clauses)}; the runs were measured {when}, not in lockstep{also}: other "
+        "load on the machine affects these ratios, and they have no interval."
     )
     return Verdict(sentence, BADGES["unpaired"], "unpaired")
 

@@ -1,4 +1,4 @@
-"""What the page does, without widgets: models, settings, trainings, comparisons and their state."""
+"""The logic of the page, without widgets: models, settings, training, comparisons, state."""
 
 from __future__ import annotations
 

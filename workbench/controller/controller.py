@@ -1,4 +1,4 @@
-"""Starts, follows and steers trainings and comparisons for a view."""
+"""Starts, follows and controls training and comparisons for a view."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ PREPARING = State("starting", "busy", "Preparing the model and its data …", pr
 
 
 class Controller:
-    """Has one job at a time. Its methods return at once and may be called from any thread.
+    """Runs one job at a time. Its methods return at once and may be called from any thread.
 
     Everything that takes time happens on threads of the controller, and training in workers.
     """
@@ -123,7 +123,7 @@ class Controller:
         self._start(lambda: self._make_training(setup, load))
 
     def compare(self) -> None:
-        """Compare the chosen engines on the chosen model, in lock step, as set up now."""
+        """Compare the chosen engines on the chosen model, in lockstep, as set up now."""
         setup = self.setup.copy()
         load = self._loading(setup)
         self._start(lambda: self._make_comparison(setup, load))
@@ -148,7 +148,7 @@ class Controller:
         self._steer(lambda job: job.pause())
 
     def resume(self) -> None:
-        """Go on after a pause."""
+        """Resume after a pause."""
         self._steer(lambda job: job.resume())
 
     def step_once(self) -> None:
@@ -160,11 +160,11 @@ class Controller:
         self._steer(lambda job: job.stop())
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until no job is under way; False when `timeout` seconds were too few."""
+        """Wait until no job is in progress; False when `timeout` seconds were too few."""
         return self._idle.wait(timeout)
 
     def close(self) -> None:
-        """End the threads; a job under way goes on without them."""
+        """End the threads; a job in progress continues without them."""
         self._models.close()
         self._engines.close()
         self._artifacts.close()

@@ -1,4 +1,4 @@
-"""What is in a dataset: some rows as pictures, text or a table, classes and ranges."""
+"""A preview of a dataset: some rows as pictures, text or a table, classes and ranges."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can be under way: a training of one or more engines, or a comparison."""
+"""What can be in progress: a training of one or more engines, or a comparison."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Job(Protocol):
 
     @property
     def doing(self) -> str:
-        """What is going on, as the beginning of a sentence."""
+        """The current activity, as the beginning of a sentence."""
         ...
 
     @property
@@ -89,7 +89,7 @@ class Training:
 
     @property
     def status(self) -> str:
-        """That of the run under way; between two runs, `starting`."""
+        """That of the run in progress; between two runs, `starting`."""
         status = self._current.status
         waiting = self._tried < len(self.engines) and not self._stopped
         return "starting" if waiting and status in ("completed", "failed") else status
@@ -141,7 +141,7 @@ class Training:
             self._single_step = SingleStep(self._current)
 
     def stop(self) -> None:
-        """Stop the run under way; engines that have not started never do."""
+        """Stop the run in progress; engines that have not started never do."""
         self._stopped = True
         self._current.stop()
 

@@ -1,4 +1,4 @@
-"""Says, every few seconds, whether other programs keep the machine busy."""
+"""Measures every few seconds whether other programs keep the machine busy."""
 
 from __future__ import annotations
 
@@ -50,5 +50,5 @@ class MachineWatch:
 def sentence(load: Load) -> str:
     """For a badge and its description."""
     if not load.busy:
-        return "The machine is quiet: other programs use next to nothing of its cores."
-    return f"The machine is busy: {load.sentence}. Times that are measured now are worse."
+        return "The machine is quiet: other programs use almost none of its cores."
+    return f"The machine is busy: {load.sentence}. Measurements are unreliable now."

@@ -1,4 +1,4 @@
-"""Loads the chosen model and dataset, and looks into them, on a thread of its own."""
+"""Loads and inspects the chosen model and dataset on its own thread."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class ModelLoader:
 
         Args:
             model: a `Model`, or what `Sources.model` takes; an empty string chooses none.
-            example_inputs: as of `Sources.model`.
+            example_inputs: see `Sources.model`.
         """
         name = model.name if isinstance(model, Model) else model
         with self._lock:
@@ -87,7 +87,7 @@ class ModelLoader:
 
     def loss_changed(self) -> None:
         """Check again whether the dataset fits, if the loss is another than it was checked with."""
-        model = self._at_hand(self._chosen)
+        model = self._if_loaded(self._chosen)
         if model is None or self._checked_loss is None:
             return
         if self._loss(model) != self._checked_loss:
@@ -97,11 +97,11 @@ class ModelLoader:
         """A function that loads what `source` means now, whatever is chosen until it is called.
 
         Args:
-            source: as of `choose`; without one there is no model.
-            example_inputs: as of `choose`.
+            source: see `choose`; without one there is no model.
+            example_inputs: see `choose`.
         """
         wanted = (source.strip(), example_inputs.strip())
-        at_hand = self._at_hand(wanted)
+        at_hand = self._if_loaded(wanted)
         return lambda: at_hand or self._load(wanted)
 
     def _load(self, wanted: tuple[str, str]) -> Model | None:
@@ -113,7 +113,7 @@ class ModelLoader:
         if not wanted[0]:
             return None
         with self._load_lock:
-            model = self._at_hand(wanted)
+            model = self._if_loaded(wanted)
             if model is not None:
                 return model
             model = self._sources.model(*wanted)
@@ -125,7 +125,7 @@ class ModelLoader:
             self._on_loaded(model)
         return model
 
-    def _at_hand(self, wanted: tuple[str, str]) -> Model | None:
+    def _if_loaded(self, wanted: tuple[str, str]) -> Model | None:
         """The model, if it is the last that was loaded or given."""
         with self._lock:
             loaded = self._loaded
@@ -134,7 +134,7 @@ class ModelLoader:
         return loaded.model if loaded.example_inputs in (None, wanted[1]) else None
 
     def load_data(self, model: Model | None, dataset: str, target: str = "") -> Dataset:
-        """The dataset named, or that of the model; `target` as of `Sources.dataset`.
+        """The dataset named, or that of the model; `target`: see `Sources.dataset`.
 
         Raises:
             DataError: there is none, or it cannot be loaded.
@@ -182,7 +182,7 @@ class ModelLoader:
         self._view.show_verdict(f"{found.verdict} {found.counts}")
 
     def _show_data(self) -> None:
-        model = self._at_hand(self._chosen)
+        model = self._if_loaded(self._chosen)
         if not self._dataset and (model is None or model.dataset is None):
             self._view.show_data(None)
             return

@@ -41,7 +41,7 @@ def offers() -> list[Offer]:
         done, total = run.progress
         name, step = name_of(run), step_word(run)
         if path.resolve() in active and not run.ended:
-            text = f"{name} is under way: {step} {done:,} of {total:,}."
+            text = f"{name} is in progress: {step} {done:,} of {total:,}."
             found.append(Offer(run.id, str(path), "follow", text))
         elif run.status == "interrupted" and done < total and run.checkpoint is not None:
             text = f"{name} was interrupted at {step} {done:,} of {total:,}."

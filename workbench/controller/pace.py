@@ -1,4 +1,4 @@
-"""How long work still takes, by its pace of late."""
+"""Estimates the remaining time of work from its recent speed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Pace:
     def left_s(self, share: float) -> float:
         """Seconds to the end, given the share done, 0 to 1; -1 while that is not known.
 
-        While work is paused this is not asked: a gap of more than `WINDOW_S` begins anew.
+        While work is paused this is not asked: a gap of more than `WINDOW_S` begins again.
         """
         now = self._clock()
         if self._seen and now - self._seen[-1][0] > WINDOW_S:

@@ -41,11 +41,11 @@ class Personaliser:
 
     @property
     def active(self) -> bool:
-        """Whether a training is under way."""
+        """Whether a training is in progress."""
         return not self._idle.is_set()
 
     def train(self, order: Callable[[], tuple[Examples, Mapping[str, Any]]]) -> bool:
-        """Train, unless a training is under way; tells whether it does.
+        """Train, unless a training is in progress; returns whether it does.
 
         Args:
             order: gives the examples, which nobody changes any more, and the settings of
@@ -68,7 +68,7 @@ class Personaliser:
         self._requests.ask(self._stop)
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is under way; False when `timeout` seconds were too few.
+        """Wait until nothing is in progress; False when `timeout` seconds were too few.
 
         Raises:
             Exception: what the last training failed with.
@@ -80,7 +80,7 @@ class Personaliser:
         return True
 
     def close(self) -> None:
-        """End the thread; a training under way is stopped."""
+        """End the thread; a training in progress is stopped."""
         self.stop()
         self._requests.ask(self._idle.set)
         self._requests.close()

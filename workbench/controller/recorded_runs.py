@@ -1,4 +1,4 @@
-"""Lists the recorded runs for a view, and does to them what a person asks for."""
+"""Lists the recorded runs for a view, and carries out the user's actions on them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class RecordedRuns:
         self.on_compare: Callable[[list[Run]], None] | None = None
         """Is given the runs that are compared."""
         self.on_resume: Callable[[Run], None] | None = None
-        """Is given a run that goes on."""
+        """Is given a run that continues."""
         self.on_restore: Callable[[Run], None] | None = None
         """Is given a run whose model, data and settings are wanted again."""
         self._view = view
@@ -78,7 +78,7 @@ class RecordedRuns:
         self._act(lambda: self._compare(list(run_ids)), "Reading the runs …")
 
     def resume(self, run_id: str) -> None:
-        """Go on with a run from its newest checkpoint, or after a pause."""
+        """Resume a run from its latest checkpoint, or after a pause."""
         self._act(lambda: self._resume(run_id), "Resuming …")
 
     def restore(self, run_id: str) -> None:
@@ -86,7 +86,7 @@ class RecordedRuns:
         self._act(lambda: self._restore(run_id), "Reading the run …")
 
     def stop(self, run_ids: Sequence[str]) -> None:
-        """Stop runs that are under way; each writes a checkpoint."""
+        """Stop runs that are in progress; each writes a checkpoint."""
         self._act(lambda: self._stop(list(run_ids)))
 
     def export(self, run_id: str, path: str) -> None:
@@ -132,11 +132,11 @@ class RecordedRuns:
         self._act(set_notes)
 
     def delete(self, run_ids: Sequence[str]) -> None:
-        """Move runs to the trash; those under way are left and said."""
+        """Move runs to the trash; those in progress are left and said."""
         self._act(lambda: self._delete(list(run_ids)))
 
     def undelete(self, run_ids: Sequence[str]) -> None:
-        """Bring deleted runs back."""
+        """Restore deleted runs."""
         self._act(lambda: self._undelete(list(run_ids)))
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -238,7 +238,7 @@ class RecordedRuns:
         if self.on_resume is not None:
             self.on_resume(run)
         step = run.progress.done_steps
-        self._view.show_outcome("done", f"{run.title} goes on after step {step:,}.")
+        self._view.show_outcome("done", f"{run.title} continues after step {step:,}.")
 
     def _restore(self, run_id: str) -> None:
         run = self._run(run_id)

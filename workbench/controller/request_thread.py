@@ -13,7 +13,7 @@ from typing import TypeVar
 from workbench.errors import RunError, exception_text
 
 EXIT_S = 20.0
-"""How long the end of the process waits for a request that is under way."""
+"""How long the end of the process waits for a request that is in progress."""
 LOOK_S = 0.1
 """Time between two looks whether the thread that is waited for still lives."""
 
@@ -41,7 +41,7 @@ class RequestThread:
 
         Args:
             name: of the thread.
-            on_error: gets what a request or a tick raised; the thread goes on, and ticks on.
+            on_error: gets what a request or a tick raised; the thread continues, and ticks on.
             tick: called every `period_s` after a request, until it returns False.
             period_s: seconds between ticks.
         """
@@ -106,10 +106,10 @@ class RequestThread:
             ticking = True
 
     def _try(self, work: Callable[[], T]) -> T | None:
-        """What `work` returns; None after an error, which is shown to the person."""
+        """What `work` returns; None after an error, which is shown to the user."""
         try:
             return work()
-        except BaseException as error:  # shown to the person; the page must go on
+        except BaseException as error:  # shown to the user; the page must continue
             try:
                 self._on_error(_as_exception(error))
             except BaseException:  # whoever waits for a later request must not wait for ever

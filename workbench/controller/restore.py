@@ -1,4 +1,4 @@
-"""What the page was when a run was started."""
+"""The state of the page when a run was started."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class Restored(NamedTuple):
     """What a run was started with, as far as its record tells."""
 
     model: Model | str
-    """Empty where only code of the person's own builds it."""
+    """Empty where only code of the user's own builds it."""
     dataset: str
     target: str
     """The target column where the dataset is a .csv file."""

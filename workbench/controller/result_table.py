@@ -1,4 +1,4 @@
-"""What some runs came to, as a table of text: for where no widget can be shown."""
+"""The results of runs as a static table, where no widget can be shown."""
 
 from __future__ import annotations
 

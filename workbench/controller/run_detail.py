@@ -1,4 +1,4 @@
-"""What a page shows of one recorded run, as text and a figure."""
+"""The details of one recorded run, as text and a figure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a view of the recorded runs is told."""
+"""The interface between recorded runs and their view."""
 
 from __future__ import annotations
 

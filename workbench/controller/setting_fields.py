@@ -40,9 +40,12 @@ class FieldGroup(NamedTuple):
 
 
 OTHER = {
-    "base": ("Begin with", "run, .safetensors or .onnx file whose weights are trained further"),
-    "base_except": ("Except weights", "names or patterns that keep the model's own weights"),
-    "detached": ("Goes on without the kernel", "the run goes on when this notebook is closed"),
+    "base": (
+        "Initial weights",
+        "run, .safetensors or .onnx file whose weights are trained further",
+    ),
+    "base_except": ("Except", "names or patterns that keep the model's own initial weights"),
+    "detached": ("Continue without the kernel", "the run continues when this notebook is closed"),
 }
 """What `train` takes besides the configuration: label and description."""
 
@@ -228,8 +231,8 @@ COMPARISON_FIELDS = (
             ),
             SettingField(
                 "quiet_s",
-                "Wait for quiet (s)",
-                "before it begins, until the machine was quiet for so long",
+                "Wait for idle machine (s)",
+                "before starting, until the machine has been idle for so long",
                 "number",
                 "0",
             ),
@@ -240,7 +243,7 @@ COMPARISON_FIELDS = (
 
 
 def value_as_text(value: Any) -> str:
-    """A value as a person would type it."""
+    """A value as a user would type it."""
     if isinstance(value, bool):
         return YES if value else NO
     if isinstance(value, tuple | list):

@@ -1,4 +1,4 @@
-"""What the next training or comparison is started with."""
+"""The setup of the next training or comparison."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from workbench.errors import ConfigError
 
 COMPARISON_STEPS = 200
-"""As of `compare`."""
+"""See `compare`."""
 
 TRAINING_ONLY = frozenset(
     {
@@ -23,7 +23,7 @@ TRAINING_ONLY = frozenset(
 
 @dataclass
 class Setup:
-    """Changed by a view as a person changes it, copied when a job starts.
+    """Changed by a view as a user changes it, copied when a job starts.
 
     Wrong values are not refused here: `train` and `compare` do, all at once, with reasons.
     """
@@ -38,7 +38,7 @@ class Setup:
     target: str = ""
     """Name of the target column where the dataset is a .csv file."""
     settings: dict[str, Any] = field(default_factory=dict)
-    """What a person gave; the defaults of the model and of `TrainingConfig` apply to the others."""
+    """What a user gave; the defaults of the model and of `TrainingConfig` apply to the others."""
     ortmodule: dict[str, Any] = field(default_factory=dict)
     """Options of ORTModule that differ from their defaults."""
     base: str = ""

@@ -22,7 +22,7 @@ class SingleStep:
         return self._run.waits_after(self._step)
 
     def end(self) -> None:
-        """Pause, and lift the limit, so that the run goes on as usual when it is resumed."""
+        """Pause, and lift the limit, so that the run continues as usual when it is resumed."""
         self._run.pause()
         if not self._run.ended:
             grant(self._run.folder.control_path, NO_LIMIT)

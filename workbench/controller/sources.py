@@ -21,7 +21,7 @@ def takes_examples(source: str, value: object) -> bool:
     """Whether a model is called with example inputs to load it.
 
     Args:
-        source: as of `Sources.model`.
+        source: see `Sources.model`.
         value: of the notebook's name `source`, if there is one.
     """
     return is_module(value) or ":" in source

@@ -1,4 +1,4 @@
-"""What a view shows of the work under way."""
+"""What a view shows of the work in progress."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Level = Literal["idle", "busy", "paused", "done", "error"]
 
 
 class State(NamedTuple):
-    """The work under way, or what the last one came to."""
+    """The work in progress, or what the last one came to."""
 
     status: str
     """That of the job, one of `Run.status`; "idle" while there is no job."""
@@ -29,7 +29,7 @@ class State(NamedTuple):
 
     @property
     def active(self) -> bool:
-        """Whether a job is under way."""
+        """Whether a job is in progress."""
         return self.status != "idle"
 
 

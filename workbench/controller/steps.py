@@ -123,7 +123,7 @@ class Steps(View):
     def _of(self, name: str) -> Step:
         title = name.capitalize()
         if self._running == name:
-            return Step(name, title, "busy", "under way")
+            return Step(name, title, "busy", "in progress")
         lack = self._lack()
         if lack:
             return Step(name, title, "needs", lack)

@@ -1,4 +1,4 @@
-"""The settings as a person types them, shared by every form that shows some of them."""
+"""The settings as a user types them, shared by every form that shows some of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a controller tells whoever shows it."""
+"""The interface between a controller and its views."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class View:
     """
 
     def show_state(self, state: State) -> None:
-        """The work under way has changed, or points were added that can be drawn now."""
+        """The work in progress has changed, or points were added that can be drawn now."""
 
     def show_engines(self, rows: EngineRows) -> None:
         """Which engines can run here is known."""

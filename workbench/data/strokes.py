@@ -1,4 +1,4 @@
-"""Draws strokes into a small grey image, as the samples of sketches and drawings of a person."""
+"""Draws strokes into a small grey image, as the samples of sketches and drawings of a user."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every engine is: something that takes optimizer steps on a model's batches."""
+"""The base class of engines, which take optimizer steps on batches."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class EngineSetup(NamedTuple):
     """Where an engine that needs training artifacts finds or puts them."""
     config: TrainingConfig
     report: Callable[[str], None]
-    """Tells the watchers what a long preparation is doing, in a few words."""
+    """Tells the clients what a long preparation is doing, in a few words."""
     targets: tuple[TensorSpec, ...] | None = None
     """What batches compare with, for an engine that builds its loss beforehand."""
     checkpoint: Path | None = None
-    """Folder of the checkpoint to go on from; None: begin with the model's own weights."""
+    """Folder of the checkpoint to continue from; None: begin with the model's own weights."""
     ranks: Ranks | None = None
     """The processes that train together; None: this one alone. `config` is that of this rank."""
     disable_randomness: bool = False
@@ -144,8 +144,8 @@ class Engine(ABC):
             EngineError: this engine cannot.
         """
         raise EngineError(
-            f"{type(self).__name__} records no layer statistics, so a step of {len(batch.target)} "
-            "rows cannot be looked at. Leave layer_statistics_every unset, or use another engine."
+            f"{type(self).__name__} cannot record layer statistics of a step of "
+            f"{len(batch.target)} rows. Leave layer_statistics_every unset, or use another engine."
         )
 
     @abstractmethod
@@ -179,6 +179,6 @@ class Engine(ABC):
     def save_state(self, folder: Path) -> None:
         """Write all that training depends on beside the weights into a checkpoint's folder.
 
-        An engine that is built with this checkpoint goes on as this one does: the state of the
+        An engine that is built with this checkpoint continues as this one does: the state of the
         optimizer, and of what is drawn at random.
         """

@@ -272,7 +272,7 @@ def _norm(values: np.ndarray) -> float:
 
 
 def _clip_scale(gradients: Iterable[np.ndarray], max_norm: float | None) -> np.float32:
-    """As of `torch.nn.utils.clip_grad_norm_`."""
+    """See `torch.nn.utils.clip_grad_norm_`."""
     if max_norm is None:
         return np.float32(1)
     norm = math.sqrt(sum(float((gradient**2).sum()) for gradient in gradients))

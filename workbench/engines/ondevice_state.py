@@ -38,7 +38,7 @@ def read_state(folder: Path, training_model: str) -> OnDeviceState:
 
     Args:
         folder: the checkpoint.
-        training_model: SHA-256 of the training model that is to go on.
+        training_model: SHA-256 of the training model that is to continue.
 
     Raises:
         EngineError: it is missing or damaged, or another training model was trained.

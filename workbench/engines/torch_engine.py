@@ -1,4 +1,4 @@
-"""What the engines that train a torch module share: everything but how a step runs."""
+"""The base class of engines that train a torch module: everything but the step."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ class TorchEngine(Engine):
             load_torch_state(self.module, self.optimizer, setup.checkpoint / STATE)
             if self._ranks is not None:
                 self._ranks.restore_state(setup.checkpoint)
-        # Whatever is drawn while the engine is prepared, a training goes on from the state above.
+        # Whatever is drawn while the engine is prepared, a training continues from the state above.
         random_state = torch.get_rng_state()
         self.prepare(setup)
         if self._ranks is not None:

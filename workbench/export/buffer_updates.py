@@ -17,7 +17,7 @@ _UPDATED = "updated:"
 
 
 class LostUpdateError(UntrainableError):
-    """The forward pass writes what no graph would keep; other exporters lose it without a word."""
+    """The forward pass writes what no graph would keep; other exporters lose it silently."""
 
 
 def updated_buffers(module: torch.nn.Module, program: torch.onnx.ONNXProgram) -> tuple[str, ...]:

@@ -83,7 +83,7 @@ def export_onnx(
             training form.
         dynamic_axes: by the name of an input: names of axes of any size beside the batch. Every
             other axis is static.
-        axes: for each input the names of all its dynamic axes, the batch included, in the place of
+        axes: for each input the names of all its dynamic axes, the batch included, in place of
             `dynamic_axes`; an input may then have no batch.
         exporters: names of `EXPORTERS`; the first that can export the module does.
         functions: takes the calls of custom autograd functions, each of which is one node; None:

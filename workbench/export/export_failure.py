@@ -1,4 +1,4 @@
-"""What to tell where no exporter could write a module: which line, why, and what to do."""
+"""The error for a module that no exporter supports: which line, why, and what to do."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _KNOWN = {
     r"fake tensor in the exported program": Failure(
         "a tensor was used in a way that tracing does not see, as x.data is in the backward of a "
         "custom autograd function.",
-        "Write x.detach() in the place of x.data.",
+        "Write x.detach() in place of x.data.",
         settles=True,
     ),
     r"^(aten\.[\w.]+)\.$": Failure(
@@ -78,7 +78,7 @@ _KNOWN = {
     r"Unsupported attribute type.*Symbolic": Failure(
         "a setting of an operator follows the size of the inputs, such as the groups of a "
         "convolution that are the batch.",
-        "Have it the same for every batch: einsum or matmul in the place of the groups.",
+        "Use the same setting for every batch: einsum or matmul instead of groups.",
         settles=True,
     ),
     r"the module fixes axis 0 of input": Failure(

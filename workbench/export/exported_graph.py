@@ -113,7 +113,7 @@ def _fold_constants(model: ir.Model, kept: set[str]) -> None:
 
     from workbench.onnx_io.ordered_scatter import order_scatters
 
-    # A Clip in the place of two nodes, or of a maximum, has other gradients at its bounds.
+    # A Clip in place of two nodes, or of a maximum, has other gradients at its bounds.
     merging = (
         rules.max_min_rule,
         rules.min_max_rule,

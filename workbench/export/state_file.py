@@ -21,7 +21,7 @@ class StateFile:
     """
 
     def __init__(self, path: Path) -> None:
-        """The file at `path`, which is begun anew; its folder exists."""
+        """The file at `path`, which is begun again; its folder exists."""
         self._path = path.resolve()
         self._path.write_bytes(b"")
         self._offsets: dict[str, int] = {}

@@ -69,7 +69,7 @@ def export_by_torch(module: torch.nn.Module, signature: Signature, opset: int) -
             program = write()
     if program is None:
         raise ModelError("torch.onnx.export returned nothing.")
-    # Where the module cannot do with any size, torch gives in and fixes it without a word.
+    # Where the module cannot do with any size, torch gives in and fixes it silently.
     _name_axes(program.model, signature)
     if program.exported_program is not None:
         mark_padding(program.model, program.exported_program)

@@ -1,1 +1,1 @@
-"""Exports of earlier runs, kept in the user's cache folder."""
+"""A cache of exports in the user's cache folder."""

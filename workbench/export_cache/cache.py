@@ -157,7 +157,9 @@ class ExportCache(NamedTuple):
                 return True
         except (OSError, ValueError, _DamagedError) as error:
             reason = _reason(error) if isinstance(error, OSError) else str(error)
-            self.tell(f"The cached export in {entry} is damaged, so it is made anew: {reason}")
+            self.tell(
+                f"The cached export in {entry} is damaged, so the model is exported again: {reason}"
+            )
         for left in directory.iterdir():
             left.unlink()
         self._remove(entry)
@@ -219,13 +221,13 @@ class ExportCache(NamedTuple):
 
 def _read_record(entry: Path, key: str) -> _EntryRecord:
     if entry.is_symlink() or not entry.is_dir():
-        raise _DamagedError("it is no folder.")
+        raise _DamagedError("it is not a folder.")
     with _opened(entry / RECORD) as file:
         content = file.read(_RECORD_BYTES)
     try:
         record = _EntryRecord.model_validate(json.loads(content))
     except (ValidationError, RecursionError) as error:
-        raise _DamagedError(f"{RECORD} is not a record of it.") from error
+        raise _DamagedError(f"{RECORD} is not its record.") from error
     if record.key != key:
         raise _DamagedError("it is that of another export.")
     return record
@@ -243,7 +245,7 @@ def _copy(source: Path, target: Path, expected: _FileRecord | None = None) -> _F
             copy.write(chunk)
     found = _FileRecord(bytes=size, sha256=digest.hexdigest())
     if expected is not None and found != expected:
-        raise _DamagedError(f"{source.name} is not the file that was written.")
+        raise _DamagedError(f"{source.name} was changed after it was written.")
     return found
 
 
@@ -273,4 +275,4 @@ def _reason(error: Exception) -> str:
 
 def _check_complete(directory: Path, is_complete: Callable[[Path], bool]) -> None:
     if not is_complete(directory):
-        raise _DamagedError("it is not what an export makes.")
+        raise _DamagedError("files of an export are missing.")

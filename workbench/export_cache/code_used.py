@@ -87,7 +87,7 @@ class CodeRecorder:
                 continue
             digest = _digest(path)
             if digest is None:
-                return f"The model's code read {path}, which is no file of moderate size."
+                return f"The model's code read {path}, which is not a regular file or is too large."
             if digest != ABSENT and Path(path).stat().st_mtime >= self._started:
                 return f"{path}, which the model's code read, was being changed."
             files[path] = digest

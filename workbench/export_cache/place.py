@@ -52,7 +52,7 @@ def check_cache_folder(folder: Path) -> None:
     """
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode):
-        raise UnusableCacheError(f"{folder} is no folder, so no export is cached: remove it.")
+        raise UnusableCacheError(f"{folder} is not a folder, so no export is cached: remove it.")
     if found.st_uid != os.geteuid() or found.st_mode & _OTHERS_WRITE:
         raise UnusableCacheError(
             f"Other users may write to {folder}, so no export is cached: remove the folder, or "

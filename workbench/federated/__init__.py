@@ -1,4 +1,4 @@
-"""Federated training on Flower, over simulated clients that train on device."""
+"""`wb.federate` and `wb.federated`: starts federated training; the processes are in `flower`."""
 
 from __future__ import annotations
 

@@ -48,14 +48,14 @@ def app(
 
     Args:
         path: a new or empty folder.
-        model: as of `federate`.
-        data: as of `federate`; it needs a test split.
+        model: see `federate`.
+        data: see `federate`; it needs a test split.
         clients: the most that take part; the first round waits for them until its time is over.
-        rounds: as of `federate`.
-        strategy: as of `federate`.
-        split: as of `federate`.
-        base: as of `federate`.
-        **settings: as of `federate`, less what is simulated: `unavailable`, `speed_spread`,
+        rounds: see `federate`.
+        strategy: see `federate`.
+        split: see `federate`.
+        base: see `federate`.
+        **settings: see `federate`, less what is simulated: `unavailable`, `speed_spread`,
             `devices`, `processes`.
 
     Returns:
@@ -63,7 +63,7 @@ def app(
 
     Raises:
         RunFolderError: the folder is not empty or cannot be written.
-        ConfigError, ModelError, DataError, EngineError: as of `federate`.
+        ConfigError, ModelError, DataError, EngineError: see `federate`.
     """
     folder = Path(path).absolute()
     with disk_errors(folder):

@@ -45,8 +45,8 @@ def federate(
         strategy: one of Flower's: "fedavg", "fedavgm", "fedprox", "fedadagrad", "fedadam",
             "fedyogi", "fedmedian", "fedtrimmedavg", "krum", "multikrum", "bulyan".
         split: how rows are divided, of `workbench.federated`; None: `iid()`.
-        base: the checkpoint to begin with, as of `train`.
-        detached: as of `train`.
+        base: the checkpoint to begin with; see `train`.
+        detached: see `train`.
         **settings: fields of `FederationOptions`, such as `strategy_options`, `local_epochs`,
             `fraction`, `unavailable`, `privacy` or `secure_aggregation`, and fields of
             `TrainingConfig` for the clients, such as `batch_size`, `learning_rate` or `lora`. A

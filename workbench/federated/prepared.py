@@ -67,15 +67,15 @@ def prepare_federation(
     """Check all that `federate` is given, and divide the rows.
 
     Args:
-        model: as of `federate`.
-        data: as of `federate`.
+        model: see `federate`.
+        data: see `federate`.
         settings: of the federation and of the clients.
-        split: as of `federate`.
-        base: as of `federate`.
+        split: see `federate`.
+        base: see `federate`.
         deployed: nothing is simulated.
 
     Raises:
-        ConfigError, ModelError, DataError, EngineError: as of `federate`.
+        ConfigError, ModelError, DataError, EngineError: see `federate`.
     """
     if find_spec("flwr") is None:
         raise EngineError(

@@ -139,7 +139,7 @@ class _FeatureShift(ClientSplit):
 
 
 class _Groups(ClientSplit):
-    """By a group that each row has, such as a person: one client a group."""
+    """By a group that each row has, such as a user: one client a group."""
 
     name = "groups"
 
@@ -206,7 +206,7 @@ def feature_shift() -> ClientSplit:
 
 
 def groups(train: Sequence[object], test: Sequence[object] | None = None) -> ClientSplit:
-    """By a group of each row, such as the person that it is from: one client per group.
+    """By a group of each row, such as the user that it is from: one client per group.
 
     Args:
         train: the group of each row of the training split.
@@ -237,7 +237,7 @@ def _labels(data: Dataset, split: Split) -> np.ndarray:
     target = split.target
     if target.dtype.kind not in "iu" or target.ndim != 1:
         raise DataError(
-            f"The target of {data.name!r} is no class index per row ({target.dtype}, shape "
+            f"The target of {data.name!r} is not one class index per row ({target.dtype}, shape "
             f"{list(target.shape[1:])} per row); divide it with iid(), quantity(alpha) or "
             "feature_shift()."
         )

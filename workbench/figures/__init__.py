@@ -1,1 +1,1 @@
-"""What static figures share. The figure of a run, a comparison or a profile lies beside it."""
+"""Shared parts of static figures; each subpackage has its own figure (`runs.figure`, ...)."""

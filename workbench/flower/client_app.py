@@ -85,7 +85,7 @@ def _sentences(message: Message, context: Context, call_next: ClientAppCallable)
         return call_next(message, context)
     except WorkbenchError as error:
         reason = str(error)
-    except Exception as error:  # the device goes on, and the server says why it was left out
+    except Exception as error:  # the device continues, and the server says why it was left out
         reason = f"{type(error).__name__}: {error}"
     return Message(Error(code=REFUSED, reason=reason), reply_to=message)
 

@@ -39,7 +39,7 @@ class Answered(NamedTuple):
 
 
 class ClientPool:
-    """Client processes of one run, started when they are needed, and anew after one has ended."""
+    """Client processes of one run, started when they are needed, and again after one has ended."""
 
     def __init__(self, folder: RunFolder, processes: int) -> None:
         self._command = [

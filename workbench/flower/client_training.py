@@ -1,4 +1,4 @@
-"""What a client does in a round: trains the global weights with its rows, or evaluates them.
+"""A client's work in a round: trains the global weights with its rows, or evaluates them.
 
 It needs neither torch nor Flower. A client begins each round with the global weights and a new
 optimizer: it keeps no state.

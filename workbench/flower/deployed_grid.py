@@ -37,8 +37,8 @@ class DeployedGrid(ClientGrid):
         Args:
             grid: Flower's, of a `ServerApp`.
             options: of the run.
-            statistics: as of `ClientGrid`.
-            most_rows: as of `ClientGrid`.
+            statistics: see `ClientGrid`.
+            most_rows: see `ClientGrid`.
             stop_requested: whether to stop waiting.
 
         Raises:
@@ -147,7 +147,7 @@ def _read(client: int, content: RecordDict, sent: int) -> Reply:
     try:
         arrays = arrays_of(content, ARRAYS, STATISTICS)
     except Exception as error:  # numpy's, of bytes that are no array
-        problem = f"it sent what is no array: {type(error).__name__}: {error}"
+        problem = f"it sent something that is not an array: {type(error).__name__}: {error}"
         return Reply(client, {}, {}, shortened_problem(problem), sent, received)
     return Reply(client, facts_of(content), arrays, "", sent, received)
 

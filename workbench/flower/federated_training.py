@@ -66,7 +66,7 @@ class FederatedTraining:
         self._global = {name: weights[name] for name in engine.trainable}
 
     def restore(self, checkpoint: Path, progress: TrainingProgress) -> None:
-        """Go on from a checkpoint, whose weights the engine has.
+        """Continue from a checkpoint, whose weights the engine has.
 
         Raises:
             RunFolderError: the state of the server is missing or damaged.

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class Server(NamedTuple):
-    """What it takes to reach the clients of a run."""
+    """How the clients of a run are reached."""
 
     folder: RunFolder
     config: TrainingConfig

@@ -50,7 +50,7 @@ class ProcessGrid(ClientGrid):
             seed: of the clients that are unavailable, and of their devices.
             rows: training rows of each client.
             tested: which clients have test rows.
-            statistics: as of `ClientGrid`.
+            statistics: see `ClientGrid`.
             stop_requested: whether to stop waiting for replies.
         """
         TaskIdentity.run_id = TaskIdentity.node_id = TaskIdentity.task_id = SERVER

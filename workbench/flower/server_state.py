@@ -6,7 +6,7 @@ A file of a checkpoint, `server_state.safetensors`, of arrays by name:
     m_t/, v_t/        moments of FedAdam, FedYogi and FedAdagrad, by weight
     momentum_vector/  of FedAvgM, by position
     clipping_norm     of adaptive clipping
-    spent             how much of each client's privacy is spent, as of `PrivacyLedger`
+    spent             how much of each client's privacy is spent; see `PrivacyLedger`
 
 Nothing random is kept: what a round draws is seeded by its number.
 """

@@ -1,4 +1,4 @@
-"""The graphs of what a person gives: a model, artifacts, or a file."""
+"""The graphs of what a user gives: a model, artifacts, or a file."""
 
 from __future__ import annotations
 

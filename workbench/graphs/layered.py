@@ -19,14 +19,14 @@ class Size(NamedTuple):
     height: float
 
 
-class Layout(NamedTuple):
+class LayeredLayout(NamedTuple):
     """Top left corners of boxes, and the size of all together."""
 
     places: tuple[tuple[float, float], ...]
     size: Size
 
 
-def layered(sizes: Sequence[Size], edges: Sequence[tuple[int, int]]) -> Layout:
+def layered(sizes: Sequence[Size], edges: Sequence[tuple[int, int]]) -> LayeredLayout:
     """Lay out boxes.
 
     Args:
@@ -67,7 +67,7 @@ def layered(sizes: Sequence[Size], edges: Sequence[tuple[int, int]]) -> Layout:
         width = max(width, length)
         top += max(sizes[index].height for index in row) + RANK_GAP
     places = tuple((placed[index][0] + width / 2, placed[index][1]) for index in range(len(sizes)))
-    return Layout(places, Size(width, max(0.0, top - RANK_GAP)))
+    return LayeredLayout(places, Size(width, max(0.0, top - RANK_GAP)))
 
 
 def _mean(values: Sequence[float]) -> float:

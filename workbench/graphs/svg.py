@@ -10,7 +10,7 @@ from pathlib import Path
 from workbench.errors import ModelError
 from workbench.files.output_file import replacing_file
 from workbench.graphs.description import ROOT, GraphDescription
-from workbench.graphs.layered import Layout, Size, layered
+from workbench.graphs.layered import LayeredLayout, Size, layered
 
 COLOURS = {
     "export": ("#ffffff", "#8a8f98", ""),
@@ -59,7 +59,7 @@ class _Drawing:
         self._children: list[list[int]] = [[] for _ in shown.groups]
         self._counts = [0] * len(shown.groups)
         self._sort_children()
-        self._layouts: dict[int, Layout] = {}
+        self._layouts: dict[int, LayeredLayout] = {}
         self._parts: list[str] = []
 
     def text(self) -> str:

@@ -1,4 +1,4 @@
-"""ORTModule in the trainers of other packages, where wrapping the model alone does not do.
+"""ORTModule in the trainers of other packages, where wrapping the model is not enough.
 
 Each file needs its package, and is imported by its own name.
 """

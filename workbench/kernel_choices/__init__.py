@@ -1,4 +1,4 @@
-"""Which kernels run a graph fastest on this machine: what was measured, and what a run makes of it.
+"""Results of `wb.tune`: their file, their storage, and the settings that a run derives from them.
 
 wb.tune ──▶ record ──▶ kept: a file for each engine and class of shapes, beside the extensions
               │          │

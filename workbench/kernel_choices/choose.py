@@ -6,7 +6,7 @@ from pathlib import Path
 
 from workbench.errors import ConfigError
 from workbench.files.input_file import display_path
-from workbench.kernel_choices.kept import kept_path, read_kept, this_place
+from workbench.kernel_choices.kept import kept_path, read_kept, this_environment
 from workbench.kernel_choices.record import Entry, TuningFileError, read_tuning
 from workbench.kernel_choices.shapes import shape_class
 from workbench.models import Model
@@ -35,24 +35,24 @@ def with_chosen_kernels(config: TrainingConfig, model: Model) -> TrainingConfig:
         if kept is None:
             return config
         if kept.entry is None:
-            return _said(config, None, kept.problem)
+            return _with_note(config, None, kept.problem)
         entry, source = kept.entry, "measured here"
     else:
         entry, source = _named(tuning, config, model), f"by {display_path(Path(tuning))}"
     own = _given(config)
     if own:
-        return _said(config, None, f"Nothing was changed: {own} was given.")
+        return _with_note(config, None, f"Nothing was changed: {own} was given.")
     reason = f"{entry.sentence}; {source}"
     if entry.chosen == DEFAULT:
-        return _said(config, DEFAULT, reason)
+        return _with_note(config, DEFAULT, reason)
     changed = VARIANTS[config.engine][entry.chosen].settings(config.engine, config.threads)
     options = changed.pop("ortmodule", None)
     if options is not None:
         changed["ortmodule"] = config.ortmodule.model_copy(update=options)
-    return _said(config.model_copy(update=changed), entry.chosen, reason)
+    return _with_note(config.model_copy(update=changed), entry.chosen, reason)
 
 
-def _said(config: TrainingConfig, variant: str | None, reason: str) -> TrainingConfig:
+def _with_note(config: TrainingConfig, variant: str | None, reason: str) -> TrainingConfig:
     return config.model_copy(update={"tuning": TunedKernels(variant=variant, reason=reason)})
 
 
@@ -86,7 +86,7 @@ def _named(name: str, config: TrainingConfig, model: Model) -> Entry:
         raise refused("there is no such file") from None
     except TuningFileError as error:
         raise refused(str(error)) from None
-    difference = record.place.difference(this_place())
+    difference = record.place.difference(this_environment())
     if difference:
         raise refused(f"it is {difference}")
     shapes = shape_class(model, config)
@@ -95,8 +95,8 @@ def _named(name: str, config: TrainingConfig, model: Model) -> Entry:
     if not found:
         models = ", ".join(f"{one.model} in batches of {one.batch_size}" for one in of_engine)
         of = f"{models or 'nothing'} on {config.engine}"
-        raise refused(f"it is of {of}, not of {model.name} in batches of {config.batch_size}")
+        raise refused(f"it is for {of}, not {model.name} in batches of {config.batch_size}")
     fitting = [entry for entry in found if entry.threads == config.threads]
     if not fitting:
-        raise refused(f"it is of {found[0].threads} threads, not of {config.threads}")
+        raise refused(f"it is for {found[0].threads} threads, not {config.threads}")
     return fitting[0]

@@ -14,7 +14,7 @@ from workbench.extensions.native_extension import EXTENSIONS, key, native_extens
 from workbench.files.output_file import replacing_file
 from workbench.kernel_choices.record import (
     Entry,
-    Place,
+    Environment,
     TuningFileError,
     TuningRecord,
     read_tuning,
@@ -43,14 +43,14 @@ def usable_extensions() -> frozenset[str]:
     return frozenset(name for name in EXTENSIONS if not native_extension(name).problem)
 
 
-def this_place() -> Place:
+def this_environment() -> Environment:
     """What a measurement of now holds for."""
     found = package_versions()
     usable = usable_extensions()
     versions = {name: found[name] for name in _PACKAGES if name in found}
     # The key of an extension has a digest of its sources.
     versions |= {name: key(name) if name in usable else "not built" for name in EXTENSIONS}
-    return Place(processor=processor_model(), cores=default_threads(), versions=versions)
+    return Environment(processor=processor_model(), cores=default_threads(), versions=versions)
 
 
 def kept_path(engine: str, shapes: str, threads: int) -> Path | None:
@@ -73,7 +73,7 @@ def keep(entry: Entry) -> Path | None:
     """
     path = kept_path(entry.engine, entry.shapes, entry.threads)
     if path is not None:
-        write_tuning(TuningRecord(place=this_place(), entries=(entry,)), path)
+        write_tuning(TuningRecord(place=this_environment(), entries=(entry,)), path)
     return path
 
 
@@ -106,13 +106,13 @@ def read_kept(path: Path) -> Kept | None:
     except TuningFileError as error:
         return Kept(path, None, f"{path} is not used: {error}; {AGAIN}.")
     [entry, *_] = record.entries
-    difference = record.place.difference(this_place())
+    difference = record.place.difference(this_environment())
     if difference:
         return Kept(
             path, None, f"What is kept for {entry.model} is not used: it is {difference}; {AGAIN}."
         )
     if path != kept_path(entry.engine, entry.shapes, entry.threads):
-        return Kept(path, None, f"{path} is not used: it is of other shapes; {AGAIN}.")
+        return Kept(path, None, f"{path} is not used: it is for other shapes; {AGAIN}.")
     return Kept(path, entry)
 
 

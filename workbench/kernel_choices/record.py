@@ -31,7 +31,7 @@ class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class Place(_Record):
+class Environment(_Record):
     """What a measurement holds for: other processors and versions may prefer other kernels."""
 
     processor: Text
@@ -39,18 +39,18 @@ class Place(_Record):
     versions: Annotated[dict[Text, Text], Field(max_length=20)]
     """Of packages, and of the compiled extensions."""
 
-    def difference(self, other: Place) -> str:
+    def difference(self, other: Environment) -> str:
         """The first thing in which `other` differs, as in "of X, not Y"; empty: nothing."""
         for mine, its, unit in (
             (self.processor, other.processor, ""),
             (self.cores, other.cores, " cores"),
         ):
             if mine != its:
-                return f"of {mine}{unit}, not {its}{unit}"
+                return f"for {mine}{unit}, not {its}{unit}"
         for name in sorted({*self.versions, *other.versions}):
             mine, its = self.versions.get(name, "none"), other.versions.get(name, "none")
             if mine != its:
-                return f"of {name} {mine}, not {its}"
+                return f"for {name} {mine}, not {its}"
         return ""
 
 
@@ -138,7 +138,7 @@ class TuningRecord(_Record):
 
     kind: Literal["kernel-tuning"] = KIND
     format: Literal[1] = FORMAT
-    place: Place
+    place: Environment
     entries: Annotated[tuple[Entry, ...], Field(min_length=1, max_length=100)]
 
 
@@ -165,7 +165,7 @@ def read_tuning(path: Path) -> TuningRecord:
     try:
         record: Any = json.loads(content.decode("utf-8"))
     except (ValueError, RecursionError):
-        raise TuningFileError("it is torn, or not JSON") from None
+        raise TuningFileError("it is truncated or not JSON") from None
     if not isinstance(record, dict) or record.get("kind") != KIND:
         raise TuningFileError("it was not written by `workbench tune`")
     try:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 THRESHOLDS = (50_000, 20, 100)
-"""As of `gc.set_threshold`. With the default a quarter of the time that torch takes to be imported
+"""See `gc.set_threshold`. With the default a quarter of the time that torch takes to be imported
 and to export a small module goes into looking through objects that all stay."""
 
 

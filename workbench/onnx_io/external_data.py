@@ -72,7 +72,7 @@ def external_array(tensor: onnx.TensorProto, path: Path) -> np.ndarray:
     return tensor_array(copy)
 
 
-class Place(NamedTuple):
+class DataLocation(NamedTuple):
     """File and position of a tensor's data."""
 
     file: Path
@@ -80,7 +80,7 @@ class Place(NamedTuple):
     length: int
 
 
-def _place(tensor: onnx.TensorProto, path: Path) -> Place:
+def _place(tensor: onnx.TensorProto, path: Path) -> DataLocation:
     fields = {entry.key: entry.value for entry in tensor.external_data}
     what = f"Tensor {tensor.name!r} of {path}"
     location = fields.get("location", "")
@@ -99,7 +99,7 @@ def _place(tensor: onnx.TensorProto, path: Path) -> Place:
             f"{what} is truncated: it should be the {length:,} bytes at {offset:,} of "
             f"{location!r}, which has {size:,}. Copy or export the model again."
         )
-    return Place(file, offset, length)
+    return DataLocation(file, offset, length)
 
 
 def _inside(location: str, folder: Path, what: str) -> Path:

@@ -1,4 +1,4 @@
-"""Personalisation: a person's own labelled examples, and a base model trained on with them.
+"""Personalisation: fine-tunes a base model on a user's own labelled examples.
 
     examples = Examples("image")
     examples.add([[(0.1, 0.1), (0.9, 0.9)]], "slash")  # and more

@@ -1,4 +1,4 @@
-"""Which outputs of a base model stand for a person's own classes."""
+"""Which outputs of a base model stand for a user's own classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One example of a person, and what its value may be."""
+"""One example of a user, and what its value may be."""
 
 from __future__ import annotations
 

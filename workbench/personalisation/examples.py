@@ -1,4 +1,4 @@
-"""A collection of a person's own labelled examples."""
+"""A collection of a user's own labelled examples."""
 
 from __future__ import annotations
 

@@ -88,12 +88,12 @@ def read_examples(path: Path) -> tuple[Kind, list[str], list[Example]]:
         raise DataError(f"{display_path(path)} holds no valid examples: {error}") from None
     except KeyError as error:
         raise DataError(
-            f"{display_path(path)} is no file of examples as Examples.save writes it: it has no "
+            f"{display_path(path)} is not a file written by Examples.save: it has no "
             f"{error.args[0]!r}."
         ) from None
     except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise DataError(
-            f"{display_path(path)} is no file of examples as Examples.save writes it: "
+            f"{display_path(path)} is not a file written by Examples.save: "
             f"{type(error).__name__}: {error}."
         ) from None
 

@@ -33,7 +33,7 @@ Status = Literal["training", "comparing", "completed", "stopped", "failed"]
 
 
 class Personalisation:
-    """A base model that is trained on with a person's examples; `personalise` returns it.
+    """A base model that is fine-tuned on a user's examples; `personalise` returns it.
 
     A thread of its own waits for the run and compares, so that every property answers at once.
 
@@ -121,7 +121,7 @@ class Personalisation:
             ConfigError: `timeout` is not a number of seconds.
             RunError: the training failed.
             EngineError: the models could not be compared.
-            TimeoutError: the timeout expired; training goes on.
+            TimeoutError: the timeout expired; training continues.
         """
         deadline = Deadline(timeout)
         while not self.done:
@@ -140,7 +140,7 @@ class Personalisation:
         """What the trained model takes a new image or recording for.
 
         Args:
-            value: as of `Examples.add`.
+            value: see `Examples.add`.
             rate: of a recording, samples per second.
 
         Raises:
@@ -149,7 +149,7 @@ class Personalisation:
         """
         kind = self._plan.base.kind
         if kind == "text":
-            raise DataError("A model of texts recognises nothing; continue_text(prompt) writes on.")
+            raise DataError("A text model does not classify; use continue_text(prompt).")
         stored = stored_value(kind, value, rate)
         assert isinstance(stored, np.ndarray)
         return self._ready().predictions(model_inputs(kind, [stored]))[0]
@@ -167,7 +167,9 @@ class Personalisation:
             RunError: it is not trained yet.
         """
         if self._plan.base.kind != "text":
-            raise DataError("Only a model of texts continues one; recognise(value) is for others.")
+            raise DataError(
+                "Only a text model continues a text; use recognise(value) for this one."
+            )
         model = self._ready()
         if not trained and self._base is not None:
             model = self._base

@@ -1,4 +1,4 @@
-"""Starts the personalisation of a base model with a person's own examples."""
+"""Starts the personalisation of a base model with a user's own examples."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def personalise(
     prompt: str | None = None,
     **settings: Any,
 ) -> Personalisation:
-    """Train a base model on with a person's own examples; returns immediately.
+    """Fine-tune a base model on a user's own examples; returns immediately.
 
     A share of the examples is held out: the base model and the trained one are compared on them.
     The base checkpoint of the sample is the beginning, and its last layer is trained. The last
@@ -53,7 +53,7 @@ def personalise(
             held out.
         model: a sample with a base checkpoint for this kind of examples; None: "sketch-cnn",
             "speech-commands" or "text-gpt".
-        engine: as of `wb.train`.
+        engine: see `wb.train`.
         train: "head": the last layer; "all": every parameter. With `lora=` or `requires_grad=`
             those decide.
         held_out: share of the examples of each label, at least one, that is not trained with; of

@@ -22,7 +22,7 @@ def prepare(kind: Kind, model: str | None = None, **settings: Any) -> bool:
 
     Args:
         kind: of the examples.
-        model: as of `personalise`.
+        model: see `personalise`.
         **settings: of `personalise`.
 
     Returns:

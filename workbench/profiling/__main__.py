@@ -46,7 +46,7 @@ def of_ortmodule(request: Request, report: Report) -> Answer:
     PyTorch's profiler times what runs outside of ONNX Runtime's graphs.
     """
     from workbench.ort.graph.profiles import profiled
-    from workbench.ort.ortmodule.operator_profile import Window, step_timings
+    from workbench.ort.ortmodule.operator_profile import StepWindow, step_timings
 
     with temporary_folder() as folder:
         with profiled(folder):
@@ -55,7 +55,7 @@ def of_ortmodule(request: Request, report: Report) -> Answer:
         for _ in range(request.steps):
             start_ns = time.time_ns()
             profiled_walls.append(steps.wall_ms())
-            windows.append(Window(start_ns, time.time_ns()))
+            windows.append(StepWindow(start_ns, time.time_ns()))
         engine: Any = steps.engine
         timings = step_timings(engine.wrapped, windows)
     native = faster_half([*map(ProfiledStep, timings, profiled_walls)])

@@ -120,7 +120,7 @@ def _check_weights_hash(path: Path) -> None:
 
 
 def latest_checkpoint(folder: RunFolder) -> Path | None:
-    """The latest complete checkpoint of a run, which may be under way; None: there is none."""
+    """The latest complete checkpoint of a run, which may be in progress; None: there is none."""
     listed = None
     # The worker writes a newer one before it removes one that was listed.
     while listed != (listed := folder.checkpoints()):

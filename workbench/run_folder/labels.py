@@ -1,4 +1,4 @@
-"""What a person wrote about a run: its display name, tags and notes, in labels.json."""
+"""What a user wrote about a run: its display name, tags and notes, in labels.json."""
 
 from __future__ import annotations
 

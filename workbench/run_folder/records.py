@@ -68,12 +68,12 @@ class SpecRecord(_Record):
     machine: MachineRecord | None = None
     launched: float | None = Field(default=None, allow_inf_nan=False)
     resumed_from: Count | None = None
-    """The step of the checkpoint that the worker goes on from; None for a new run."""
+    """The step of the checkpoint that the worker continues from; None for a new run."""
     first_launched: float | None = Field(default=None, allow_inf_nan=False)
     """When a resumed run was first launched."""
     federation: FederationRecord | None = None
     earlier_s: float | None = Field(default=None, allow_inf_nan=False, ge=0)
-    """Seconds that a resumed run was under way before."""
+    """Seconds that a resumed run was in progress before."""
 
 
 class CauseRecord(_Record):

@@ -16,7 +16,7 @@
     watchdog.lock    locked from launch to end by the watchdog process of the run
     summary.json     written last: if it exists, the run has ended
     worst-predictions.json  the rows of the test split that the last evaluation predicted worst
-    labels.json      display name, tags and notes that a person gave it, if any
+    labels.json      display name, tags and notes that a user gave it, if any
     *.previous.json  spec and summary of a run that is being resumed, until its worker has restored
                      the checkpoint; put back if it cannot
     model.previous/  the model that a resumed run replaces, while it does
@@ -153,7 +153,7 @@ class RunFolder:
         """The spec of the run, as written, and the settings in it, validated.
 
         Raises:
-            RunFolderError: as of `read_spec`.
+            RunFolderError: see `read_spec`.
         """
         try:
             spec = read_json(self.spec_path)

@@ -23,7 +23,7 @@ class _Record(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class Rewrite(_Record):
+class RewriteCount(_Record):
     """Nodes of one operator that were rewritten in the same way."""
 
     op: str
@@ -81,7 +81,7 @@ class GraphStatistics(_Record):
     """After the gradient was built."""
     run: Nodes | None = None
     """After ONNX Runtime's graph optimization: what each step executes; None if unknown."""
-    rewritten: tuple[Rewrite, ...] = ()
+    rewritten: tuple[RewriteCount, ...] = ()
     fusions: dict[str, Count] = {}
     """Fused operators and the number of nodes of each."""
     operators: dict[str, Count] = {}

@@ -74,7 +74,7 @@ def read_worst_predictions(folder: RunFolder) -> WorstPredictionsRecord | None:
 
 
 def forget_later_predictions(folder: RunFolder, step: int) -> None:
-    """Remove what was predicted after `step`, where a resumed run goes on."""
+    """Remove what was predicted after `step`, where a resumed run continues."""
     try:
         known = read_worst_predictions(folder)
     except RunFolderError:

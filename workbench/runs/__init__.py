@@ -92,17 +92,17 @@ def resume(
     detached: bool = False,
     **settings: Any,
 ) -> Run:
-    """Go on with a run that has ended, from its newest checkpoint, in its own folder.
+    """Resume a run that has ended from its latest checkpoint, in its own folder.
 
-    What follows is what would have followed without the interruption: weights, optimizer, schedule,
-    order of the batches and dropout go on from the checkpoint, bit for bit on one thread. The steps
-    after the checkpoint are taken anew.
+    Weights, optimizer, schedule, order of the batches and dropout continue from the checkpoint: on
+    one thread the results are bitwise identical to those of an uninterrupted run. The steps after
+    the checkpoint are repeated.
 
     Args:
         run: a `Run`, or what `load_run` takes.
         model: needed where only code of your own builds the model and another process started the
             run: what was trained.
-        detached: as of `train`.
+        detached: see `train`.
         **settings: `steps` or `epochs`, to train further than was planned, and other settings that
             leave the steps already taken as they are.
 
@@ -123,7 +123,7 @@ def resume(
 def from_base(
     model: Model | str | Path, base: Run | str | Path | None, base_except: Sequence[str]
 ) -> tuple[Model | str | Path, dict[str, Any] | None]:
-    """The model with the weights of `base`, as of `train`, and the record of where they are from.
+    """The model with the weights of `base` (see `train`), and the record of their origin.
 
     Raises:
         ConfigError: `base` is no run or file of weights, or a pattern matches nothing.
@@ -211,7 +211,7 @@ def load_run(run_id: str | Path) -> Run:
         known = [folder.name for folder in run_paths()]
         hint = nearest(text, known) if known else "There are no runs here yet."
         if is_deleted(text):
-            hint = f"It was deleted; wb.undelete({text!r}) brings it back."
+            hint = f"It was deleted; wb.undelete({text!r}) restores it."
         raise RunFolderError(f"No run {value_text(text)} in {home() / 'runs'}. {hint}")
     return Run(RunFolder(Path(path)))
 

@@ -30,7 +30,7 @@ def remove_abandoned_files(runs: Path) -> None:
 
 
 def _settle_model(folder: RunFolder) -> None:
-    """Move the earlier model back, unless it was written anew; then remove the earlier one."""
+    """Move the earlier model back, unless it was written again; then remove the earlier one."""
     previous = folder.path / "model.previous"
     if not os.path.lexists(folder.model_path):
         with contextlib.suppress(FileNotFoundError):

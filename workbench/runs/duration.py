@@ -1,4 +1,4 @@
-"""How long a run was under way, from its record."""
+"""How long a run was in progress, from its record."""
 
 from __future__ import annotations
 

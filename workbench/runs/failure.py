@@ -43,7 +43,7 @@ def failure_cause(
     if not folder.spec_path.exists():
         message = f"Its folder {folder.path} was removed during the run."
         if is_deleted(folder.id):
-            message = f"It was deleted; wb.undelete({folder.id!r}) brings it back."
+            message = f"It was deleted; wb.undelete({folder.id!r}) restores it."
         return {"type": "Removed", "message": message, "traceback": ""}
     if exit_status is not None:
         return describe_exit(folder.log_path, exit_status)

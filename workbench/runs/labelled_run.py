@@ -1,4 +1,4 @@
-"""What a person does with the record of a run: name it, label it, delete it."""
+"""What a user does with the record of a run: name it, label it, delete it."""
 
 from __future__ import annotations
 
@@ -99,13 +99,13 @@ class LabelledRun(ABC):
         return duration_s(self.folder, self.spec, self.summary, not self.ended)
 
     def delete(self) -> Path:
-        """Move the run to the trash, from which `workbench.undelete` brings it back.
+        """Move the run to the trash, from which `workbench.undelete` restores it.
 
         Returns:
             Its folder in the trash, where it is kept for at least 30 days.
 
         Raises:
-            RunError: it is under way.
+            RunError: it is in progress.
             RunFolderError: it is not among the runs of this directory, or cannot be moved.
         """
         return move_to_trash(self.folder)

@@ -29,7 +29,7 @@ class NewPoints(NamedTuple):
     """All other events."""
     restored_step: int | None = None
     """Set if the run was resumed after this step: points of later steps from earlier polls are
-    obsolete, since the run has trained them anew."""
+    obsolete, since the run has trained them again."""
     rank_rss_bytes: tuple[np.ndarray, ...] = ()
     """Of a run of several processes `rss_bytes` of each, whose sum that is."""
 
@@ -47,7 +47,7 @@ class RunReader:
         restored_step: int | None = None
         for event in self._reader.poll():
             if event["event"] == "restored":
-                # A resumed run has trained these steps anew.
+                # A resumed run has trained these steps again.
                 step = event["step"]
                 restored_step = step if restored_step is None else min(step, restored_step)
                 records, others = _until(event["step"], records, others)

@@ -39,7 +39,7 @@ class RecordedRun(ABC):
 
     @property
     def dataset(self) -> Dataset:
-        """The dataset of the run, read anew each time.
+        """The dataset of the run, read again each time.
 
         Raises:
             DataError: it is gone or damaged.

@@ -22,7 +22,7 @@ def _previous_model(folder: RunFolder) -> Path:
 
 
 def replace_model(folder: RunFolder, model: Model) -> None:
-    """Save `model` in the place of what the record names; functions of losses stay beside it."""
+    """Save `model` in place of what the record names; functions of losses stay beside it."""
     old = _previous_model(folder)
     shutil.rmtree(old, ignore_errors=True)
     os.replace(folder.model_path, old)

@@ -66,16 +66,14 @@ def resume_run(
     if config.early_stopping is not None and load_saved_dataset(folder.data_path).test is None:
         raise ConfigError(["early_stopping needs a test split, and the run has none."])
     if any(loss.custom and loss.function is None for loss in config.losses) and "loss" in settings:
-        raise ConfigError(
-            ["loss=: give the function itself. One from a record is not executed, nor unpickled."]
-        )
+        raise ConfigError(["loss=: give the function itself. One from a record is never executed."])
     given = model if isinstance(model, Model | None) else load_model(model)
     if not run.ended:
         raise RunError(f"Run {run.id} is {run.status}; stop it before it is resumed.")
     with locked_for_worker(folder) as lock:
         restore_model(folder)
         restore_previous(folder.path)
-        step = _step_to_go_on_from(run, config)
+        step = _step_to_resume_from(run, config)
         # All that is refused is refused before anything is written.
         _check_code(run, given, config, settings)
         stop_grace_s()
@@ -96,7 +94,7 @@ def resume_run(
 
 
 def _earlier(run: Run) -> dict[str, float | None]:
-    """When a run was first launched, and how long it was under way until now, for its spec."""
+    """When a run was first launched, and how long it was in progress until now, for its spec."""
     first, seconds = started_at(run.spec), run.duration_s
     known = {"first_launched": first, "earlier_s": seconds}
     return {name: None if math.isnan(value) else value for name, value in known.items()}
@@ -117,7 +115,7 @@ def _remove_later_checkpoints(folder: RunFolder, step: int) -> None:
     folder.remove_checkpoints(checkpoints[used + 1 :])
 
 
-def _step_to_go_on_from(run: Run, config: TrainingConfig) -> int:
+def _step_to_resume_from(run: Run, config: TrainingConfig) -> int:
     """The step of the latest checkpoint.
 
     Raises:
@@ -132,8 +130,8 @@ def _step_to_go_on_from(run: Run, config: TrainingConfig) -> int:
             name, others = ("rounds", ".")
         raise ConfigError(
             [
-                f"Run {run.id} has taken {step} of {total} {name}. Say how many it is to take in "
-                f"all: resume(run, {name}={2 * step}){others}"
+                f"Run {run.id} has taken {step} of {total} {name}. Give a larger total: "
+                f"resume(run, {name}={2 * step}){others}"
             ]
         )
     return step
@@ -191,7 +189,7 @@ def _previous(path: Path) -> Path:
 
 
 def _refuse_fixed(settings: dict[str, Any], changeable: frozenset[str]) -> None:
-    """Raise for settings that cannot differ in a run that goes on.
+    """Raise for settings that cannot differ in a run that continues.
 
     Raises:
         ConfigError: names them.
@@ -202,7 +200,7 @@ def _refuse_fixed(settings: dict[str, Any], changeable: frozenset[str]) -> None:
             [
                 f"{name} cannot change in a run that is resumed. {nearest(name, changeable)}"
                 if name in TrainingConfig.model_fields or name in FederationOptions.model_fields
-                else f"{name} is no setting. {nearest(name, changeable)}"
+                else f"{name} is not a setting. {nearest(name, changeable)}"
                 for name in fixed
             ]
         )
@@ -225,7 +223,7 @@ def _newest_step(folder: RunFolder, engine: str) -> int:
 
     Raises:
         RunFolderError: there is none; says what is wrong with the newest. Or a newer version or
-            another engine wrote one after it, which to go on would remove.
+            another engine wrote one after it, which continuing would remove.
     """
     problem: RunFolderError | None = None
     for path in reversed(folder.checkpoints()):
@@ -237,7 +235,7 @@ def _newest_step(folder: RunFolder, engine: str) -> int:
             problem = problem or error
         else:
             return step
-    raise problem or RunFolderError(f"Run {folder.id} has written no checkpoint to go on from.")
+    raise problem or RunFolderError(f"Run {folder.id} has written no checkpoint to continue from.")
 
 
 def _check_code(
@@ -253,14 +251,14 @@ def _check_code(
         return
     if given is None and not load_saved(run.folder.model_path).buildable:
         raise ModelError(
-            f"The model of run {run.id} is built by code of your own, which is not run because a "
-            "record names it. Give the model too: resume(run, model=wb.load_model(...))."
+            f"The model of run {run.id} is built by your own code, which is not executed from a "
+            "record. Pass the model too: resume(run, model=wb.load_model(...))."
         )
     if "loss" not in settings and any(loss.custom for loss in config.losses):
         raise ConfigError(
             [
-                f"The loss of run {run.id} is a function of your own, which is not run because a "
-                "record names it. Give the function too: resume(run, loss=...)."
+                f"The loss of run {run.id} is your own function, which is not executed from a "
+                "record. Pass the function too: resume(run, loss=...)."
             ]
         )
 

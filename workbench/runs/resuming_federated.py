@@ -1,4 +1,4 @@
-"""Resuming a federated run: its steps are rounds, and only a simulation goes on here."""
+"""Resuming a federated run: its steps are rounds, and only a simulation continues here."""
 
 from __future__ import annotations
 

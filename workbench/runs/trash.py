@@ -14,7 +14,7 @@ from workbench.files.disk import disk_errors
 from workbench.run_folder.run_folder import RunFolder, home, is_id, make_folder
 
 KEPT_DAYS = 30
-"""A run that was deleted so long ago is removed for good when the next one is deleted."""
+"""A run that was deleted so long ago is removed permanently when the next one is deleted."""
 
 DAY_S = 86400
 
@@ -33,13 +33,13 @@ def move_to_trash(folder: RunFolder, at: Path | None = None) -> Path:
 
     Args:
         folder: of the run.
-        at: as of `trash`.
+        at: see `trash`.
 
     Returns:
         Its folder in the trash.
 
     Raises:
-        RunError: it is under way.
+        RunError: it is in progress.
         RunFolderError: it is not among the runs of this directory, or cannot be moved.
     """
     at = at or home()
@@ -62,7 +62,9 @@ def move_to_trash(folder: RunFolder, at: Path | None = None) -> Path:
             try:
                 lock = acquire_lock(folder.watchdog_lock_path, wait=False)
             except BlockingIOError:
-                raise RunError(f"Run {folder.id} is under way: stop it, then delete it.") from None
+                raise RunError(
+                    f"Run {folder.id} is in progress: stop it, then delete it."
+                ) from None
             if lock is not None:
                 locked.callback(os.close, lock)
         folder.path.rename(target)
@@ -76,7 +78,7 @@ def restore_from_trash(run_id: str, at: Path | None = None) -> RunFolder:
 
     Args:
         run_id: of the run.
-        at: as of `trash`.
+        at: see `trash`.
 
     Raises:
         RunFolderError: there is no such deleted run, or another run has taken its place.
@@ -96,7 +98,7 @@ def restore_from_trash(run_id: str, at: Path | None = None) -> RunFolder:
 
 
 def deleted_folders(at: Path | None = None) -> list[Path]:
-    """The folders of the deleted runs, the last deleted first; `at` as of `trash`."""
+    """The folders of the deleted runs, the last deleted first; `at`: see `trash`."""
     try:
         with os.scandir(trash(at)) as entries:
             times = {
@@ -113,7 +115,7 @@ def is_deleted(run_id: str) -> bool:
 
 
 def purge_trash(older_than_days: float = 0, at: Path | None = None) -> list[str]:
-    """Remove deleted runs for good.
+    """Remove deleted runs permanently.
 
     Args:
         older_than_days: only those that were deleted longer ago.

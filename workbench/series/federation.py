@@ -27,7 +27,7 @@ all rounds so far."""
 SPREAD = ("lowest", "median", "highest")
 
 
-class LeftOut(NamedTuple):
+class SkippedClient(NamedTuple):
     """A client that took no part in a round."""
 
     round: int
@@ -52,7 +52,7 @@ class FederationSeries:
         self._reached: dict[int, tuple[float, float]] = {}
         self._bytes = np.zeros(2)
         self.measure = "loss"
-        self.left_out: deque[LeftOut] = deque(maxlen=MOST_LEFT_OUT)
+        self.left_out: deque[SkippedClient] = deque(maxlen=MOST_LEFT_OUT)
         self.left_out_count = 0
         self.names = [f"client {each}" for each in range(clients)] if self._each else [*SPREAD]
         """Of the lines."""
@@ -100,7 +100,7 @@ class FederationSeries:
             if "left_out" in client:
                 left_out += 1
                 self.states[2, at] += 1
-                self.left_out.append(LeftOut(number, at, str(client["left_out"])))
+                self.left_out.append(SkippedClient(number, at, str(client["left_out"])))
         self.left_out_count += left_out
         self.states[0] = np.where(np.isfinite(values), values, self.states[0])
         self._bytes += event["sent_bytes"], event["received_bytes"]

@@ -1,4 +1,4 @@
-"""What went wrong in a loss: values that are not finite, and divergence."""
+"""Incidents of a loss: values that are not finite, and divergence."""
 
 from __future__ import annotations
 

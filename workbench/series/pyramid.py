@@ -14,7 +14,7 @@ RAW_ROWS = 5
 """step, total seconds, total samples, loss, resident set."""
 
 
-class Rows:
+class GrowingColumns:
     """Columns that grow at the end and forget at the front, in one array."""
 
     def __init__(self, rows: int, dtype: type, limit: int) -> None:
@@ -70,8 +70,8 @@ class Pyramid:
     def __init__(self, limit: int = LIMIT) -> None:
         """Make an empty pyramid that keeps `limit` blocks of each level, at least `FACTOR`^2."""
         self._limit = max(limit, FACTOR * FACTOR)
-        self._raw = Rows(RAW_ROWS, np.float64, self._limit)
-        self._levels: list[Rows] = []
+        self._raw = GrowingColumns(RAW_ROWS, np.float64, self._limit)
+        self._levels: list[GrowingColumns] = []
 
     def __len__(self) -> int:
         """Number of steps."""
@@ -153,7 +153,7 @@ class Pyramid:
             if level == len(self._levels):
                 if whole == 0:
                     return
-                self._levels.append(Rows(COUNT + 1, np.float64, self._limit))
+                self._levels.append(GrowingColumns(COUNT + 1, np.float64, self._limit))
             rows = self._levels[level]
             if whole > rows.total:
                 below = self._held(level, rows.total * FACTOR, whole * FACTOR)

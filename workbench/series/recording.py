@@ -1,4 +1,4 @@
-"""What a chart keeps of one run."""
+"""The recorded series of one run, for charts."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Recording:
         self._note(step, loss)
 
     def cut(self, step: int) -> bool:
-        """Forget what came after `step`; tells whether there was anything."""
+        """Forget what came after `step`; returns whether there was anything."""
         steps = self._pyramid.index_of(step + 1)
         self.evaluations.cut(step)
         self.rank_memory.cut(step)

@@ -1,4 +1,4 @@
-"""What each engine is: name, class, description, line style and needs, stated once.
+"""The table of engines: name, class, description, line style and needs.
 
 Both sides of the run folder read this table, so it loads neither an engine nor torch. Lists of
 engines, the settings' check, the live charts and the static figures derive from it.

@@ -119,24 +119,20 @@ class FederationOptions(PlainNumbers):
 
     clients: int = Field(default=8, ge=1, le=10_000, description="simulated clients")
     rounds: int = Field(default=10, ge=1, description="rounds of training and aggregation")
-    strategy: StrategyName = Field(
-        default="fedavg", description="how the server aggregates, one of Flower's strategies"
-    )
+    strategy: StrategyName = Field(default="fedavg", description="aggregation strategy of Flower")
     strategy_options: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = Field(
-        default={}, description="of the strategy, by Flower's names, such as proximal_mu"
+        default={}, description="options of the strategy, by Flower's names, such as proximal_mu"
     )
     fraction: float = Field(
         default=1.0,
         gt=0,
         le=1,
         allow_inf_nan=False,
-        description="share of the available clients that train in a round",
+        description="fraction of the available clients that train in a round",
     )
-    local_epochs: int = Field(
-        default=1, ge=1, description="passes of a client over its own rows in a round"
-    )
+    local_epochs: int = Field(default=1, ge=1, description="local epochs of a client in a round")
     local_steps: int | None = Field(
-        default=None, ge=1, description="optimizer steps of a client in a round, at most"
+        default=None, ge=1, description="maximum optimizer steps of a client in a round"
     )
     unavailable: float = Field(
         default=0.0,
@@ -149,7 +145,7 @@ class FederationOptions(PlainNumbers):
         default=60.0,
         gt=0,
         allow_inf_nan=False,
-        description="seconds after which a round goes on without the clients that are late",
+        description="seconds after which late clients are left out of a round",
     )
     processes: int | None = Field(
         default=None, ge=1, description="processes that clients run in; None: one per core"
@@ -159,11 +155,11 @@ class FederationOptions(PlainNumbers):
         default=1.0,
         ge=1,
         allow_inf_nan=False,
-        description="clients are slower than this machine by factors from 1 to this, by the seed",
+        description="clients are up to this many times slower than this machine, drawn by the seed",
     )
     devices: tuple[Device, ...] = Field(
         default=(),
-        description="what clients run on, drawn by the seed: names of profiles, or numbers; a "
+        description="devices of the clients, drawn by the seed: names of profiles, or numbers; a "
         "client that needs more memory than its device has is left out",
     )
     privacy: PrivacyName | None = Field(
@@ -172,25 +168,29 @@ class FederationOptions(PlainNumbers):
         "client before it sends (local)",
     )
     clipping: ClippingName = Field(
-        default="fixed", description="norm that updates are clipped to: fixed, or follows them"
+        default="fixed", description="the clipping norm is fixed, or adapts to the updates"
     )
     clipping_norm: float = Field(
         default=1.0,
         gt=0,
         allow_inf_nan=False,
-        description="largest L2 norm of a client's update; the first one if it adapts",
+        description="largest L2 norm of a client's update; the initial one if adaptive",
     )
     noise_multiplier: float = Field(
         default=1.0,
         gt=0,
         allow_inf_nan=False,
-        description="standard deviation of the noise over the clipping norm",
+        description="standard deviation of the noise divided by the clipping norm",
     )
     delta: float = Field(
-        default=1e-5, gt=0, lt=1, allow_inf_nan=False, description="of (epsilon, delta) privacy"
+        default=1e-5,
+        gt=0,
+        lt=1,
+        allow_inf_nan=False,
+        description="delta of (epsilon, delta) privacy",
     )
     secure_aggregation: bool = Field(
-        default=False, description="the server sees the sum of the clients' weights alone (SecAgg+)"
+        default=False, description="the server only sees the sum of the clients' weights (SecAgg+)"
     )
 
     @field_validator("devices", mode="before")

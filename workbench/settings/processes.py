@@ -1,4 +1,4 @@
-"""What training in several processes asks of the other settings."""
+"""Constraints of data-parallel training on other settings."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def processes_problems(config: TrainingConfig) -> list[str]:
-    """What stands against training with `config.processes`, two or more, a sentence each."""
+    """Why `config` cannot be trained in its several `processes`, a sentence each."""
     count = config.processes
     problems = []
     if not engine_info(config.engine).several_processes:

@@ -1,7 +1,7 @@
 """Gradients of our own, for nodes that ONNX Runtime runs but does not differentiate, or wrongly.
 
 The node stays as it is. Its gradient is a small graph of ONNX operators, which `workbench.ort` puts
-in the place of the one that ONNX Runtime lacks.
+in place of the one that ONNX Runtime lacks.
 """
 
 from __future__ import annotations
@@ -125,7 +125,7 @@ class CustomGradient(ABC):
 
     op: ClassVar[str]
     """The op type of the node, in the default domain."""
-    note: ClassVar[str] = "given a gradient of our own, which ONNX Runtime lacks"
+    note: ClassVar[str] = "given the workbench's gradient: ONNX Runtime has none"
     """What a report says of such a node, in a clause."""
 
     def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:  # noqa: ARG002

@@ -1,4 +1,4 @@
-"""Cases in which an op that has a gradient has it wrong, not at all, or crashes on it.
+"""Cases in which ONNX Runtime's gradient of an op is wrong, missing, or crashes.
 
 Each was found by comparing with finite differences on onnxruntime-training-cpu 1.19.2.
 """
@@ -31,7 +31,7 @@ GENERAL_REMEDY = (
 
 
 def _only(inputs: Collection[int], meaning: str) -> Limit:
-    """ONNX Runtime computes gradients only of `inputs`, and leaves out others without a word."""
+    """ONNX Runtime computes gradients only of `inputs`, and leaves out others silently."""
 
     def limit(_: ir.Node, inputs_requiring_grad: Collection[int]) -> Obstacle | None:
         missed = sorted(set(inputs_requiring_grad) - set(inputs))

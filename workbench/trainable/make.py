@@ -1,4 +1,4 @@
-"""The way from a graph to one whose gradient ONNX Runtime builds rightly."""
+"""Makes a graph trainable with ONNX Runtime: applies the rewrites and rejects what remains."""
 
 from __future__ import annotations
 
@@ -156,8 +156,8 @@ def _refuse(graph: ir.Graph, path: GradientPath) -> None:
     if sentences:
         count = f"{len(sentences)} node{'s' if len(sentences) > 1 else ''}"
         raise UntrainableError(
-            f"The model cannot be trained with ONNX Runtime; {count} stand"
-            f"{'' if len(sentences) > 1 else 's'} in the way:\n" + "\n".join(sentences)
+            f"The model cannot be trained with ONNX Runtime because of {count}:\n"
+            + "\n".join(sentences)
         )
 
 

@@ -1,4 +1,4 @@
-"""What must hold after each rewrite of a graph, whatever the rewrite is."""
+"""Postconditions that are checked after each rewrite of a graph."""
 
 from __future__ import annotations
 

@@ -45,7 +45,7 @@ def _draws(node: onnx.NodeProto) -> bool:
 
 
 def _without_draw(node: onnx.NodeProto, chances: Mapping[str, str]) -> Iterable[onnx.NodeProto]:
-    """The nodes in the place of `node`; `chances` are what comparisons read second, by result."""
+    """The nodes in place of `node`; `chances` are what comparisons read second, by result."""
     from onnx import TensorProto, helper
 
     if not _draws(node):

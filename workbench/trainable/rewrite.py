@@ -1,4 +1,4 @@
-"""What every rewrite is: a small change of one kind of node that leaves its results the same."""
+"""The base class of rewrites: a change of one kind of node that keeps its results."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class GraphEdit:
     def replace(
         self, old: Sequence[ir.Node], new: Sequence[ir.Node], values: Mapping[ir.Value, ir.Value]
     ) -> None:
-        """Put `new` in the place of `old`.
+        """Put `new` in place of `old`.
 
         Args:
             old: nodes whose outputs, but for those in `values`, have no user left; the first in

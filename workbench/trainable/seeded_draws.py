@@ -75,7 +75,7 @@ class _Size(NamedTuple):
 
 
 class _Draw:
-    """The nodes in the place of one that draws."""
+    """The nodes in place of one that draws."""
 
     def __init__(self, node: onnx.NodeProto) -> None:
         from onnx import helper
@@ -178,7 +178,7 @@ class _Draw:
     def _seed(self) -> str:
         """A scalar of int64: the mask of a Dropout.
 
-        What is dropped is not constant, lest ONNX Runtime should compute it once for all.
+        What is dropped is not constant, so that ONNX Runtime does not fold it.
         """
         from onnx import TensorProto
 

@@ -1,4 +1,4 @@
-"""`wb.tune`: times the ways in which an engine can run a model, and keeps the fastest."""
+"""`wb.tune`: times the kernel variants of an engine and saves the fastest."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.data import Dataset
 from workbench.errors import ConfigError, EngineError, nearest
 from workbench.files.disk import disk_errors
 from workbench.files.temporary_folder import temporary_folder
-from workbench.kernel_choices.kept import keep, this_place, usable_extensions
+from workbench.kernel_choices.kept import keep, this_environment, usable_extensions
 from workbench.kernel_choices.record import Entry, TuningRecord
 from workbench.kernel_choices.shapes import shape_class
 from workbench.load import load_model
@@ -84,7 +84,7 @@ def tune(
             entry = work.measure()
             keep(entry)
             entries.append(entry)
-    return Tuning(TuningRecord(place=this_place(), entries=tuple(entries)))
+    return Tuning(TuningRecord(place=this_environment(), entries=tuple(entries)))
 
 
 class _Work:

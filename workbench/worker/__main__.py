@@ -200,7 +200,7 @@ def build_engine(setup: EngineSetup) -> Engine:
 def last_checkpoint(
     folder: RunFolder, spec: dict[str, Any]
 ) -> tuple[Path | None, TrainingProgress]:
-    """The checkpoint that a resumed run goes on from, and how far it was; none for a new run.
+    """The checkpoint that a resumed run continues from, and how far it was; none for a new run.
 
     Raises:
         RunFolderError: it is gone or damaged.

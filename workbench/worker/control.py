@@ -103,7 +103,7 @@ class Control:
         return self._reader.granted(self._done_steps)
 
     def requested_saves(self) -> int:
-        """How many checkpoints the watchers have requested so far."""
+        """How many checkpoints the clients have requested so far."""
         return self._reader.requested_saves()
 
     def wait(self) -> None:

@@ -58,7 +58,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     const folded = element(
       "details",
       {},
-      element("summary", {}, element("h2", {}, "What the engines did")),
+      element("summary", {}, element("h2", {}, "Engine statistics")),
       ...engines.map((engine) => tableOf(engine, model.get("engine_styles"))),
     );
     folded.open = open;

@@ -79,8 +79,8 @@ describe("the bar", () => {
     expect(moved).toEqual([page()]);
   });
 
-  it("says of a step that was under way that its kernel is gone", () => {
-    shown.model.receive("steps", [step("model", "done", "digits-mlp"), step("train", "busy", "under way")]);
+  it("says of a step that was in progress that its kernel is gone", () => {
+    shown.model.receive("steps", [step("model", "done", "digits-mlp"), step("train", "busy", "in progress")]);
     shown.model.lose();
     expect(tabs().map((tab) => tab.getAttribute("aria-label"))).toEqual([
       "model, done: digits-mlp",

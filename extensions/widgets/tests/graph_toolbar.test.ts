@@ -21,6 +21,6 @@ describe("the toolbar of the graphs", () => {
     toolbar.loseKernel();
     json?.click();
     expect(onSaveJson).toHaveBeenCalledTimes(1);
-    expect(json?.getAttribute("aria-label")).toContain("The kernel is gone");
+    expect(json?.getAttribute("aria-label")).toContain("without a kernel");
   });
 });

@@ -5,7 +5,7 @@ import { keepPlaceholder } from "../src/app/placeholder";
 const VIEW = "application/vnd.jupyter.widget-view+json";
 
 describe("saving the notebook", () => {
-  it("never begins while another save is under way", async () => {
+  it("never begins while another save is in progress", async () => {
     let under = 0;
     let most = 0;
     let saves = 0;
@@ -27,7 +27,7 @@ describe("saving the notebook", () => {
     expect(saves).toBe(3);
   });
 
-  it("goes on after a save that failed", async () => {
+  it("continues after a save that failed", async () => {
     let saves = 0;
     const notebook: Notebook = {
       model: { dirty: true, readOnly: false },

@@ -85,16 +85,16 @@ describe("numbers", () => {
 
 describe("a refused device", () => {
   it.each([
-    [new DOMException("", "NotAllowedError"), "its use was refused"],
+    [new DOMException("", "NotAllowedError"), "permission was denied"],
     [new DOMException("", "NotFoundError"), "none was found"],
     [new DOMException("", "NotReadableError"), "another program is using it"],
     [new Error("pages have it only over HTTPS."), "the browser says: pages have it"],
     ["odd", "the browser says: odd"],
-  ])("is one sentence and what goes on: %s", (error, reason) => {
-    const sentence = refusal("camera", error, "Drawing goes on.");
+  ])("is one sentence and what continues: %s", (error, reason) => {
+    const sentence = refusal("camera", error, "Drawing continues.");
     expect(sentence).toMatch(/^The camera cannot be used: /);
     expect(sentence).toContain(reason);
-    expect(sentence).toMatch(/Drawing goes on\.$/);
+    expect(sentence).toMatch(/Drawing continues\.$/);
   });
 });
 
@@ -271,7 +271,7 @@ describe("the text pad", () => {
     expect(el.querySelector(".wb-text-area")?.textContent).toContain("mine.npz is torn.");
   });
 
-  it("shows the prompt and how it goes on, as text", () => {
+  it("shows the prompt and how it continues, as text", () => {
     const { el, model } = show(textPad, text());
     expect((el.querySelector(".wb-results-area") as HTMLElement).hidden).toBe(true);
     model.receive("continuations", [

@@ -67,7 +67,7 @@ describe("a chart", () => {
     expect(plots.at(-1)).toMatchObject({ width: 400, height: 200 });
   });
 
-  it("whose room has changed without a word has its size at the next draw", () => {
+  it("whose room has changed silently has its size at the next draw", () => {
     sized(400, 200);
     panel.draw();
     sized(300, 150);

@@ -179,7 +179,7 @@ describe("the table of runs", () => {
     expect(model.sent.at(-1)).toEqual({ kind: "act", name: "compare", runs: ["c", "a", "b"], text: "" });
   });
 
-  it("deletes nothing while one of the selected runs is under way", () => {
+  it("deletes nothing while one of the selected runs is in progress", () => {
     const { model, press, button } = render([row("a", { status: "running" }), row("b")]);
     press("a", { ctrlKey: true });
     expect(button("Delete").title).toBe("Stop the run before it is deleted.");
@@ -211,7 +211,7 @@ describe("the table of runs", () => {
     expect(button("Stop").getAttribute("aria-disabled")).toBe("false");
   });
 
-  it("offers runs under way and interrupted ones, and brings deleted ones back", () => {
+  it("offers runs in progress and interrupted ones, and brings deleted ones back", () => {
     const { model, el, button } = render([row("a", { status: "interrupted" }), row("b", { status: "running" })]);
     const offers = [...el.querySelectorAll(".wb-offer-name")].map((node) => node.textContent);
     expect(offers).toEqual(["b", "a"]);

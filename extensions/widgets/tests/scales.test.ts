@@ -94,7 +94,7 @@ describe("the horizontal axis", () => {
     [3725, "1:02:05"],
   ])("writes %d seconds as %s", (seconds, text) => expect(formatSeconds(seconds)).toBe(text));
 
-  it("grows in leaps while a run goes on", () => {
+  it("grows in leaps during a run", () => {
     expect(niceAbove(100)).toBe(100);
     expect(niceAbove(101)).toBe(150);
     expect(niceAbove(0.7)).toBeCloseTo(0.8);

@@ -70,7 +70,7 @@ describe("SeriesStore", () => {
     expect([...(store.curve("b")?.evaluations.metric ?? [])]).toEqual([90]);
   });
 
-  it("keeps finer blocks beside the coarse ones, until everything is sent anew", () => {
+  it("keeps finer blocks beside the coarse ones, until everything is sent again", () => {
     const store = storeOf(part("a", 0, [5, 4], { stride: 4 }));
     const [header, data] = part("a", 2, [3, 2]);
     store.applyDetail({ kind: "detail", id: "1", generation: 0, parts: [header] }, [data]);

@@ -68,7 +68,7 @@ def test_artifacts_load_from_a_bundle(classifier_bundle: Path, workbench_home: P
     artifacts = Artifacts.load(classifier_bundle)
     assert workbench_home in artifacts.directory.parents
     artifacts.checkpoint.write_bytes(b"changed")
-    # The zip is unchanged, so what was unpacked of it is made anew.
+    # The zip is unchanged, so what was unpacked of it is made again.
     again = Artifacts.load(classifier_bundle)
     assert again.directory == artifacts.directory
     assert again.checkpoint.read_bytes() != b"changed"

@@ -162,7 +162,7 @@ def test_a_gradient_that_would_have_to_pass_it_is_refused_by_name(trained: str) 
 
 @pytest.mark.fault
 def test_a_tensor_that_tracing_does_not_see_is_refused_with_what_to_write() -> None:
-    with pytest.raises(ModelError, match=r"x\.detach\(\) in the place of x\.data"):
+    with pytest.raises(ModelError, match=r"x\.detach\(\) in place of x\.data"):
         exported("past the trace")
 
 
@@ -241,7 +241,7 @@ def test_torch_export_alone_follows_it() -> None:
 
 
 def test_another_threads_calls_are_its_own() -> None:
-    """While a module is exported, training goes on elsewhere."""
+    """While a module is exported, training continues elsewhere."""
     found: list[Any] = []
 
     def train() -> None:

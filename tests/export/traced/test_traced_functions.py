@@ -1,4 +1,4 @@
-"""What is traced in the place of functions of torch gives the same results."""
+"""What is traced in place of functions of torch gives the same results."""
 
 from __future__ import annotations
 

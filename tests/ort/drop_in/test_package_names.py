@@ -76,7 +76,7 @@ def test_what_is_not_to_be_had_is_refused(answer: dict[str, Any]) -> None:
     assert adam.startswith("FusedAdam: EngineError: ")
     assert half.startswith("FP16_Optimizer: EngineError: ")
     assert "AdamW" in adam
-    assert "ONNX_OPSET_VERSION is no part of the workbench's ORTModule" in other
+    assert "ONNX_OPSET_VERSION is not part of the workbench's ORTModule" in other
     assert "onnx_prefix" in prefix
     assert folder.startswith("folder: OSError: Directory /not/there is not writable")
     assert level.startswith("level: TypeError: Expected log_level of type LogLevel")

@@ -35,7 +35,7 @@ from tests.ort.ortmodule.probe import (
 from workbench import ORTModule
 from workbench.errors import WorkbenchError
 from workbench.ort.graph.profiles import profiled
-from workbench.ort.ortmodule.operator_profile import Window, step_timings
+from workbench.ort.ortmodule.operator_profile import StepWindow, step_timings
 from workbench.run_folder.operator_timing import PASSES
 
 Answer = dict[str, Any]
@@ -185,7 +185,7 @@ def profile() -> Answer:
         loss_of(wrapped(x)).backward()
         start = time.time_ns()
         loss_of(wrapped(x)).backward()
-        (timings,) = step_timings(wrapped, [Window(start, time.time_ns())])
+        (timings,) = step_timings(wrapped, [StepWindow(start, time.time_ns())])
     return {part: [each.op for each in timings if each.part == part] for part in PASSES}
 
 

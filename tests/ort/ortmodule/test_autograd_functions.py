@@ -101,7 +101,7 @@ def test_a_result_that_comes_to_have_a_gradient_is_told(answers: Answers) -> Non
 @pytest.mark.parametrize(
     ("kind", "parts"),
     [
-        ("values", ["Decides", "decide by values"]),
+        ("values", ["Decides", "branch on values"]),
         ("in place", ["InPlace", "in place (mark_dirty)", "return a new tensor"]),
         ("closure", ["Applies", "holds a tensor", "argument of its own"]),
         ("defined within", ["Within", "once, outside of the forward pass"]),

@@ -107,7 +107,7 @@ def changed_attributes(module: nn.Module) -> Any:
 
 
 def copies(module: nn.Module) -> Any:
-    """A deep copy has memory of its own; both go on."""
+    """A deep copy has memory of its own; both continue."""
     x = torch.randn(5, 4)
     before = step(module, x)
     twin = copy.deepcopy(module)
@@ -183,7 +183,7 @@ def other_precision(module: nn.Module) -> Any:
 
 
 def other_shape(module: nn.Module) -> Any:
-    """Parameters of another shape in the place of some, for the same calls."""
+    """Parameters of another shape in place of some, for the same calls."""
     found = [step(module, torch.randn(5, 4))]
     module[2].weight = nn.Parameter(torch.full((5, 8), 0.1))  # type: ignore[index]
     module[2].bias = nn.Parameter(torch.ones(5))  # type: ignore[index]

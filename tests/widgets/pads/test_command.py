@@ -10,7 +10,7 @@ import pytest
 from tests.widgets.pads.browser_side import send, strokes
 from workbench.errors import DataError
 from workbench.widgets.pads import SketchPad, SoundPad
-from workbench.widgets.pads.command import MOST_BYTES, Command
+from workbench.widgets.pads.command import MOST_BYTES, PadCommand
 
 LINE = strokes([(0.1, 0.1), (0.9, 0.9)], [(0.5, 0.5)])
 
@@ -21,7 +21,7 @@ def floats(*values: float) -> bytes:
 
 def test_a_drawing_arrives_as_its_strokes() -> None:
     content, points = LINE
-    first, second = Command({"kind": "add_drawing", **content}, [points.tobytes()]).strokes()
+    first, second = PadCommand({"kind": "add_drawing", **content}, [points.tobytes()]).strokes()
     np.testing.assert_allclose(first, [(0.1, 0.1), (0.9, 0.9)], rtol=1e-6)
     np.testing.assert_allclose(second, [(0.5, 0.5)])
 
@@ -29,8 +29,8 @@ def test_a_drawing_arrives_as_its_strokes() -> None:
 def test_a_picture_and_a_sound_arrive_as_they_were() -> None:
     pixels = np.arange(6, dtype=np.uint8).reshape(2, 3)
     content = {"kind": "add_picture", "width": 3, "height": 2}
-    np.testing.assert_array_equal(Command(content, [pixels.tobytes()]).picture(), pixels)
-    samples, rate = Command({"rate": 16000}, [floats(0.5, -0.5)]).sound()
+    np.testing.assert_array_equal(PadCommand(content, [pixels.tobytes()]).picture(), pixels)
+    samples, rate = PadCommand({"rate": 16000}, [floats(0.5, -0.5)]).sound()
     assert (samples.tolist(), rate) == ([0.5, -0.5], 16000)
 
 
@@ -46,7 +46,7 @@ def test_a_picture_and_a_sound_arrive_as_they_were() -> None:
         (["1"], floats(0, 0), "lengths of strokes cannot be"),
         ([2], floats(0, 0), "2 points came with 2 coordinates"),
         ([4000, 1], floats(0, 0), "4001 points came with 2 coordinates"),
-        ([1], floats(0, 0)[:5], "5 bytes are no float32 numbers"),
+        ([1], floats(0, 0)[:5], "5 bytes are not float32 numbers"),
         ([1], floats(np.nan, 0), "NaN or infinity"),
         ([1], floats(0, np.inf), "NaN or infinity"),
         ([1], floats(0, 1.5), "from 0 to 1"),
@@ -55,7 +55,7 @@ def test_a_picture_and_a_sound_arrive_as_they_were() -> None:
 )
 def test_no_drawing(lengths: Any, buffer: bytes, sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
-        Command({"kind": "add_drawing", "lengths": lengths}, [buffer]).strokes()
+        PadCommand({"kind": "add_drawing", "lengths": lengths}, [buffer]).strokes()
 
 
 @pytest.mark.fault
@@ -76,7 +76,7 @@ def test_no_drawing(lengths: Any, buffer: bytes, sentence: str) -> None:
 )
 def test_no_picture(content: Any, buffers: list[bytes], sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
-        Command(content, buffers).picture()
+        PadCommand(content, buffers).picture()
 
 
 @pytest.mark.fault
@@ -92,7 +92,7 @@ def test_no_picture(content: Any, buffers: list[bytes], sentence: str) -> None:
 )
 def test_no_sound(rate: Any, buffer: bytes, sentence: str) -> None:
     with pytest.raises(DataError, match=sentence):
-        Command({"kind": "add_sound", "rate": rate}, [buffer]).sound()
+        PadCommand({"kind": "add_sound", "rate": rate}, [buffer]).sound()
 
 
 @pytest.mark.fault

@@ -36,7 +36,7 @@ class Measured(NamedTuple):
     """Shapes of the eval model's outputs."""
 
 
-def measure_apart(
+def measure_in_child(
     artifacts: ArtifactsFolder, arrays: Sequence[np.ndarray], learning_rate: float | None
 ) -> Measured:
     """Train on the sample in a child process: native code may crash.

@@ -140,7 +140,7 @@ def _checked_entries(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.
             )
         # The library seeks there, and a negative one is an OSError.
         if not 0 <= info.header_offset < path.stat().st_size:
-            raise zipfile.BadZipFile(f"the place of {name!r} is outside of the file")
+            raise zipfile.BadZipFile(f"the offset of {name!r} is outside the file")
         if info.is_dir():
             continue
         # Folders of some systems do not tell upper from lower case.

@@ -57,7 +57,7 @@ def _drawn(value: dict[str, Any], rows: int, random: np.random.Generator) -> np.
     unknown = [axis for axis in shape if not isinstance(axis, int)]
     if unknown:
         raise ArtifactsError(
-            f"{value['name']!r} has the axis {unknown[0]!r} of any length beside the batch, so no "
+            f"{value['name']!r} has the dynamic axis {unknown[0]!r} besides the batch, so no "
             "sample can be drawn. Pass a dataset as data=."
         )
     dtype = np.dtype(value["dtype"])

@@ -9,7 +9,7 @@ import hashlib
 import json
 import math
 import zipfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from workbench.artifacts.bundle.description import (
     exported_outputs,
     fed_values,
 )
-from workbench.artifacts.bundle.measure import Measured, measure_apart
+from workbench.artifacts.bundle.measure import Measured, measure_in_child
 from workbench.artifacts.bundle.programs import programs
 from workbench.artifacts.bundle.sample import ROWS, sample_arrays
 from workbench.artifacts.manifest_record import FORWARD_MODEL, KERNELS_MODEL, MANIFEST, PROVENANCE
@@ -71,24 +71,40 @@ def write_bundle(
     say("training on the sample")
     inputs, targets = fed_values(artifacts)
     input_arrays, target_arrays = sample_arrays(inputs, targets, data, rows)
-    measured = measure_apart(artifacts, [*input_arrays, *target_arrays], learning_rate)
+    measured = measure_in_child(artifacts, [*input_arrays, *target_arrays], learning_rate)
     description = _description(artifacts, input_arrays, target_arrays, measured)
     say("writing the bundle")
-    arrays = [*input_arrays, *target_arrays]
+    texts, files = _contents(artifacts, description, [*input_arrays, *target_arrays])
+    _write_zip(path, _manifest(artifacts, description, texts, files), texts, files)
+    return path
+
+
+def _contents(
+    artifacts: ArtifactsFolder, description: Description, arrays: Sequence[np.ndarray]
+) -> tuple[dict[str, bytes], dict[str, Path]]:
+    """The entries of the zip by name: those that are written here, and files of the artifacts."""
     texts = {name: text.encode() for name, text in programs(description).items()}
-    manifest_entry = f"{ARTIFACTS_FOLDER}/{MANIFEST}"
     left_out = {FORWARD_MODEL, KERNELS_MODEL, PROVENANCE}
     kept = {
         name: digest for name, digest in artifacts.manifest["files"].items() if name not in left_out
     }
-    texts[manifest_entry] = json.dumps({**artifacts.manifest, "files": kept}, indent=2).encode()
+    manifest = {**artifacts.manifest, "files": kept}
+    texts[f"{ARTIFACTS_FOLDER}/{MANIFEST}"] = json.dumps(manifest, indent=2).encode()
     texts |= {
         tensor.file: array.tobytes() for tensor, array in zip(description.fed, arrays, strict=True)
     }
-    folder_files = {
-        f"{ARTIFACTS_FOLDER}/{name}": artifacts.directory / name for name in sorted(kept)
-    }
-    manifest = {
+    files = {f"{ARTIFACTS_FOLDER}/{name}": artifacts.directory / name for name in sorted(kept)}
+    return texts, files
+
+
+def _manifest(
+    artifacts: ArtifactsFolder,
+    description: Description,
+    texts: Mapping[str, bytes],
+    files: Mapping[str, Path],
+) -> dict[str, Any]:
+    """The content of bundle.json."""
+    return {
         "kind": KIND,
         "format": FORMAT_VERSION,
         "description": description.to_json(),
@@ -96,7 +112,7 @@ def write_bundle(
         "files": {
             **{
                 name: {"bytes": file.stat().st_size, "sha256": sha256(file)}
-                for name, file in folder_files.items()
+                for name, file in files.items()
             },
             **{
                 name: {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
@@ -104,6 +120,11 @@ def write_bundle(
             },
         },
     }
+
+
+def _write_zip(
+    path: Path, manifest: dict[str, Any], texts: Mapping[str, bytes], files: Mapping[str, Path]
+) -> None:
     with (
         replacing_file(path, ArtifactsError) as temporary,
         zipfile.ZipFile(temporary, "w", zipfile.ZIP_STORED) as archive,
@@ -111,7 +132,7 @@ def write_bundle(
         archive.writestr(_entry(BUNDLE_MANIFEST), json.dumps(manifest, indent=2))
         for name in sorted(texts):
             archive.writestr(_entry(name), texts[name])
-        for name, file in folder_files.items():
+        for name, file in files.items():
             with (
                 file.open("rb") as source,
                 archive.open(
@@ -120,7 +141,6 @@ def write_bundle(
             ):
                 while block := source.read(1 << 20):
                     target.write(block)
-    return path
 
 
 def _check_arguments(data: Any, rows: Any, learning_rate: Any) -> None:

@@ -33,7 +33,7 @@ class Estimate(NamedTuple):
     gradients_bytes: int
     optimizer_state_bytes: int
     checkpoint_bytes: int
-    """As of `Footprint`."""
+    """See `Footprint`."""
     runtime_bytes: int = RUNTIME_BYTES
     """ONNX Runtime itself, without the nodes of the graph."""
 

@@ -95,6 +95,6 @@ class Footprint(NamedTuple):
         """What has to be free for it: `peak_bytes`, if that is too low by all of `ACCURACY`.
 
         Args:
-            evaluate: as of `peak_bytes`.
+            evaluate: see `peak_bytes`.
         """
         return math.ceil(self.peak_bytes(evaluate=evaluate) / (1 - ACCURACY))

@@ -70,7 +70,7 @@ class AutogradFunctions:
         self._within = False
         self._marked_calls = 0
         self._pending: list[tuple[int, list[Tensor]]] = []
-        """Numbers of calls in the trace under way that have arguments with a gradient, and their
+        """Numbers of calls in the trace in progress that have arguments with a gradient, and their
         results, which have none where gradients are turned off around the call."""
         self._detached: set[str] = set()
 
@@ -228,7 +228,7 @@ def _failed(function: type[Function], cause: Exception) -> str:
         return f"The autograd function {function_name(function)} cannot be traced: {said}"
     return (
         f"The autograd function {function_name(function)} cannot be traced: its forward fails on "
-        f"tensors without values, which tell the shapes of its results: "
-        f"{type(cause).__name__}: {said} Its forward must neither decide by values of tensors "
-        "nor leave PyTorch; train the plain module where it has to."
+        f"meta tensors, with which the shapes of its results are determined: "
+        f"{type(cause).__name__}: {said} Its forward must neither branch on values of tensors "
+        "nor leave PyTorch; otherwise train the plain module."
     )

@@ -10,8 +10,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 IN_PLACE = (
-    "it changes an argument in place (mark_dirty), which no graph can say. Let it return a new "
-    "tensor."
+    "it changes an argument in place (mark_dirty), which a graph cannot represent. Let it return a "
+    "new tensor."
 )
 
 

@@ -1,1 +1,1 @@
-"""What a forward pass changes beside its result, which a graph would not."""
+"""Detects side effects of a forward pass, which an exported graph would lose."""

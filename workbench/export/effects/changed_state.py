@@ -1,4 +1,4 @@
-"""State that a forward pass changes in Python while it is exported: a graph would do so no more."""
+"""Python state that a forward pass changes during the export, which a graph would not."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How to read what an object holds, and how to put it back."""
+"""How to read and restore the contents of an object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Everything that a module holds in Python, as it was at one time: tells what changed since.
+"""A snapshot of the Python state of a module, to find what has changed since.
 
 Attributes of all submodules, and what lists, dicts and objects among them hold; variables of
 closures, of Python modules and of classes that the user's functions read. Each container is kept
@@ -35,7 +35,7 @@ RECURRENT_CACHES = frozenset({"_flat_weights", "_flat_weight_refs"})
 """Where torch's recurrent layers keep their weights a second time."""
 
 
-class Tensor(NamedTuple):
+class HeldTensor(NamedTuple):
     """A tensor that is held somewhere."""
 
     kind: str
@@ -57,7 +57,7 @@ class Change(NamedTuple):
     """Something that is not what it was."""
 
     kind: str
-    """As in `Tensor`."""
+    """As in `HeldTensor`."""
     name: str
 
 
@@ -66,7 +66,7 @@ class HeldState:
 
     def __init__(self, module: nn.Module, arguments: Any = ()) -> None:
         self._containers: list[_Container] = []
-        self.tensors: list[Tensor] = []
+        self.tensors: list[HeldTensor] = []
         """Each once, parameters and buffers included."""
         self._seen: set[int] = set()
         for path, each in module.named_modules():
@@ -213,7 +213,7 @@ class HeldState:
     def _tensor(self, value: Any, kind: str, name: str) -> None:
         if isinstance(value, torch.Tensor) and id(value) not in self._seen:
             self._seen.add(id(value))
-            self.tensors.append(Tensor(kind, name, value))
+            self.tensors.append(HeldTensor(kind, name, value))
 
     def _visit(self, value: Any, kind: str, name: str) -> None:
         if value is None or isinstance(value, (*_PLAIN, type, FunctionType)):

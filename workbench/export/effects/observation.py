@@ -1,4 +1,4 @@
-"""Runs a module in PyTorch and tells what that changed beside the result."""
+"""Runs a module in PyTorch and reports its side effects."""
 
 from __future__ import annotations
 

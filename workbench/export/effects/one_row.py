@@ -1,4 +1,4 @@
-"""Whether a module does with a batch of one what it does with others.
+"""Whether a module computes a batch of one row as it does larger batches.
 
 `x.squeeze()` and `if len(x) == 1` do something else there, of which a graph that was exported with
 a larger batch knows nothing.
@@ -60,7 +60,7 @@ class _Operations(TorchDispatchMode):  # type: ignore[no-untyped-call]
         return str(key) if key in self._held else "a tensor"
 
 
-def treats_one_row_alike(
+def is_single_row_equivalent(
     run: Callable[[Sequence[torch.Tensor]], Any],
     tensors: Sequence[torch.Tensor],
     batches: Sequence[int],

@@ -1,4 +1,4 @@
-"""Refuses what a forward pass does beside its result, where no PyTorch is there to do it."""
+"""Rejects side effects of a forward pass where there is no PyTorch to run it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import nn
 from workbench.export.buffer_updates import LostUpdateError, changed_parameter
 from workbench.export.effects.changed_state import ChangedStateError, listed
 from workbench.export.effects.observation import Effects, Observation
-from workbench.export.effects.one_row import treats_one_row_alike
+from workbench.export.effects.one_row import is_single_row_equivalent
 from workbench.modules.dynamic_axes import BATCH
 from workbench.modules.flattened_outputs import flattened_outputs
 from workbench.modules.modes import modes_kept
@@ -48,9 +48,8 @@ class SeenEffects(NamedTuple):
             least, most = json.loads(ranges)[BATCH]
             bounds = f"more than {most}" if most < _ANY else f"fewer than {least}"
             raise LostUpdateError(
-                f"The module does something else with a batch of {bounds} rows than with others. "
-                "One graph runs every batch: do not branch on its size, nor read as many rows of "
-                "a table."
+                f"The module computes batches of {bounds} rows differently from others. One graph "
+                "runs every batch: do not branch on the batch size, nor use it to slice a table."
             )
         lost = [name for name in self.buffers if name not in kept]
         if lost:
@@ -129,7 +128,7 @@ def _refuse_special_row(module: nn.Module, inputs: Sequence[torch.Tensor]) -> No
     if not all(each.dim() for each in inputs):
         return
     held = [*module.parameters(), *module.buffers()]
-    if treats_one_row_alike(run, inputs, range(len(inputs)), held):
+    if is_single_row_equivalent(run, inputs, range(len(inputs)), held):
         return
     one, several = (_evaluated(module, inputs, rows) for rows in (1, 3))
     for place, (a, b) in enumerate(zip(one, several, strict=False)):

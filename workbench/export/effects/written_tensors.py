@@ -1,4 +1,4 @@
-"""Notes which of some tensors operations write into, whichever alias of them they are given."""
+"""Records which tensors operations write into, also through aliases."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class WrittenTensors(TorchDispatchMode):  # type: ignore[no-untyped-call]
 
     Autograd counts changes through `x`, `x.detach()` and views of them, but none through `x.data`;
     below it all of them are operations that write into one storage. Running statistics of
-    normalizations are written without a word, so those are not seen.
+    normalizations are written silently, so those are not seen.
     """
 
     def __init__(self, tensors: Iterable[torch.Tensor]) -> None:

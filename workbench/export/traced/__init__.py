@@ -1,1 +1,1 @@
-"""Functions of torch replaced while a module is traced for export."""
+"""Replacements of functions of torch while a module is traced for export."""

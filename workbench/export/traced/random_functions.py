@@ -12,7 +12,7 @@ from torch.nn import functional
 from workbench.export.traced.stop_gradient import stop_gradient
 
 _SATURATION = -1.7580993408473766
-"""Where SELU ends on the left, the value that AlphaDropout puts in the place of what it drops."""
+"""Where SELU ends on the left, the value that AlphaDropout puts in place of what it drops."""
 
 
 def _gumbel_softmax(

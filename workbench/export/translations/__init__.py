@@ -1,1 +1,1 @@
-"""Operators of PyTorch written in ONNX where torch's exporter has none that trains."""
+"""Translations of PyTorch operators to ONNX where torch's exporter has none that trains."""

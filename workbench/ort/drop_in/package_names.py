@@ -113,7 +113,7 @@ def _submodule(package: str) -> Callable[[str], Any]:
 
 def _refuse(name: str) -> Any:
     raise AttributeError(
-        f"{ORTMODULE}.{name} is no part of the workbench's ORTModule, which has ORTModule, "
+        f"{ORTMODULE}.{name} is not part of the workbench's ORTModule, which has ORTModule, "
         "DebugOptions and LogLevel. Options of ORTModule are in workbench.ORTModuleOptions."
     )
 

@@ -32,22 +32,22 @@ LOG_LEVELS: dict[str, LogLevel] = {
 }
 """What ONNX Runtime itself writes at each of the package's; its info is for its developers."""
 
-_CUDA = "it is about ONNX Runtime's builds for CUDA"
-_TRITON = "no kernel of Triton runs on the CPU"
-_OWN_EXPORT = "the workbench exports modules in its own way"
+_CUDA = "it applies to ONNX Runtime's builds for CUDA"
+_TRITON = "Triton's kernels do not run on the CPU"
+_OWN_EXPORT = "the workbench has its own exporter"
 
 WITHOUT_OPTION: dict[str, tuple[str, frozenset[str]]] = {
     "ORTMODULE_CACHE_DIR": (
-        "exported modules are not kept between processes; building takes seconds",
+        "exported modules are not cached between processes; building takes seconds",
         frozenset({""}),
     ),
     "ORTMODULE_FALLBACK_POLICY": (
-        "what ONNX Runtime cannot train is refused with the way out, and never left to PyTorch",
+        "a module that ONNX Runtime cannot train raises an error; PyTorch never runs it instead",
         frozenset({"FALLBACK_DISABLE"}),
     ),
-    "ORTMODULE_FALLBACK_RETRY": ("there is no fallback to return from", frozenset({"0", "False"})),
+    "ORTMODULE_FALLBACK_RETRY": ("there is no fallback to PyTorch", frozenset({"0", "False"})),
     "ORTMODULE_SKIPCHECK_POLICY": (
-        "changes of the module are always looked for, which takes microseconds",
+        "changes of the module are always checked, which takes microseconds",
         frozenset({"SKIP_CHECK_DISABLED"}),
     ),
     "ORTMODULE_ALLOW_AUTOGRAD_CHECKPOINT": (

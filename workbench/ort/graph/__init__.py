@@ -1,1 +1,1 @@
-"""Graphs of forward and backward: building, reading and improving them."""
+"""Graphs of forward and backward pass: building, reading and optimizing them."""

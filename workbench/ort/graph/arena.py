@@ -13,7 +13,7 @@ LARGEST_REMAINDER_BYTES = 128 * 2**20
 """A free block is divided when at least half of it, or this much, would be left."""
 
 
-class Place(NamedTuple):
+class Allocation(NamedTuple):
     """Where a value lies."""
 
     region: int
@@ -40,7 +40,7 @@ class Arena:
         self._regions: list[list[_Block]] = []
         self._written: list[list[tuple[int, int]]] = []
 
-    def allocate(self, size_bytes: int) -> Place | None:
+    def allocate(self, size_bytes: int) -> Allocation | None:
         """Reserve memory for a value; None for an empty one, which takes none."""
         if size_bytes == 0:
             return None
@@ -58,9 +58,9 @@ class Arena:
             block.size = size
         block.free = False
         insort(self._written[region], (block.offset, block.offset + size_bytes))
-        return Place(region, block.offset)
+        return Allocation(region, block.offset)
 
-    def release(self, place: Place | None) -> None:
+    def release(self, place: Allocation | None) -> None:
         """Free the memory of a value, and join it with the free blocks beside it."""
         if place is None:
             return

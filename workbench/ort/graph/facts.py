@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Container, Iterable
 from typing import TYPE_CHECKING
 
-from workbench.run_folder.statistics import Nodes, Rewrite
+from workbench.run_folder.statistics import Nodes, RewriteCount
 
 if TYPE_CHECKING:
     import onnx
@@ -97,13 +97,13 @@ def pytorch_kernels(graph: onnx.GraphProto) -> dict[str, str]:
     }
 
 
-def rewrites_of(report: Report) -> tuple[Rewrite, ...]:
+def rewrites_of(report: Report) -> tuple[RewriteCount, ...]:
     """The rewritten nodes, those of one operator and kind together, in the order of the graph."""
     own = {gradient.node for gradient in report.gradients if gradient.results}
     counted = Counter(
         (finding.op, finding.note, finding.node in own) for finding in report.rewritten
     )
     return tuple(
-        Rewrite(op=op, count=count, note=note, own_gradient=own_gradient)
+        RewriteCount(op=op, count=count, note=note, own_gradient=own_gradient)
         for (op, note, own_gradient), count in counted.items()
     )

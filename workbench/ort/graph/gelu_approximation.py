@@ -11,7 +11,7 @@ MICROSOFT = "com.microsoft"
 
 
 def approximate_gelu(model: onnx.ModelProto) -> int:
-    """Put FastGelu in the place of every exact Gelu of `model`, in place.
+    """Put FastGelu in place of every exact Gelu of `model`, in place.
 
     FastGelu(x) = 0.5 x (1 + tanh(sqrt(2/π) (x + 0.044715 x³))), which differs from the exact GELU
     by 5e-4 at most. ONNX Runtime's own rewrite waits for nodes that are assigned to CUDA, where it

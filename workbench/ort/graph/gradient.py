@@ -190,8 +190,8 @@ def _native_gradient(model: onnx.ModelProto, trainable: set[str], loss: str) -> 
             reason = str(error).strip().splitlines()[-1]
             raise ArtifactsError(
                 f"ONNX Runtime cannot build the gradient of this graph: {reason} "
-                f"wb.check(model) shows what stands in the way; an engine that trains with PyTorch "
-                f"needs no such gradient."
+                "wb.check(model) lists the operators that cannot be trained; an engine that trains "
+                "with PyTorch does not need this gradient."
             ) from error
     return optimized, built
 
@@ -207,7 +207,7 @@ def _quiet(ort: Any) -> Iterator[None]:
 
 
 def _write_state(graph: onnx.GraphProto, updates: Sequence[StateUpdate]) -> dict[str, str]:
-    """Overwrite each buffer in place: an accumulator that begins anew each time just copies.
+    """Overwrite each buffer in place: an accumulator that begins again each time just copies.
 
     Returns:
         The output of each new node, and its buffer.

@@ -146,7 +146,7 @@ def _restored(kept: Sequence[onnx.NodeProto], node: onnx.NodeProto) -> list[onnx
 
 
 def _expanded(gradient: NodeGradient, node: onnx.NodeProto) -> list[onnx.NodeProto]:
-    """The backward graph in the place of the node that stands for it."""
+    """The backward graph in place of the node that stands for it."""
     import onnx
 
     names = dict(zip(gradient.reads, node.input, strict=True))

@@ -201,7 +201,7 @@ class GraphEditor:
         *,
         at: onnx.NodeProto | None = None,
     ) -> None:
-        """Put `made` in the place of `nodes`; `finish` writes that into the graph.
+        """Put `made` in place of `nodes`; `finish` writes that into the graph.
 
         Args:
             nodes: nothing else reads what goes from one to the next.

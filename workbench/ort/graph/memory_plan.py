@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from workbench.ort.graph.arena import Arena, Place
+from workbench.ort.graph.arena import Allocation, Arena
 from workbench.ort.graph.value_sizes import value_sizes
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class _Planned:
 
     def run(self, sizes: Mapping[str, int]) -> int:
         """Bytes that the arena has made resident at the end of a run, by the sizes of values."""
-        arena, places = Arena(), dict[str, Place | None]()
+        arena, places = Arena(), dict[str, Allocation | None]()
         freed: dict[int, list[str]] = defaultdict(list)
         for owner, index in self._last.items():
             freed[index].append(owner)

@@ -23,7 +23,7 @@ class NodeOrigin(NamedTuple):
     """Where one node of a training graph is from."""
 
     made_by: MadeBy
-    """"given": it is a node of the given graph. "fusion": ONNX Runtime put it in the place of
+    """"given": it is a node of the given graph. "fusion": ONNX Runtime put it in place of
     `sources`. "gradient": it belongs to the gradient of `sources`. "update": it writes a gradient
     or a buffer where the next step finds it."""
     sources: tuple[str, ...]

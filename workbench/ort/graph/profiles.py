@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from workbench.run_folder.operator_timing import Pass, Timing
 
 BETWEEN = "(between nodes)"
-"""In the place of an operator: what ONNX Runtime takes to go from node to node."""
+"""In place of an operator: what ONNX Runtime takes to go from node to node."""
 
 Event = dict[str, Any]
 """As ONNX Runtime writes it; `ts` and `dur` are in microseconds."""
@@ -64,7 +64,7 @@ def profiled(folder: Path) -> Iterator[None]:
         _folder.reset(token)
 
 
-def profile_where_wanted(options: Any, name: str) -> None:
+def profile_if_requested(options: Any, name: str) -> None:
     """Within `profiled`, let a session with the native `options` write a file that begins so."""
     folder = _folder.get()
     if folder is not None:

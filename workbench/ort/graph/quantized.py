@@ -106,7 +106,7 @@ def _only_used_domains(model: onnx.ModelProto) -> None:
 
 
 def _rows(quantization: Any, rows: Sequence[Feeds]) -> Any:
-    class Rows(quantization.CalibrationDataReader):  # type: ignore[misc]
+    class CalibrationRows(quantization.CalibrationDataReader):  # type: ignore[misc]
         """The batches, one after another."""
 
         def __init__(self) -> None:
@@ -116,4 +116,4 @@ def _rows(quantization: Any, rows: Sequence[Feeds]) -> Any:
             feeds = next(self._rest, None)
             return None if feeds is None else dict(feeds)
 
-    return Rows()
+    return CalibrationRows()

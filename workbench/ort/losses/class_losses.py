@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 FLOAT32 = "float32"
 
 
-class Scores(NamedTuple):
+class ClassScores(NamedTuple):
     """What a class loss compares, the classes on axis 1."""
 
     scores: str
@@ -28,7 +28,7 @@ class Scores(NamedTuple):
     """Of the scores."""
 
 
-class Labels(NamedTuple):
+class ClassLabels(NamedTuple):
     """The labels of a batch, each (N, ...)."""
 
     ignored: str
@@ -110,14 +110,14 @@ def _against_probabilities(
 
 def _scores(
     graph: LossGraph, loss: Loss, output: onnx.ValueInfoProto, target: str, spec: TensorSpec | None
-) -> Scores:
+) -> ClassScores:
     """Add the target, int64, and bring the classes to axis 1."""
     from onnx import TensorProto
 
     shape = _class_shape(loss, output)
     if not _classes_last(shape, None if spec is None else spec.shape[1:]):
         graph.input(target, TensorProto.INT64, [shape[0], *shape[2:]])
-        return Scores(output.name, target, shape)
+        return ClassScores(output.name, target, shape)
     graph.input(target, TensorProto.INT64, shape[:-1])
     count = shape[-1]
     if not isinstance(count, int) or count == 0:
@@ -126,7 +126,7 @@ def _scores(
             f"{shape}. Export the model with a fixed last axis."
         )
     scores = graph.node("Reshape", output.name, graph.constant([-1, count]))
-    return Scores(scores, graph.node("Reshape", target, graph.constant([-1])), ["", count])
+    return ClassScores(scores, graph.node("Reshape", target, graph.constant([-1])), ["", count])
 
 
 def _class_shape(loss: Loss, output: onnx.ValueInfoProto) -> Shape:
@@ -162,15 +162,15 @@ def _along_classes(graph: LossGraph, loss: Loss, shape: Shape) -> str:
     return graph.constant(np.reshape(loss.weight, (-1, *(1 for _ in shape[2:]))))
 
 
-def _labels(graph: LossGraph, loss: Loss, labels: str) -> Labels:
+def _labels(graph: LossGraph, loss: Loss, labels: str) -> ClassLabels:
     ignored = graph.node("Equal", labels, graph.constant(loss.ignore_index))
     safe = graph.node("Where", ignored, graph.constant(0), labels)
     if loss.weight is None:
-        return Labels(ignored, safe, graph.constant(1.0))
-    return Labels(ignored, safe, graph.node("Gather", graph.constant(loss.weight), safe))
+        return ClassLabels(ignored, safe, graph.constant(1.0))
+    return ClassLabels(ignored, safe, graph.node("Gather", graph.constant(loss.weight), safe))
 
 
-def _mean_over_labels(graph: LossGraph, values: str, labels: Labels) -> str:
+def _mean_over_labels(graph: LossGraph, values: str, labels: ClassLabels) -> str:
     """The sum of `values` where the label counts, over what the labels weigh."""
     zero = graph.constant(0.0)
     return graph.node(

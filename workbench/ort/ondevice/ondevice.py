@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from workbench.errors import EngineError
-from workbench.ort.graph.profiles import profile_where_wanted
+from workbench.ort.graph.profiles import profile_if_requested
 from workbench.ort.native import native
 from workbench.ort.step_seeds import StepSeeds
 
@@ -63,7 +63,7 @@ class TrainingSession:
         # Gradients of weights are computed as soon as they can be, in the order of the file, and
         # not after those of all activations, which are kept until then.
         options.execution_order = ort.ExecutionOrder.PRIORITY_BASED
-        profile_where_wanted(options, TRAINING_PROFILE)
+        profile_if_requested(options, TRAINING_PROFILE)
         device = ort.OrtDevice(_CPU, ort.OrtDevice.default_memory(), 0)
         ort.set_default_logger_severity(_ERROR)
         ort.set_seed(StepSeeds(seed).next())
@@ -79,7 +79,7 @@ class TrainingSession:
             self._module = ort.Module(
                 str(training_model), self._state, str(eval_model), device, options
             )
-            profile_where_wanted(options, OPTIMIZER_PROFILE)
+            profile_if_requested(options, OPTIMIZER_PROFILE)
             self._optimizer = ort.Optimizer(str(optimizer_model), self._state, device, options)
         except Exception as error:
             raise EngineError(

@@ -36,7 +36,7 @@ def make_optimizer_model(
         optimizer: "adamw" or "sgd" (without momentum, as `torch.optim.SGD` by default).
         weight_decay: of adamw. That of sgd is part of the gradient, see `gradient_weight_decay`,
             unless gradients are clipped, which `torch` does before it adds the decay.
-        max_grad_norm: as of `torch.nn.utils.clip_grad_norm_`; None: gradients stay as they are.
+        max_grad_norm: see `torch.nn.utils.clip_grad_norm_`; None: gradients stay as they are.
 
     Raises:
         ConfigError: there is no such optimizer.

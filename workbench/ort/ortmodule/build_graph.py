@@ -36,7 +36,7 @@ from workbench.ort.ortmodule.session.create_program import (
     required_gradients,
 )
 from workbench.ort.ortmodule.session.function import Program
-from workbench.ort.ortmodule.session.session import TrainingSession
+from workbench.ort.ortmodule.session.session import GradientSession
 from workbench.settings.ortmodule_options import DEFAULTS, ORTModuleOptions
 from workbench.trainable import seeded_draws, without_randomness
 
@@ -90,7 +90,7 @@ class Built(NamedTuple):
         return self.structure is LEAF and not copies
 
     @property
-    def session(self) -> TrainingSession:
+    def session(self) -> GradientSession:
         """What runs its graph; of segments, each has one of its own."""
         assert isinstance(self.program, Program)
         return self.program.session

@@ -17,7 +17,7 @@ def refuse_parallel_wrappers(module: nn.Module) -> None:
     """Raise where `module` is or contains a wrapper that has to be around an ORTModule.
 
     A graph holds layers alone: the averaging of gradients that such a wrapper does in its forward
-    and backward passes would be lost without a word.
+    and backward passes would be lost silently.
 
     Raises:
         UntrainableError: names the wrapper and the order that works.
@@ -46,7 +46,7 @@ def partitioned(tensors: Iterable[Tensor]) -> bool:
 
 
 def bucket_bytes() -> int | None:
-    """Size of the buckets in which the gradients of the call under way are exchanged during its
+    """Size of the buckets in which the gradients of the call in progress are exchanged during its
     backward pass; None where they are not: outside of DistributedDataParallel, or in one process.
     Gradients that fit into one bucket leave together, in pieces or not.
     """

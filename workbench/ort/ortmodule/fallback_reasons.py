@@ -54,8 +54,8 @@ def loses_buffers(names: Sequence[str]) -> str:
 
 def trains_unregistered(names: Sequence[str]) -> str:
     return (
-        f"it holds {listed(names)}, which requires a gradient and is no parameter of it. Keep "
-        "layers in an nn.ModuleList and tensors as nn.Parameter"
+        f"it holds {listed(names)}, which requires a gradient and is not one of its parameters. "
+        "Keep layers in an nn.ModuleList and tensors as nn.Parameter"
     )
 
 

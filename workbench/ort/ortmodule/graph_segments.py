@@ -37,7 +37,7 @@ _BOOL = 9
 """ONNX's number of the type of booleans."""
 
 _NOT_YET = torch.empty(0)
-"""In the place of a value before it is computed."""
+"""In place of a value before it is computed."""
 
 
 class _TrainedSegment(NamedTuple):

@@ -32,7 +32,7 @@ from workbench.ort.ortmodule.fallback_reasons import (
 )
 from workbench.ort.ortmodule.graph_cache import GraphCache
 from workbench.ort.ortmodule.session.bound_state import OtherStateError
-from workbench.ort.ortmodule.trial_call import UNTRIED, Trial, one_row_is_alike, try_call
+from workbench.ort.ortmodule.trial_call import UNTRIED, Trial, single_row_is_equivalent, try_call
 
 MOST_GRAPHS = 32
 """Graphs that are built; PyTorch runs calls of further kinds."""
@@ -91,7 +91,7 @@ class Graphs:
             tensors: takes the tensors that the graph is given.
             tries: PyTorch first tries a call that nothing is built for.
         """
-        layout = self.layout if self.layout.is_current() else self._look_anew()
+        layout = self.layout if self.layout.is_current() else self._refresh_layout()
         why = _why_no_graph(layout)
         if why:
             return why
@@ -142,7 +142,7 @@ class Graphs:
             return cache.why_pytorch
 
         def alike(batches: tuple[int, ...]) -> bool:
-            return one_row_is_alike(self._module, call.arguments, call.tensors, batches)
+            return single_row_is_equivalent(self._module, call.arguments, call.tensors, batches)
 
         built = cache.find(call.shapes, alike)
         if built is not None:
@@ -155,7 +155,7 @@ class Graphs:
             return self._noted(cache, trial)
         if trial.set_up or self.layout.attributes.left_out:
             # From here on such calls change nothing: all can be watched.
-            self._look_anew()
+            self._refresh_layout()
             cache = self._caches[call.key]
         self.layout.releases_memory = releases_memory((wrapper, *self.layout.modules))
         made = _built(lambda: cache.make(call.shapes, partial(self._build, call), alike))
@@ -165,7 +165,7 @@ class Graphs:
             return why
         return made
 
-    def _look_anew(self) -> Layout:
+    def _refresh_layout(self) -> Layout:
         self._caches.clear()
         self.layout = Layout(self._module)
         return self.layout

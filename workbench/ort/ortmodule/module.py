@@ -42,7 +42,7 @@ class ORTModule(ModuleWrapper):
     dtypes or another nesting, or with another choice of frozen parameters or of layers in
     evaluation mode, get a graph of their own at their first time. Numbers and
     strings among the arguments are part of a graph; those that are attributes of the module are so
-    as well, and when one is changed, graphs are built anew.
+    as well, and when one is changed, graphs are built again.
 
     In evaluation mode, under `torch.no_grad()`, under transforms of `torch.func`, and where nothing
     requires a gradient, the wrapped module itself runs, in PyTorch. So it does, with a warning,
@@ -65,7 +65,7 @@ class ORTModule(ModuleWrapper):
 
     The wrapper holds the very parameters, buffers, submodules and hooks of the module under the
     same names: optimizers, `state_dict` and `load_state_dict` take either for the other. It can be
-    copied and pickled; a copy builds its graphs anew.
+    copied and pickled; a copy builds its graphs again.
 
     Args:
         module: on the CPU; it is not copied. Its forward takes tensors, None, numbers, strings,
@@ -79,7 +79,7 @@ class ORTModule(ModuleWrapper):
     Raises:
         ConfigError: an option is unknown or wrong.
         UntrainableError: in the first call, where torch cannot export the module or ONNX Runtime
-            cannot differentiate it; names the operator and the way out. The module is unchanged.
+            cannot differentiate it; names the operator and the remedy. The module is unchanged.
     """
 
     pytorch_calls: Counter[str]

@@ -12,14 +12,14 @@ from workbench.ort.ortmodule.statistics import session_of
 from workbench.run_folder.operator_timing import Timing
 
 
-class Window(NamedTuple):
+class StepWindow(NamedTuple):
     """When a step ran, in nanoseconds on the clock of `time.time_ns`."""
 
     start_ns: int
     end_ns: int
 
 
-def step_timings(module: ORTModule, windows: Sequence[Window]) -> list[list[Timing]]:
+def step_timings(module: ORTModule, windows: Sequence[StepWindow]) -> list[list[Timing]]:
     """What each node took in each step; ends the profile of every session of `module`.
 
     Args:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import onnx
 
     from workbench.ort.ortmodule.build_graph import Built
-    from workbench.ort.ortmodule.session.session import TrainingSession
+    from workbench.ort.ortmodule.session.session import GradientSession
 
 
 def graph_statistics(module: ORTModule) -> tuple[GraphStatistics, ...]:
@@ -61,7 +61,7 @@ def run_by_pytorch(module: ORTModule) -> tuple[ByPyTorch, ...]:
     return (*calls, *functions)
 
 
-def session_of(built: Built) -> TrainingSession:
+def session_of(built: Built) -> GradientSession:
     """The session that runs a graph; of a module with custom autograd functions, of a segment."""
     assert isinstance(built.program, Program)
     return built.session

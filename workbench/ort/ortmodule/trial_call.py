@@ -11,7 +11,7 @@ from torch.nn.parameter import is_lazy
 
 from workbench.export.buffer_updates import changed_parameter
 from workbench.export.effects.observation import Effects, Observation
-from workbench.export.effects.one_row import treats_one_row_alike
+from workbench.export.effects.one_row import is_single_row_equivalent
 from workbench.ort.ortmodule.build_graph import Built
 from workbench.ort.ortmodule.capture.structure import Structure, rebuild
 from workbench.ort.ortmodule.fallback_reasons import (
@@ -32,7 +32,7 @@ class Trial(NamedTuple):
     written: tuple[str, ...]
     """Buffers that it wrote, which a graph must write as well."""
     only_state: bool = False
-    """Whether it is no more than state of its own that it changed, which may be set up for good."""
+    """Whether it is no more than state of its own that it changed, which may be set up once."""
     set_up: bool = False
     """Whether it changed state that another such call does not change again."""
 
@@ -94,7 +94,7 @@ def _why_pytorch(effects: Effects) -> str:
     return trains_unregistered(effects.unregistered) if effects.unregistered else ""
 
 
-def one_row_is_alike(
+def single_row_is_equivalent(
     module: nn.Module,
     arguments: Structure,
     tensors: Sequence[torch.Tensor],
@@ -112,4 +112,4 @@ def one_row_is_alike(
             seen.restore()
 
     held = [*module.parameters(), *module.buffers()]
-    return treats_one_row_alike(run, tensors, batches, held)
+    return is_single_row_equivalent(run, tensors, batches, held)

@@ -1,4 +1,4 @@
-"""A fast list of all recorded runs, which is kept up to date by what has changed since."""
+"""A fast index of all recorded runs, updated incrementally."""
 
 from __future__ import annotations
 

@@ -121,7 +121,7 @@ class RunIndex:
         try:
             with os.scandir(self.folder) as entries:
                 for entry in entries:
-                    # A folder without a spec is of a launch under way, or none of a run.
+                    # A folder without a spec is of a launch in progress, or none of a run.
                     if entry.name in self._seen or os.path.lexists(f"{entry.path}/spec.json"):
                         found[entry.name] = (entry.path, _status_of(entry))
         except FileNotFoundError:

@@ -43,7 +43,7 @@ class LossCurve:
             index, start, end = index + 1, end, end + self._width
 
     def forget_after(self, step: int) -> None:
-        """Forget the later steps, which are trained anew."""
+        """Forget the later steps, which are trained again."""
         count = -(-step // self._width)
         del self._sums[count:], self._counts[count:], self._read[count:]
 

@@ -1,4 +1,4 @@
-"""What a list of runs says about one of them."""
+"""One row of a list of runs."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class RunRow:
     started: float = math.nan
     """First launch, in seconds since the epoch."""
     duration_s: float = math.nan
-    """As of `Run.duration_s`."""
+    """See `Run.duration_s`."""
     steps: int = 0
     """Optimizer steps taken."""
     total_steps: int = 0

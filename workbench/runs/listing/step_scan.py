@@ -55,7 +55,7 @@ class StepScan:
         steps: number of the last step.
         state: what the worker does, if it is alive.
         last_loss: NaN if it was not finite.
-        best_loss: the lowest that was read, also of steps that a resumed run has trained anew.
+        best_loss: the lowest that was read, also of steps that a resumed run has trained again.
         sampled: whether parts of the log were skipped.
         curve: the losses over the steps.
     """

@@ -1,1 +1,1 @@
-"""Gradients of our own, one kind of node a file."""
+"""Gradients that ONNX Runtime lacks or computes wrongly, one kind of node per file."""

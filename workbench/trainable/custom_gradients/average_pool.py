@@ -26,7 +26,7 @@ class AveragePoolGradient(CustomGradient):
 
     op: ClassVar[str] = "AveragePool"
     note: ClassVar[str] = (
-        "given a gradient of our own: ONNX Runtime's crashes unless every axis is fixed"
+        "given the workbench's gradient: ONNX Runtime's crashes unless every axis is fixed"
     )
 
     @override

@@ -21,7 +21,7 @@ class ClipGradient(CustomGradient):
     """
 
     op: ClassVar[str] = "Clip"
-    note: ClassVar[str] = "given a gradient of our own, which is PyTorch's at and to the bounds"
+    note: ClassVar[str] = "given the workbench's gradient, which is PyTorch's at and to the bounds"
 
     @override
     def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:

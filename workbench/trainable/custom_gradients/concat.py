@@ -19,7 +19,7 @@ class ConcatGradient(CustomGradient):
     """
 
     op: ClassVar[str] = "Concat"
-    note: ClassVar[str] = "given a gradient of our own, which leaves out parts that need none"
+    note: ClassVar[str] = "given the workbench's gradient, which leaves out parts that need none"
 
     @override
     def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:

@@ -21,7 +21,7 @@ class GroupedVolumeConvGradient(CustomGradient):
 
     op: ClassVar[str] = "Conv"
     note: ClassVar[str] = (
-        "given a gradient of our own: ONNX Runtime's is wrong for grouped 3-D convolution"
+        "given the workbench's gradient: ONNX Runtime's is wrong for grouped 3-D convolution"
     )
 
     @override
@@ -129,7 +129,7 @@ class _Convolution(NamedTuple):
                 output=1,
                 **self.settings(),
             )
-        # With rows in the place of channels, the input is convolved by the gradient of each group.
+        # With rows in place of channels, the input is convolved by the gradient of each group.
         group, channels, rank = self.group, self.channels, len(self.outputs)
         flip = [1, 0, *range(2, rank + 2)]
         parts = graph.node("Reshape", source, graph.indices([0, group, channels, -1]))

@@ -27,7 +27,9 @@ class FoundRowsGemmGradient(CustomGradient):
     """
 
     op: ClassVar[str] = "Gemm"
-    note: ClassVar[str] = "given a gradient of our own, since ONNX Runtime's fails without any row"
+    note: ClassVar[str] = (
+        "given the workbench's gradient, since ONNX Runtime's fails without any row"
+    )
 
     @override
     def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:

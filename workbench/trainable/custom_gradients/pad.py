@@ -25,7 +25,9 @@ class ConstantPadGradient(CustomGradient):
     """
 
     op: ClassVar[str] = "Pad"
-    note: ClassVar[str] = "given a gradient of our own: ONNX Runtime's ignores axes and fill value"
+    note: ClassVar[str] = (
+        "given the workbench's gradient: ONNX Runtime's ignores axes and fill value"
+    )
 
     @override
     def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:

@@ -21,7 +21,7 @@ class PowGradient(CustomGradient):
     """
 
     op: ClassVar[str] = "Pow"
-    note: ClassVar[str] = "given a gradient of our own, which reaches the exponent"
+    note: ClassVar[str] = "given the workbench's gradient, which reaches the exponent"
 
     @override
     def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:

@@ -103,7 +103,7 @@ class ReduceL2Gradient(ReductionGradient):
     """
 
     op: ClassVar[str] = "ReduceL2"
-    note: ClassVar[str] = "given a gradient of our own, where ONNX Runtime's fails"
+    note: ClassVar[str] = "given the workbench's gradient, where ONNX Runtime's fails"
 
     @override
     def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:

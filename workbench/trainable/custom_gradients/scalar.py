@@ -21,7 +21,9 @@ from workbench.trainable.custom_gradients.where import WhereGradient
 class ScalarGradient(CustomGradient):
     """Precondition: the result has rank zero."""
 
-    note: ClassVar[str] = "given a gradient of our own, where ONNX Runtime's has an axis too many"
+    note: ClassVar[str] = (
+        "given the workbench's gradient, where ONNX Runtime's has an axis too many"
+    )
 
     @override
     def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:

@@ -23,7 +23,7 @@ class ScatterElementsGradient(CustomGradient):
     """
 
     op: ClassVar[str] = "ScatterElements"
-    note: ClassVar[str] = "given a gradient of our own, where ONNX Runtime's is wrong"
+    note: ClassVar[str] = "given the workbench's gradient, where ONNX Runtime's is wrong"
 
     @override
     def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:

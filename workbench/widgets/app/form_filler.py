@@ -29,7 +29,7 @@ class FormFiller:
             self._models.choose(was.model)
 
     def fill_empty(self, run: Run) -> None:
-        """The same, unless a person has chosen another model or typed something already."""
+        """The same, unless a user has chosen another model or typed something already."""
         controller = self._controller
         if controller.setup.model in ("", run.spec["model"]) and not controller.typed.texts:
             self.fill(run)

@@ -33,7 +33,7 @@ class OfferList(anywidget.AnyWidget):
         """Show nothing yet.
 
         Args:
-            accept: gets the offer that a person takes; must return at once.
+            accept: gets the offer that a user takes; must return at once.
         """
         super().__init__(**kwargs)
         self._accept = accept

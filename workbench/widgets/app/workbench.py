@@ -133,7 +133,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
         Args:
             run: a `Run` or its id.
-            engines: as of the app.
+            engines: see the app.
 
         Raises:
             RunFolderError: there is no such run, or it cannot be read.
@@ -147,10 +147,10 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         """Choose again what a run was started with: model, data, settings; and show the run.
 
         Raises:
-            RunError: something else is under way here.
+            RunError: something else is in progress here.
         """
         if self._controller.state.active:
-            raise RunError("A run is under way in this page: stop it, or wait for its end.")
+            raise RunError("A run is in progress in this page: stop it, or wait for its end.")
         self._filler.fill(run)
         self.bar.selected = "train"
         self.show(run)
@@ -186,7 +186,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._controller.train()
 
     def compare(self) -> None:
-        """Compare the chosen engines on the chosen model, in lock step."""
+        """Compare the chosen engines on the chosen model, in lockstep."""
         self._controller.compare()
 
     def show(self, job: Run | Comparison) -> None:
@@ -198,7 +198,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._controller.pause()
 
     def resume(self) -> None:
-        """Go on after a pause."""
+        """Resume after a pause."""
         self._controller.resume()
 
     def step_once(self) -> None:
@@ -210,11 +210,11 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._controller.stop()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is under way any more; False when `timeout` seconds were too few."""
+        """Wait until nothing is in progress any more; False when `timeout` seconds were too few."""
         return self._controller.wait(timeout)
 
     def close(self) -> None:
-        """Take the page away and end its threads; what is under way goes on without it."""
+        """Take the page away and end its threads; what is in progress continues without it."""
         # A page whose making was refused is closed too, when it is collected.
         for name in ("_watch", "runs", "comparison", "artifacts", "trainer", "_controller"):
             if hasattr(self, name):

@@ -1,1 +1,1 @@
-"""The step Artifacts: what is trained of a model, and what that takes."""
+"""The step Artifacts: choice of parameters, artifacts, predicted memory."""

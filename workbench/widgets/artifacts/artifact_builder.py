@@ -1,4 +1,4 @@
-"""The step Artifacts: what is trained of a model, and what training that takes."""
+"""The step Artifacts: choice of parameters, artifacts, predicted memory of training."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class ArtifactBuilder(Alone):
         self.model: Model | None = None
         self._shown: Any = None
         self._again: threading.Timer | None = None
-        """Generates anew when nothing was typed for a while."""
+        """Generates again when nothing was typed for a while."""
         side = area("wb-side", [self.form, self.button])
         main = area("wb-main", [self.footprint, self.tree, self.graphs])
         panel = area("wb-columns", [side, main])

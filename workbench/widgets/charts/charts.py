@@ -223,7 +223,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
         with self._lock:
             return ChartFile(
                 curves=[dict(curve) for curve in self.curves if curve["key"] not in self.hidden],
-                # Copies: a run that goes on would add to them while the file is made.
+                # Copies: a run that continues would add to them while the file is made.
                 recordings=copy.deepcopy(self._recordings),
                 axis=self.axis,
                 smoothing=self.smoothing,
@@ -248,7 +248,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
         """Make the file here: the picture from the menu is then the one that `save` writes."""
         try:
             data, problem = self._file().data(kind), ""
-        except Exception as error:  # shown to the person who asked
+        except Exception as error:  # shown to the user who asked
             data, problem = b"", f"The {kind.upper()} cannot be made: {error}"
         self.send({"kind": "file", "id": request, "format": kind, "problem": problem}, [data])
 

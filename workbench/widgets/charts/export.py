@@ -189,7 +189,7 @@ def write_chart(file: ChartFile, path: Path) -> Path:
 def _all_blocks(recording: Recording) -> np.ndarray:
     """Single steps, or the finest blocks that cover the whole run."""
     stride = 1
-    total = len(recording)  # first: the run may go on
+    total = len(recording)  # first: the run may continue
     while True:
         found = recording.blocks(stride)
         if found[COUNT].sum() >= total:

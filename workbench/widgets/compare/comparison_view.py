@@ -21,7 +21,7 @@ from workbench.widgets.subshell import answer_while_busy
 
 PERIOD_S = 0.2
 RATIO_PERIODS = 10
-"""Polls between two looks at the ratios of what is under way."""
+"""Polls between two looks at the ratios of what is in progress."""
 SHOWN = "wb-shown"
 """The class of a view that shows something: in a narrow page it then stands before the form."""
 RUNNING_HINT = "The table appears when every run has ended."
@@ -60,7 +60,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
             self.show(*shown)
 
     def show(self, *shown: Shown) -> None:
-        """Show these in place of what was shown, and follow what of it is under way.
+        """Show these in place of what was shown, and follow what of it is in progress.
 
         Args:
             *shown: one `Comparison` or its id, whose engines were measured in lockstep; or any
@@ -99,7 +99,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
         self._thread.ask(begin)
 
     def close(self) -> None:
-        """Take the view away; what is under way goes on without it."""
+        """Take the view away; what is in progress continues without it."""
         self._thread.close()
         self.charts.close()
         super().close()

@@ -1,1 +1,1 @@
-"""The view of graphs."""
+"""`GraphView`: shows ONNX graphs."""

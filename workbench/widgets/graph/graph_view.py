@@ -93,7 +93,7 @@ class GraphView(anywidget.AnyWidget):
     def show(
         self, given: Model | Artifacts | str | Path, *, graphs: list[str] | None = None
     ) -> None:
-        """Show the graphs of something else; returns at once. Arguments as of the constructor."""
+        """Show the graphs of something else; returns at once. Arguments: see the constructor."""
         self.status, self.message = "loading", "reading the graph"
         self._reader.ask(lambda: self._start(given, graphs))
 

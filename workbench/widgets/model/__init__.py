@@ -1,1 +1,1 @@
-"""The step Model: what is trained, on which data."""
+"""The step Model: choice of model and dataset."""

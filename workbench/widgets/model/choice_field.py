@@ -14,7 +14,7 @@ from workbench.widgets.bundle import bundle
 class ChoiceField(anywidget.AnyWidget):
     """An editable combobox that lists every option with a line on what it is.
 
-    An ipywidgets Combobox lists only what begins with the text in it, so that a person with a mouse
+    An ipywidgets Combobox lists only what begins with the text in it, so that a user with a mouse
     would have to empty it first.
     """
 

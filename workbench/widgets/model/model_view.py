@@ -27,7 +27,7 @@ from workbench.widgets.page.boxes import area
 
 CARD_HINT = "Choose a sample, a module of this notebook, an .onnx file or package.module:factory."
 LAYERS_HINT = "The layers of the model that you choose appear here."
-LOADING_HINT = "Building the model to look at its layers …"
+LOADING_HINT = "Building the model to list its layers …"
 DATA_HINT = "Rows of the dataset appear here once a model or a dataset is chosen."
 
 
@@ -72,7 +72,7 @@ class ModelView(Alone):
             lambda _: target_options(self.dataset.value),
             label="Target column",
             list_label="Columns of the file",
-            placeholder="what the model is to predict",
+            placeholder="the column to predict",
             description="All other columns are inputs, and must hold numbers",
         )
         self._show_target()

@@ -1,4 +1,4 @@
-"""Pads: a person's own drawings, words or text, and a model that is trained on with them."""
+"""Pads: widgets to draw, record or paste examples and fine-tune a base model on them."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ LONGEST_SIDE = 512
 """Height and width of a picture, in pixels."""
 
 
-class Command:
+class PadCommand:
     """A message of the browser. Its methods raise a DataError for what does not fit."""
 
     def __init__(self, content: Any, buffers: Any) -> None:
@@ -105,7 +105,7 @@ class Command:
     def _floats(self) -> np.ndarray:
         content = self.content()
         if len(content) % 4:
-            raise DataError(f"{len(content)} bytes are no float32 numbers.")
+            raise DataError(f"{len(content)} bytes are not float32 numbers.")
         values = np.frombuffer(content, "<f4")
         if not math.isfinite(float(np.abs(values).sum(dtype=np.float64))):
             raise DataError("What was sent contains NaN or infinity.")

@@ -20,7 +20,7 @@ def examples_in(content: bytes, name: str) -> Examples:
 
     Args:
         content: of the file.
-        name: under which the person knows it.
+        name: under which the user knows it.
 
     Raises:
         DataError: it is corrupt.

@@ -112,7 +112,7 @@ class GalleryPad(Pad):
             self.refresh()
 
     def remove(self, id: int) -> None:  # noqa: A002
-        """Remove the example `id`; `undo` brings it back.
+        """Remove the example `id`; `undo` restores it.
 
         Raises:
             DataError: there is no such example.
@@ -122,7 +122,7 @@ class GalleryPad(Pad):
             self.refresh()
 
     def undo(self) -> bool:
-        """Undo the last change of examples or classes; tells whether there was one."""
+        """Undo the last change of examples or classes; returns whether there was one."""
         with self._lock:
             undone = self.examples.undo()
             self.refresh()
@@ -179,7 +179,7 @@ class GalleryPad(Pad):
         """The probability of each class for a new example, by the trained model.
 
         Args:
-            value: as of `Examples.add`.
+            value: see `Examples.add`.
             rate: of a recording, samples per second.
 
         Raises:

@@ -20,11 +20,11 @@ from workbench.controller.state import State, failure
 from workbench.errors import DataError, RunError, WorkbenchError
 from workbench.personalisation import Examples, Personalisation, prepare
 from workbench.personalisation.example import Kind
-from workbench.widgets.pads.command import Command
+from workbench.widgets.pads.command import PadCommand
 from workbench.widgets.pads.example_files import examples_in, file_content
 from workbench.widgets.subshell import answer_while_busy
 
-Action = Callable[[Command], object]
+Action = Callable[[PadCommand], object]
 
 
 class AbstractWidget(traitlets.MetaHasTraits, ABCMeta):
@@ -50,7 +50,7 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
     ready = traitlets.Bool(False).tag(sync=True)
     """Whether there is a trained model to try and to export."""
     export_path = traitlets.Unicode().tag(sync=True)
-    """Where the button exports to, unless the person types another path."""
+    """Where the button exports to, unless the user types another path."""
     exported = traitlets.Unicode().tag(sync=True)
     """What was exported, in a sentence."""
     problem = traitlets.Unicode().tag(sync=True)
@@ -77,7 +77,7 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
         return self._result
 
     def train(self) -> None:
-        """Train the base model on with what is on the pad; returns at once.
+        """Fine-tune the base model on the examples of the pad; returns at once.
 
         What keeps it from training is shown, and raised by `wait`.
         """
@@ -85,7 +85,7 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
             self.training = True
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until no training is under way; False when `timeout` seconds were too few.
+        """Wait until no training is in progress; False when `timeout` seconds were too few.
 
         Raises:
             WorkbenchError: why the last training failed.
@@ -168,7 +168,7 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
 
         data, metadata = self._repr_mimebundle_(**options) or ({}, {})
         display(data, metadata=metadata, raw=True)  # type: ignore[no-untyped-call]
-        # While the person makes examples, so that they wait less after pressing Train.
+        # While the user makes examples, so that they wait less after pressing Train.
         threading.Thread(target=self._prepare, name="workbench-pad-prepare", daemon=True).start()
         empty = {"text/html": "", "text/plain": ""}
         display(empty, raw=True, display_id=self._display_id)  # type: ignore[no-untyped-call]
@@ -202,7 +202,7 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
             content = file_content(self._collected())
         self.send({"kind": "file", "name": f"{self.kind}-examples.npz"}, [content])
 
-    def _upload(self, command: Command) -> None:
+    def _upload(self, command: PadCommand) -> None:
         self._extend(examples_in(command.content(), Path(command.text("name")).name))
 
     @abstractmethod
@@ -236,12 +236,12 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
         self.export(path)
 
     def _on_message(self, _: Any, content: Any, buffers: Any) -> None:
-        command = Command(content, buffers)
+        command = PadCommand(content, buffers)
         area, action = self._actions().get(command.kind, ("", None))
         if action is not None:
             self._commands.ask(lambda: self._carry_out(area, action, command))
 
-    def _carry_out(self, area: str, action: Action, command: Command) -> None:
+    def _carry_out(self, area: str, action: Action, command: PadCommand) -> None:
         self._area = area
         action(command)
         if self.problem_at == area:

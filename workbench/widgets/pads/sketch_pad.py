@@ -9,7 +9,7 @@ import numpy as np
 from workbench.data.photograph import ink_of
 from workbench.data.strokes import SIDE
 from workbench.widgets.bundle import bundle
-from workbench.widgets.pads.command import Command
+from workbench.widgets.pads.command import PadCommand
 from workbench.widgets.pads.gallery_pad import GalleryPad
 from workbench.widgets.pads.pad import Action
 
@@ -32,7 +32,7 @@ class SketchPad(GalleryPad):
     _css = bundle("sketch_pad.css")
 
     kind = "image"
-    hint = "Draw five of each symbol or so, then press Train."
+    hint = "Draw about five of each symbol, then press Train."
     export_name = "symbols.onnx"
     thumbnail_shape = (SIDE, SIDE)
 
@@ -68,20 +68,20 @@ class SketchPad(GalleryPad):
         return value
 
     def _actions(self) -> dict[str, tuple[str, Action]]:
-        def add_drawing(command: Command) -> None:
+        def add_drawing(command: PadCommand) -> None:
             self.add(command.strokes(), command.text("label"))
 
-        def add_picture(command: Command) -> None:
+        def add_picture(command: PadCommand) -> None:
             self.add_picture(command.picture(), command.text("label"))
 
-        def recognise_drawing(command: Command) -> None:
+        def recognise_drawing(command: PadCommand) -> None:
             strokes = command.strokes()
             if strokes:
                 self._try_value(strokes)
             else:
                 self._tried.ask(lambda: setattr(self, "recognised", []))
 
-        def recognise_picture(command: Command) -> None:
+        def recognise_picture(command: PadCommand) -> None:
             self._try_value(ink_of(command.picture()))
 
         return {

@@ -10,7 +10,7 @@ from workbench.data.spectrogram import BANDS, FRAMES, RATE_HZ
 from workbench.personalisation import Examples
 from workbench.personalisation.example import FULL_SCALE
 from workbench.widgets.bundle import bundle
-from workbench.widgets.pads.command import Command
+from workbench.widgets.pads.command import PadCommand
 from workbench.widgets.pads.gallery_pad import GalleryPad
 from workbench.widgets.pads.pad import Action
 
@@ -30,7 +30,7 @@ class SoundPad(GalleryPad):
     _css = bundle("sound_pad.css")
 
     kind = "audio"
-    hint = "Record five of each word or so, then press Train."
+    hint = "Record about five of each word, then press Train."
     export_name = "words.onnx"
     thumbnail_shape = (BANDS, FRAMES)
 
@@ -56,18 +56,18 @@ class SoundPad(GalleryPad):
         picture = Examples.spectrogram(value.astype(np.float32) / FULL_SCALE)[::-1]
         return np.round(255 * picture).astype(np.uint8)
 
-    def _play(self, command: Command) -> None:
+    def _play(self, command: PadCommand) -> None:
         item = self.examples[command.example_id()]
         assert isinstance(item.value, np.ndarray)
         samples = (item.value / np.float32(FULL_SCALE)).astype("<f4")
         self.send({"kind": "sound", "rate": RATE_HZ}, [samples.tobytes()])
 
     def _actions(self) -> dict[str, tuple[str, Action]]:
-        def add_sound(command: Command) -> None:
+        def add_sound(command: PadCommand) -> None:
             samples, rate = command.sound()
             self.add(samples, command.text("label"), rate)
 
-        def recognise_sound(command: Command) -> None:
+        def recognise_sound(command: PadCommand) -> None:
             self._try_value(*command.sound())
 
         return {

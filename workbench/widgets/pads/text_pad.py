@@ -10,7 +10,7 @@ from workbench.display.encodable import encodable
 from workbench.errors import DataError, value_text
 from workbench.personalisation import Examples, Outcome, Personalisation
 from workbench.widgets.bundle import bundle
-from workbench.widgets.pads.command import Command
+from workbench.widgets.pads.command import PadCommand
 from workbench.widgets.pads.pad import Action, Pad
 
 MOST_CHARACTERS = 100_000
@@ -48,7 +48,7 @@ class TextPad(Pad):
             }
         )
     ).tag(sync=True)
-    """How the prompt goes on, before and after, and how well held-out text is predicted."""
+    """How the prompt continues, before and after, and how well held-out text is predicted."""
 
     def __init__(self, text: str = "", prompt: str = "", **settings: Any) -> None:
         """Make the pad.
@@ -119,25 +119,25 @@ class TextPad(Pad):
             "Both models saw only the prompt; the last part of the text was held out."
         )
 
-    def _take(self, command: Command) -> None:
+    def _take(self, command: PadCommand) -> None:
         """Take what was typed from the command that brings it: the traits may still be on their
         way."""
         self.text = command.text("text", MOST_CHARACTERS)
         self.prompt = command.text("prompt")
 
-    def _train_command(self, command: Command) -> None:
+    def _train_command(self, command: PadCommand) -> None:
         self._take(command)
         self.train()
 
-    def _download_command(self, command: Command) -> None:
+    def _download_command(self, command: PadCommand) -> None:
         self._take(command)
         self._download()
 
-    def _upload(self, command: Command) -> None:
+    def _upload(self, command: PadCommand) -> None:
         self._take(command)
         super()._upload(command)
 
-    def _continue_command(self, command: Command) -> None:
+    def _continue_command(self, command: PadCommand) -> None:
         self.prompt = command.text("prompt")
         prompt = self.prompt
         if not prompt:

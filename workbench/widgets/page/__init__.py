@@ -1,1 +1,1 @@
-"""What every page has, that of a step alone and the app: status, buttons and boxes."""
+"""Parts shared by the app and the pages of single steps: status, buttons and boxes."""

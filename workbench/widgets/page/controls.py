@@ -15,7 +15,7 @@ HINTS = {
     "Train": "Train the model with the chosen engine",
     "Compare": "Train the chosen engines in turn, in bursts, and compare their speed and memory",
     "Pause": "Pause before the next step",
-    "Resume": "Go on after the pause",
+    "Resume": "Continue after the pause",
     "Step once": "Take one step and pause again",
     "Stop": "Stop before the next step; the checkpoint is kept",
 }

@@ -13,7 +13,7 @@ from workbench.widgets.bundle import bundle
 
 
 class Status(anywidget.AnyWidget):
-    """Says what is going on and what went wrong, and shows how far the work is."""
+    """Shows the current activity, errors and progress."""
 
     _esm = bundle("status.js")
     _css = bundle("status.css")

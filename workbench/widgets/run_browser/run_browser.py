@@ -38,7 +38,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         on_resume: Callable[[Run], None] | None = None,
         on_restore: Callable[[Run], None] | None = None,
     ) -> None:
-        """List the runs of this directory, and go on listing new ones.
+        """List the runs of this directory, and continue listing new ones.
 
         The functions are called on a thread of the browser's own.
 
@@ -46,7 +46,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
             on_open: is given a run that is opened; None: it is shown below the list.
             on_compare: is given the runs that are compared; None: a `ComparisonView` of them
                 is shown below the list.
-            on_resume: is given a run that goes on.
+            on_resume: is given a run that continues.
             on_restore: is given the run that is open, to go back to how it was started; None: there
                 is no button for that.
         """
@@ -79,7 +79,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs.compare(run_ids)
 
     def resume(self, run_id: str) -> None:
-        """Go on with a run after a pause, or from its newest checkpoint."""
+        """Resume a run after a pause, or from its latest checkpoint."""
         self._runs.resume(run_id)
 
     def restore(self, run_id: str) -> None:
@@ -87,7 +87,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs.restore(run_id)
 
     def stop(self, run_ids: Sequence[str]) -> None:
-        """Stop runs that are under way."""
+        """Stop runs that are in progress."""
         self._runs.stop(run_ids)
 
     def export(self, run_id: str, path: str) -> None:
@@ -120,7 +120,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs.delete(run_ids)
 
     def undelete(self, run_ids: Sequence[str]) -> None:
-        """Bring deleted runs back."""
+        """Restore deleted runs."""
         self._runs.undelete(run_ids)
 
     def refresh(self) -> None:

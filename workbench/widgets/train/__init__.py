@@ -1,1 +1,1 @@
-"""The step Train: engines, settings and what training comes to."""
+"""The step Train: engines, settings and live results."""

@@ -1,4 +1,4 @@
-"""What the evaluations of the test split found, while a run goes on."""
+"""What the evaluations of the test split found, during a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rounds and clients of a federated run, while it goes on and afterwards."""
+"""The rounds and clients of a federated run, during the run and afterwards."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The step Train: engines, settings, and what training comes to while it goes on."""
+"""The step Train: engines, settings, and live results."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from workbench.widgets.train.settings_form import SettingsForm
 from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
 
 REFRESH_S = 1.0
-"""Time between two looks at rows and layers while a run goes on: nobody reads faster."""
+"""Time between two looks at rows and layers during a run: nobody reads faster."""
 
 ACTIONS = ("Train", "Pause", "Resume", "Step once", "Stop")
 
@@ -79,11 +79,11 @@ class Trainer(Alone):
         self.controller.train()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is under way any more; False when `timeout` seconds were too few."""
+        """Wait until nothing is in progress any more; False when `timeout` seconds were too few."""
         return self.controller.wait(timeout)
 
     def close(self) -> None:
-        """Take the step away; what is under way goes on without it."""
+        """Take the step away; what is in progress continues without it."""
         self.charts.close()
         super().close()
 

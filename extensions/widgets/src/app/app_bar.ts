@@ -21,7 +21,7 @@ interface Step {
 
 /** What the views of one bar share: each has a step of its own, the kernel changes that of all. */
 interface Views {
-  /** The view in which a person changes the step just now. */
+  /** The view in which a user changes the step just now. */
   changing: object | null;
 }
 
@@ -49,7 +49,7 @@ const LOW_WINDOW = 620;
 const STATES: Record<string, string> = {
   needs: "needs something",
   ready: "ready",
-  busy: "under way",
+  busy: "in progress",
   done: "done",
 };
 
@@ -60,7 +60,7 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
   const title = element("span", { class: "wb-app-title" });
   const badge = element("span", { class: "wb-badge" });
   const verdict = element("span", { class: "wb-badge wb-verdict-badge" });
-  const code = toggle("Code", "Show the Python that does the same");
+  const code = toggle("Code", "Show equivalent Python code");
   const present = toggle("Present", "Larger type, for a projector");
   present.classList.add("wb-present");
   const head = element("div", { class: "wb-app-head" }, title, verdict, badge, code, present);
@@ -72,7 +72,7 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
   const panel = (name: string) => page()?.querySelector<HTMLElement>(`.wb-step-${name}`) ?? null;
   const tabs = new Map<string, HTMLButtonElement>();
 
-  /** Whether a person changes the step in this view, of which there may be several. */
+  /** Whether a user changes the step in this view, of which there may be several. */
   let here = false;
   const choose = (name: string, focus = false) => {
     if (focus) tabs.get(name)?.focus();
@@ -108,7 +108,7 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
       const tab = tabs.get(step.name);
       if (!tab) return;
       const chosen = step.name === selected;
-      // What was under way when the kernel went is so no more, or no one knows.
+      // When the kernel is gone, the state of what was in progress is unknown.
       const lost = gone && step.state === "busy";
       const state = lost ? "needs" : step.state;
       const text = lost ? "the kernel is gone" : unbroken(step.note);

@@ -19,7 +19,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   const said = element("span", { class: "wb-note", role: "status" });
   const source = element("code", {});
   const shown = element("pre", { tabindex: "0", "aria-label": "Python of this step" }, source);
-  const head = element("div", { class: "wb-code-head" }, element("h2", {}, "The same in Python"));
+  const head = element("div", { class: "wb-code-head" }, element("h2", {}, "Equivalent Python code"));
   head.append(copy, insert, said);
   el.append(head, shown);
 

@@ -10,8 +10,8 @@ const WHOLE_MS = 1000;
 
 /** What a page says in place of its status. */
 export const GONE =
-  "The kernel that made this page was restarted, shut down or has died. Run the cell again for a new page: " +
-  "it offers what is still under way and what was interrupted.";
+  "The kernel that made this page was restarted, shut down or has died. Run the cell again for a new page, " +
+  "which lists running and interrupted runs.";
 
 interface Signal<Value> {
   connect(slot: (sender: unknown, value: Value) => void): unknown;

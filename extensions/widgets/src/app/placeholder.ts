@@ -9,7 +9,7 @@ const STATE = "application/vnd.jupyter.widget-state+json";
 /** By which a placeholder of ours is known again. */
 const MARK = "workbench_placeholder";
 const SENTENCE =
-  "The workbench was here: run this cell for a live page. What it came to last, if anything, stands below.";
+  "Run this cell to open the workbench. Its last result, if any, is shown below.";
 
 interface Saved {
   model_module: string;

@@ -23,8 +23,8 @@ interface Traits {
 }
 
 const HINT =
-  "Choose a model to see what training it on a device takes: parameters, gradients, optimizer " +
-  "state, activations and ONNX Runtime itself. Train makes missing artifacts itself.";
+  "Choose a model to predict the memory of training it on a device: parameters, gradients, optimizer " +
+  "state, activations and ONNX Runtime itself. Train generates missing artifacts.";
 
 function render({ model, el }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-footprint-view");

@@ -167,7 +167,7 @@ export default () => {
       },
       onSave: (format) => {
         if (isKernelGone(el)) {
-          toolbar.say("The kernel is gone, which would write the file.");
+          toolbar.say("The file cannot be written without a kernel.");
           return;
         }
         request = Math.random().toString(36).slice(2);

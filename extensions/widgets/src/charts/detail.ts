@@ -39,7 +39,7 @@ function enough({ overview, detail }: Curve, from: number, to: number): boolean 
   if ((to - from) / overview.stride >= FEW) return true;
   if (!detail || detail.length === 0) return false;
   const begins = detail.start === 0 || (detail.step[0] as number) <= from;
-  // The end of a run under way moves; a block of the overview later is soon enough.
+  // The end of a run in progress moves; a block of the overview later is soon enough.
   const ends = detail.lastStep >= Math.min(to, overview.lastStep - overview.stride);
   return begins && ends && (detail.stride === 1 || (to - from) / detail.stride >= FEW);
 }

@@ -85,7 +85,7 @@ function rateLine(curve: Curve, blocks: Blocks, smoothing: number): Pick<Line, "
   return smoothing > window ? { y: over(smoothing), raw: over(window) } : { y: over(window), raw: null };
 }
 
-/** The loss, smoothed; in a part of the run the average goes on from that of the whole run. */
+/** The loss, smoothed; in a part of the run the average continues from that of the whole run. */
 function lossLine(curve: Curve, blocks: Blocks, smoothing: number): Numbers {
   if (smoothing <= 0) return blocks.mean;
   const count = blocksBefore(curve, blocks);

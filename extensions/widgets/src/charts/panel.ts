@@ -86,7 +86,7 @@ export class Panel {
     if (!this.table.hidden) this.fillTable();
   }
 
-  /** Makes the plot anew: its axes or the theme have changed. */
+  /** Makes the plot again: its axes or the theme have changed. */
   rebuild(): void {
     if (!this.root.isConnected || this.root.hidden) return;
     this.destroy();
@@ -126,7 +126,7 @@ export class Panel {
     else this.resize();
   }
 
-  /** Carries out a key press; tells whether it had a meaning. */
+  /** Carries out a key press; returns whether it had a meaning. */
   press(event: KeyboardEvent): boolean {
     return pressKey(event, this.state, this.listener, () => this.words.sentence);
   }
@@ -149,7 +149,7 @@ export class Panel {
     if (this.metric === "throughput") notes.push(this.words.windowText());
     const spread = this.state.store.spreads[this.metric] ?? 1;
     const chosen = this.logarithmic && this.state.context.scaleOf(this.metric) === "auto";
-    if (chosen) notes.push(`log axis, as curves differ ${formatSignificant(spread)} times`);
+    if (chosen) notes.push(`log axis: curves differ ${formatSignificant(spread)} times`);
     const text = notes.filter(Boolean).join(", ");
     if (this.unit.textContent !== text) this.unit.textContent = text;
     this.unit.title = text;
@@ -157,7 +157,7 @@ export class Panel {
     this.logarithm.setAttribute("aria-pressed", String(this.logarithmic));
     this.logarithm.setAttribute("aria-label", `Logarithmic scale of ${title}`);
     this.logarithm.title = chosen
-      ? `Logarithmic by itself, as curves differ ${formatSignificant(spread)} times. Press for a linear scale.`
+      ? `Automatically logarithmic: curves differ ${formatSignificant(spread)} times. Press for a linear scale.`
       : "Logarithmic scale";
   }
 

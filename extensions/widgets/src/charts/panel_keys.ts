@@ -5,7 +5,7 @@ import { lastAtMost } from "./block";
 import type { PanelListener } from "./panel";
 import type { ViewState } from "./view_state";
 
-/** Carries out a key press; tells whether it had a meaning. `sentence` reads the place then shown. */
+/** Carries out a key press; returns whether it had a meaning. `sentence` reads the place then shown. */
 export function pressKey(
   event: KeyboardEvent,
   state: ViewState,

@@ -36,7 +36,7 @@ export class ViewState {
     return this.context.curves().filter(({ key }) => !hidden.includes(key));
   }
 
-  /** All of the axis: up to the last point, or while a run goes on a little further. */
+  /** All of the axis: up to the last point, or during a run a little further. */
   get full(): Range {
     const axis = this.context.axis();
     let last = 0;

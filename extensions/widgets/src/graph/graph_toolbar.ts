@@ -70,7 +70,7 @@ export class GraphToolbar {
   /** The file for Model Explorer is written by the kernel, which is gone. */
   loseKernel(): void {
     this.json.setAttribute("aria-disabled", "true");
-    this.json.title = "The kernel is gone, which would write the file for Model Explorer";
+    this.json.title = "The file for Model Explorer cannot be written without a kernel";
     this.json.setAttribute("aria-label", this.json.title);
   }
 

@@ -131,7 +131,7 @@ class GraphView {
   /** What is here can still be looked at; what the kernel would tell is not waited for. */
   private lose(): void {
     this.state.lose();
-    this.kernel.lose("Not known any more: the kernel is gone.");
+    this.kernel.lose("Not known: the kernel is gone.");
     this.row.lose();
     this.toolbar.loseKernel();
     this.update();

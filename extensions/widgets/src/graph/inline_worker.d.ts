@@ -1,4 +1,4 @@
-// The bundled source of a worker, which bundle.js puts in the place of the import.
+// The bundled source of a worker, which bundle.js puts in place of the import.
 
 declare module "inline-worker:*" {
   const source: string;

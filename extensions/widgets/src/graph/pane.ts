@@ -20,7 +20,7 @@ export interface PaneListener {
   onSearch: () => void;
 }
 
-/** How long a layout may take before the pane says that it is under way, in milliseconds. */
+/** How long a layout may take before the pane says that it is in progress, in milliseconds. */
 const PATIENCE_MS = 150;
 /** The smallest scale at which the first view of a graph can be read. */
 const READABLE = 0.55;
@@ -67,7 +67,7 @@ export class Pane {
       element("span", { class: "wb-note" }, `${count} nodes`),
     );
     this.surface.append(this.canvas, this.minimap.root, this.busy);
-    this.surface.setAttribute("aria-label", `Graph ${data.title}, ${count} nodes. Arrow keys walk along edges.`);
+    this.surface.setAttribute("aria-label", `Graph ${data.title}, ${count} nodes. Arrow keys move along edges.`);
     // The notebook's own shortcuts are not meant while the graph has the focus.
     this.surface.dataset["lmSuppressShortcuts"] = "true";
     const notices = data.notices.map((notice) => element("p", { class: "wb-note" }, notice));
@@ -77,12 +77,12 @@ export class Pane {
     new PaneInput(this, listener);
   }
 
-  /** Whether it says that a layout is under way. */
+  /** Whether it says that a layout is in progress. */
   get isBusy(): boolean {
     return !this.busy.hidden;
   }
 
-  /** Opens exactly these groups; keeps `anchor` where it stands. Gives up what is under way. */
+  /** Opens exactly these groups; keeps `anchor` where it stands. Gives up what is in progress. */
   async show(open: ReadonlySet<number>, anchor: Item | null = null): Promise<boolean> {
     this.making.abort();
     const making = (this.making = new AbortController());
@@ -262,7 +262,7 @@ export class Pane {
     this.busy.hidden = false;
   }
 
-  /** Gives up the layout that is under way. */
+  /** Gives up the layout that is in progress. */
   cancel(): void {
     this.making.abort();
     this.busy.hidden = true;

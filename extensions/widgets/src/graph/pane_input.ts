@@ -15,7 +15,7 @@ const CLICK = 4;
 
 /** What the keys do, in a sentence. */
 export const KEYS =
-  "Arrow keys walk along edges, Enter opens and closes a group, / searches, Escape goes outwards, " +
+  "Arrow keys move along edges, Enter opens and closes a group, / searches, Escape goes outwards, " +
   "+ and − zoom, 0 fits; drag to move.";
 
 /** Lets a pane be dragged, zoomed, clicked and walked. */

@@ -6,7 +6,7 @@ import { closeDevice, openDevice, refusal } from "./device_refusal";
 /** Width and height of a picture as it is sent, in pixels. */
 export const PICTURE_SIZE = 96;
 
-const MEANWHILE = "Drawing goes on without it.";
+const MEANWHILE = "Drawing continues without it.";
 
 export class Camera {
   readonly root: HTMLElement;

@@ -1,4 +1,4 @@
-// The classes that a person names: one is chosen for what is made next; they are added, renamed and removed.
+// The classes that a user names: one is chosen for what is made next; they are added, renamed and removed.
 
 import { element, freshId } from "../element";
 import { enterSubmits } from "./enter_submits";

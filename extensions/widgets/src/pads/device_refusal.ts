@@ -1,17 +1,17 @@
 // Why a camera or microphone cannot be used, in one sentence.
 
 const REASONS: Record<string, string> = {
-  NotAllowedError: "its use was refused; it can be allowed in the browser's settings of this page",
+  NotAllowedError: "permission was denied; allow it in the browser's settings of this page",
   NotFoundError: "none was found on this computer",
   NotReadableError: "another program is using it",
-  OverconstrainedError: "it has no mode that is wanted here",
+  OverconstrainedError: "it does not support the requested mode",
 };
 
 /**
  * The sentence.
  *
  * @param device "camera" or "microphone".
- * @param meanwhile what goes on without it.
+ * @param meanwhile what continues without it.
  */
 export function refusal(device: string, error: unknown, meanwhile: string): string {
   const name = error instanceof Error ? error.name : "";

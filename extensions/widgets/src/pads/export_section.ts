@@ -1,4 +1,4 @@
-// Writes the trained model where the person says.
+// Writes the trained model where the user says.
 
 import { element, freshId } from "../element";
 import { enterSubmits } from "./enter_submits";

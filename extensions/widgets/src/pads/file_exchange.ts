@@ -1,4 +1,4 @@
-// Examples out to a file of the person's own and back, through the browser.
+// Examples out to a file of the user's own and back, through the browser.
 
 import { element, freshId } from "../element";
 import { ask, bytesOf, type Listened, onMessage, type Sender } from "./pad_model";

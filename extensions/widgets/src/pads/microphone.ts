@@ -10,7 +10,7 @@ const LENGTH_S = 1.6;
 /** Loudness at the left end of the meter, in decibels below full scale. */
 const QUIETEST_DB = -60;
 
-const MEANWHILE = "Importing audio files goes on without it.";
+const MEANWHILE = "Importing audio files continues without it.";
 
 /** Runs on the audio thread: hands every block of samples on. */
 const COLLECTOR = `registerProcessor("wb-collector", class extends AudioWorkletProcessor {

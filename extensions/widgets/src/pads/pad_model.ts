@@ -2,7 +2,7 @@
 
 import type { AnyModel } from "@anywidget/types";
 
-/** One example of the person's own. */
+/** One example of the user's own. */
 export interface Item {
   id: number;
   label: string;

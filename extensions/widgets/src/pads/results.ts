@@ -26,7 +26,7 @@ export class Results {
     this.root.hidden = scores.length === 0;
     const classes = this.model.get("result_classes");
     this.root.replaceChildren(
-      element("h2", { id: this.heading }, `On ${this.noun}s that were not trained on`),
+      element("h2", { id: this.heading }, `Evaluation on held-out ${this.noun}s`),
       element("p", { class: "wb-hint" }, this.model.get("result_note")),
       element("div", { class: "wb-scores" }, ...scores.map((score) => this.score(score, classes))),
       this.examples(this.model.get("held_out")),

@@ -75,7 +75,7 @@ function render({ model, el, signal }: RenderProps<Traits & Record<string, unkno
   const typed = () => ({ text: text.value, prompt: prompt.value });
   const shown = element("div", { class: "wb-continuations", "aria-live": "polite" });
   const note = element("p", { class: "wb-hint" });
-  const results = element("section", { class: "wb-results-area", "aria-label": "Continuations" }, element("h2", {}, "How the text goes on"), note, shown);
+  const results = element("section", { class: "wb-results-area", "aria-label": "Continuations" }, element("h2", {}, "Continuation"), note, shown);
   el.append(
     element(
       "section",

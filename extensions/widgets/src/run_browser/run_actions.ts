@@ -44,13 +44,13 @@ export const ACTIONS: Action[] = [
     name: "resume",
     label: "Resume",
     refusal: all(one, ([row]) =>
-      row && RESUMABLE.has(row.status) ? "" : "Only a run that is paused or has ended early can go on.",
+      row && RESUMABLE.has(row.status) ? "" : "Only a run that is paused or has ended early can continue.",
     ),
   },
   {
     name: "stop",
     label: "Stop",
-    refusal: (rows) => (rows.some(isActive) ? "" : "None of these runs is under way."),
+    refusal: (rows) => (rows.some(isActive) ? "" : "None of these runs is in progress."),
   },
   {
     name: "export",

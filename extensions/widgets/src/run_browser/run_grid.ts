@@ -74,7 +74,7 @@ export class RunGrid {
   }
 
   /**
-   * Shows these rows. What is at the top of the view stays there if a person looks at the list: it
+   * Shows these rows. What is at the top of the view stays there if a user looks at the list: it
    * is scrolled, the pointer or the keyboard is in it, or something is selected.
    */
   show(rows: Map<string, RunRow>, shown: string[], order: Order, keepPlace: boolean): void {

@@ -1,4 +1,4 @@
-// Runs that wait for a person: under way, or interrupted, as after the kernel was started anew.
+// Runs that wait for a user: in progress, or interrupted, as after the kernel was started again.
 
 import { element } from "../element";
 import { formatWhole } from "../number_format";
@@ -7,7 +7,7 @@ import { displayName, isActive, type RunRow } from "./run_row";
 
 const MOST = 3;
 
-/** The runs to offer, those under way first, the newest of each first. */
+/** The runs to offer, those in progress first, the newest of each first. */
 export function offered(rows: Iterable<RunRow>): RunRow[] {
   const waiting = [...rows].filter((row) => isActive(row) || row.status === "interrupted");
   const newest = waiting.sort((a, b) => (a.id < b.id ? 1 : -1));
@@ -15,7 +15,7 @@ export function offered(rows: Iterable<RunRow>): RunRow[] {
 }
 
 export class RunOffers {
-  readonly root = element("section", { class: "wb-run-offers", "aria-label": "Runs to go on with" });
+  readonly root = element("section", { class: "wb-run-offers", "aria-label": "Runs to follow or resume" });
   private shown = "";
 
   constructor(private readonly act: Act) {}

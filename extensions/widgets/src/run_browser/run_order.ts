@@ -107,7 +107,7 @@ export function sortedIds(
 
 /**
  * The ids after some rows have changed: those that were shown stay in their order, so that nothing
- * moves while a person looks at it, and new ones are put where the order wants them.
+ * moves while a user looks at it, and new ones are put where the order wants them.
  */
 export function keptOrder(
   before: string[],

@@ -50,7 +50,7 @@ export function isActive(row: RunRow): boolean {
 const day = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 const clock = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 
-/** What a person called it; else model, engine and start, as `run_title` of run_title.py. */
+/** What a user called it; else model, engine and start, as `run_title` of run_title.py. */
 export function displayName(row: RunRow): string {
   if (row.name) return row.name;
   if (row.started === null || !row.model) return row.id;

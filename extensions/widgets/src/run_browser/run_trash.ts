@@ -1,4 +1,4 @@
-// The deleted runs, in a section that unfolds, each with a button that brings it back.
+// The deleted runs, in a section that unfolds, each with a button that restores it.
 
 import { element } from "../element";
 import { formatWhole } from "../number_format";
@@ -20,7 +20,7 @@ export class RunTrash {
   private readonly list = element("ul", { "aria-label": "Deleted runs" });
 
   constructor(private readonly act: Act) {
-    const note = "A deleted run is kept for 30 days. What is restored stands in the list again.";
+    const note = "A deleted run is kept for 30 days. Restored runs are listed again.";
     this.root.append(this.summary, element("p", { class: "wb-note" }, note), this.list);
   }
 

@@ -68,7 +68,7 @@ function mistakeList(engine: string, confusion: Confusion, name: Name): HTMLElem
     const pair = element("span", {}, name(from), " → ", name(to));
     return element("li", {}, pair, " ", element("span", { class: "wb-count" }, formatWhole(count)));
   });
-  const label = `What ${engine} mistakes most often, true → predicted`;
+  const label = `Most frequent confusions of ${engine}, true → predicted`;
   return element(
     "div",
     {},

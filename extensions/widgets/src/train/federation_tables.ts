@@ -99,7 +99,7 @@ export function fillClients(table: HTMLTableElement, note: HTMLElement, { client
     );
   });
   const shownOf = clients.length < count ? ` The first ${clients.length} of ${formatWhole(count)} clients.` : "";
-  const what = mapped ? "Training rows by class; the more, the stronger the shade." : "Training rows.";
+  const what = mapped ? "Training rows by class; stronger shades are more rows." : "Training rows.";
   const title = measure === "accuracy" ? "Accuracy" : "Loss";
   note.textContent = `${what} ${title} is of the global weights on the test rows of the client.${shownOf}`;
   table.replaceChildren(

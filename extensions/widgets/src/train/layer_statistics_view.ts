@@ -24,7 +24,7 @@ const MEASURES = [
   { title: "Gradient norm", note: "Euclidean norm of the gradient of each layer, before clipping." },
   {
     title: "Update-to-weight ratio",
-    note: "Norm of what a step adds to the weights of a layer, by the norm of these weights.",
+    note: "Norm of the update of a layer's weights, divided by the norm of these weights.",
   },
 ] as const;
 

@@ -84,7 +84,7 @@ export class RoundPanel {
     this.fillLegend(this.content);
   }
 
-  /** Makes the plot anew, in the theme of now. */
+  /** Makes the plot again, in the theme of now. */
   rebuild(): void {
     this.destroy();
     const { content } = this;

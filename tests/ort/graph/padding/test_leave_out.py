@@ -10,7 +10,7 @@ import onnxruntime as ort
 import pytest
 from onnx import TensorProto, helper, numpy_helper
 
-from workbench.ort.graph.padding.leave_out import LeftOut, leave_out_padding
+from workbench.ort.graph.padding.leave_out import PaddingReport, leave_out_padding
 
 TOLERANCE = 1e-6
 WORDS, WIDTH = 20, 8
@@ -147,7 +147,9 @@ def outputs(model: onnx.ModelProto) -> dict[str, np.ndarray[Any, Any]]:
     return found
 
 
-def rewritten(tail: str, low: float = LOW, **options: bool) -> tuple[onnx.ModelProto, LeftOut]:
+def rewritten(
+    tail: str, low: float = LOW, **options: bool
+) -> tuple[onnx.ModelProto, PaddingReport]:
     model = graph(tail, low)
     found = leave_out_padding(model, ["mask"], **{"padded_results": False, **options})
     return model, found

@@ -55,7 +55,7 @@ class Held:
 
 def test_an_argument_of_another_class_is_refused() -> None:
     value = Output(logits=torch.zeros(2), cache=Fraction(1, 2))
-    with pytest.raises(UntrainableError, match=r"met a fractions\.Fraction"):
+    with pytest.raises(UntrainableError, match=r"got a fractions\.Fraction"):
         flatten(value, [])
 
 
@@ -71,12 +71,12 @@ def test_a_result_that_holds_no_tensor_of_the_graph_is_kept() -> None:
 def test_a_result_that_holds_one_is_refused_by_name(hide: Any) -> None:
     with FakeTensorMode():
         value = hide(torch.zeros(2))
-    with pytest.raises(UntrainableError, match=r"cannot give back a .* at result\[1\]"):
+    with pytest.raises(UntrainableError, match=r"cannot return a .* at result\[1\]"):
         flatten((1, value), [], results=True)
 
 
 def test_an_object_that_holds_itself_is_refused() -> None:
     pair = Pair(torch.zeros(2))
     pair.right = pair
-    with pytest.raises(UntrainableError, match="holds itself"):
+    with pytest.raises(UntrainableError, match="contains itself"):
         flatten(pair, [])

@@ -1,1 +1,1 @@
-"""Padding is left out of the layers that work by token, where the results show nothing of it."""
+"""Removes padding tokens from the layers that work by token, where no result changes."""

@@ -1,4 +1,4 @@
-"""How padding goes through operators that compute each number of its own position."""
+"""How padding propagates through elementwise operators."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ class KeptTokens:
         for read in proof.reads:
             kept = self._with_read(kept, read)
         for masked_by, layout in proof.masked_by.items():
-            kept = self._with_blind(kept, masked_by, layout)
+            kept = self._with_fully_masked(kept, masked_by, layout)
         self._place(kept)
 
     def add(self, op: str, *inputs: str, output: str = "", **attributes: Any) -> str:
@@ -154,7 +154,7 @@ class KeptTokens:
         added = list(range(lead, len(layout.axes)))
         return self.add("Unsqueeze", numbers, self.integers(added)) if added else numbers
 
-    def _with_blind(self, kept: str, masked_by: MaskedBy, layout: Tracked) -> str:
+    def _with_fully_masked(self, kept: str, masked_by: MaskedBy, layout: Tracked) -> str:
         """`kept` and all tokens of sequences in which a kept token has no key."""
         counts = masked_by.value
         if masked_by.counts == "above":

@@ -1,4 +1,4 @@
-"""Leaves padding out of the layers of a graph that work by token."""
+"""Removes padding tokens from the layers of a graph that work by token."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import onnx
 
 
-class LeftOut(NamedTuple):
+class PaddingReport(NamedTuple):
     """What came of it."""
 
     products: int = 0
@@ -31,7 +31,7 @@ class LeftOut(NamedTuple):
 
 def leave_out_padding(
     model: onnx.ModelProto, arguments: Iterable[str], *, padded_results: bool
-) -> LeftOut:
+) -> PaddingReport:
     """Rewrite `model` in place so that layers compute only the tokens that count.
 
     Embeddings and all layers that work by token get the kept tokens as rows (kept tokens, width);
@@ -47,8 +47,8 @@ def leave_out_padding(
         padded_results: results may be zero at padded tokens, where they would not be.
     """
     if any(each.HasField("g") for node in model.graph.node for each in node.attribute):
-        return LeftOut(reason="the graph has control flow")
-    found, refusal = LeftOut(), Refusal(-2, "no argument tells which tokens are padding")
+        return PaddingReport(reason="the graph has control flow")
+    found, refusal = PaddingReport(), Refusal(-2, "no argument tells which tokens are padding")
     names = list(arguments)
     tried = set[Mask]()
     while True:
@@ -63,7 +63,7 @@ def leave_out_padding(
             refusal = max(refusal, proof)
         packing = _packed(model, values, proof, len(found.masks)) if possible else None
         if packing is not None and isinstance(proof, Proof):
-            found = LeftOut(
+            found = PaddingReport(
                 found.products + packing.products,
                 (*found.masks, proof.mask.value),
                 "",
@@ -71,7 +71,7 @@ def leave_out_padding(
             )
         elif not isinstance(proof, Proof) or not possible:
             break
-    return found if found.products else LeftOut(reason=refusal.reason)
+    return found if found.products else PaddingReport(reason=refusal.reason)
 
 
 def _packed(

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     import onnx
 
 
-class Rows(Protocol):
+class PackedRows(Protocol):
     """What gives the rows of kept tokens of other values; see `Packing`."""
 
     values: GraphValues
@@ -37,7 +37,7 @@ _ALONG_AXIS = frozenset({"LayerNormalization", "LogSoftmax", "Softmax", "Split"}
 _REDUCTIONS = frozenset({"ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum"})
 
 
-def packed_node(node: onnx.NodeProto, rows: Rows) -> list[onnx.NodeProto] | None:
+def packed_node(node: onnx.NodeProto, rows: PackedRows) -> list[onnx.NodeProto] | None:
     """What computes the rows of kept tokens of the outputs of `node`; None: it cannot be packed."""
     layout = rows.layout(node.output[0])
     assert layout is not None
@@ -64,7 +64,7 @@ def packed_node(node: onnx.NodeProto, rows: Rows) -> list[onnx.NodeProto] | None
     return [made] if _count_from_the_end(made, node, rows) else None
 
 
-def _seed_inputs(node: onnx.NodeProto, rows: Rows) -> list[str]:
+def _seed_inputs(node: onnx.NodeProto, rows: PackedRows) -> list[str]:
     place = 1 if node.op_type == "Gather" else 0
     inputs = list(node.input)
     shape = rows.values.shape(inputs[place]) or ()
@@ -73,13 +73,13 @@ def _seed_inputs(node: onnx.NodeProto, rows: Rows) -> list[str]:
     return inputs
 
 
-def _first_input(node: onnx.NodeProto, rows: Rows) -> list[str] | None:
+def _first_input(node: onnx.NodeProto, rows: PackedRows) -> list[str] | None:
     if rows.layout(node.input[0]) is None:
         return None
     return [rows.packed(node.input[0]), *node.input[1:]]
 
 
-def _aligned_inputs(node: onnx.NodeProto, layout: Tracked, rows: Rows) -> list[str] | None:
+def _aligned_inputs(node: onnx.NodeProto, layout: Tracked, rows: PackedRows) -> list[str] | None:
     """Each input that has batch or tokens by rows; those of each token alone as they are."""
     assert layout.lead is not None
     rank, count = len(layout.axes), layout.lead[1]
@@ -112,19 +112,19 @@ def _aligned_inputs(node: onnx.NodeProto, layout: Tracked, rows: Rows) -> list[s
     return inputs
 
 
-def _index(kind: str, order: str, rows: Rows) -> str:
+def _index(kind: str, order: str, rows: PackedRows) -> str:
     """What picks the rows of a value that has both batch and tokens, one of them, or neither."""
     if kind == "all":
         return rows.tokens.indices(order)[0]
     return rows.tokens.part(kind) if kind else ""
 
 
-def _has_junk(name: str, rows: Rows) -> bool:
+def _has_junk(name: str, rows: PackedRows) -> bool:
     found = rows.proof.tracked.get(name)
     return found is not None and bool(found.junk)
 
 
-def _clean_rows(name: str, layout: Tracked, rows: Rows) -> tuple[str, str, list[int]] | None:
+def _clean_rows(name: str, layout: Tracked, rows: PackedRows) -> tuple[str, str, list[int]] | None:
     """How the rows of a value without junk are picked that is broadcast to `layout`."""
     assert layout.lead is not None
     order, count = layout.lead
@@ -146,7 +146,9 @@ def _clean_rows(name: str, layout: Tracked, rows: Rows) -> tuple[str, str, list[
     return name, kinds[padded[0] != 1, padded[1] != 1], row
 
 
-def _reshaped(node: onnx.NodeProto, layout: Tracked, rows: Rows) -> list[onnx.NodeProto] | None:
+def _reshaped(
+    node: onnx.NodeProto, layout: Tracked, rows: PackedRows
+) -> list[onnx.NodeProto] | None:
     before = rows.layout(node.input[0])
     if before is None or before.lead is None or layout.lead is None:
         return None
@@ -162,7 +164,9 @@ def _reshaped(node: onnx.NodeProto, layout: Tracked, rows: Rows) -> list[onnx.No
     return [helper.make_node("Reshape", [packed, shape], [made], made)]
 
 
-def _transposed(node: onnx.NodeProto, layout: Tracked, rows: Rows) -> list[onnx.NodeProto] | None:
+def _transposed(
+    node: onnx.NodeProto, layout: Tracked, rows: PackedRows
+) -> list[onnx.NodeProto] | None:
     before = rows.layout(node.input[0])
     if before is None or before.lead is None or layout.lead is None:
         return None
@@ -181,7 +185,7 @@ def _transposed(node: onnx.NodeProto, layout: Tracked, rows: Rows) -> list[onnx.
     return [made]
 
 
-def _copied(node: onnx.NodeProto, inputs: list[str], rows: Rows) -> onnx.NodeProto:
+def _copied(node: onnx.NodeProto, inputs: list[str], rows: PackedRows) -> onnx.NodeProto:
     made = type(node)()
     made.CopyFrom(node)
     del made.input[:], made.output[:]
@@ -197,7 +201,7 @@ def _copied(node: onnx.NodeProto, inputs: list[str], rows: Rows) -> onnx.NodePro
     return made
 
 
-def _count_from_the_end(made: onnx.NodeProto, node: onnx.NodeProto, rows: Rows) -> bool:
+def _count_from_the_end(made: onnx.NodeProto, node: onnx.NodeProto, rows: PackedRows) -> bool:
     """Name axes from the last, as rows have fewer before it; False where they are not constant."""
     layout = rows.layout(node.input[0])
     if node.op_type in _ALONG_AXIS and layout is not None:

@@ -1,4 +1,4 @@
-"""How padding goes through matrix products, those of attention among them."""
+"""How padding propagates through matrix products, including attention."""
 
 from __future__ import annotations
 

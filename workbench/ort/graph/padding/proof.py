@@ -1,4 +1,4 @@
-"""Finds out which results of a graph padding can change, if anything may stand in its place."""
+"""Determines which results of a graph padding values can change."""
 
 from __future__ import annotations
 

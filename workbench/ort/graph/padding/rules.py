@@ -1,4 +1,4 @@
-"""How padding goes through each operator: what it changes, and where it is masked."""
+"""How padding propagates through each operator, and where it is masked."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One node whose output is looked at, with what is known of its inputs."""
+"""One node to analyse, with the known properties of its inputs."""
 
 from __future__ import annotations
 

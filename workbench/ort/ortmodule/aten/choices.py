@@ -39,7 +39,7 @@ class Choice(NamedTuple):
     """Its time over that of ONNX Runtime's: median over the shapes of the benchmark, two threads
     each on a 2-core Xeon with AVX-512, torch 2.13, onnxruntime-training-cpu 1.19.2."""
     replace: Replace
-    """The nodes in the place of one; None where the conditions are not met."""
+    """The nodes in place of one; None where the conditions are not met."""
     in_forward: bool = False
     """Whether it belongs to the forward pass."""
     is_product: bool = False

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.ort.graph.graph_editor import GraphEditor, attribute
 from workbench.ort.ortmodule.aten import attention, linear
+from workbench.ort.ortmodule.aten.decomposed_gelu import fuse_decomposed_gelu
 from workbench.ort.ortmodule.aten.executor import why_not_loaded
 from workbench.ort.ortmodule.aten.fusion_graph import FusionGraph
 from workbench.ort.ortmodule.aten.packed_projection import fuse_heads, fuse_unpacking
-from workbench.ort.ortmodule.aten.spelled_gelu import fuse_spelled_gelu
 
 if TYPE_CHECKING:
     import onnx
@@ -25,7 +25,7 @@ _FUSIONS: Sequence[tuple[str, Fuse, str]] = (
     ("Squeeze", fuse_unpacking, ""),
     ("Reshape", fuse_heads, ""),
     ("Softmax", attention.fuse_attention, "Attention"),
-    ("Tanh", fuse_spelled_gelu, ""),
+    ("Tanh", fuse_decomposed_gelu, ""),
     ("MatMul", linear.fuse_linear, "Linear"),
     ("Gemm", linear.fuse_linear, "Linear"),
 )
@@ -34,7 +34,7 @@ one kernel of PyTorch's; in the order in which they are tried."""
 
 
 class Fused(NamedTuple):
-    """What became of a forward pass."""
+    """The result of fusing a forward pass."""
 
     gradients: tuple[NodeGradient, ...] = ()
     """Of each node that was made and whose gradient ONNX Runtime lacks."""
@@ -62,7 +62,7 @@ def fuse_layers(
     graph = FusionGraph(model.graph, requires_grad)
     layers: Counter[str] = Counter()
     for op, fuse, layer in _FUSIONS:
-        if fuse is not fuse_spelled_gelu and not products:
+        if fuse is not fuse_decomposed_gelu and not products:
             continue
         for node in graph.nodes:
             found = graph.producer(node.output[0], op)

@@ -23,7 +23,7 @@ def kernel_call(
     outputs: Sequence[str],
     overload: str = "",
 ) -> onnx.NodeProto:
-    """A call of PyTorch's kernel in the place of `node`.
+    """A call of PyTorch's kernel in place of `node`.
 
     An output without a name gets one: a kernel may give more than was requested, and ONNX
     Runtime fails for a value that has no place.

@@ -1,4 +1,4 @@
-"""Puts PyTorch's kernels in the place of nodes of a gradient graph."""
+"""Puts PyTorch's kernels in place of nodes of a gradient graph."""
 
 from __future__ import annotations
 

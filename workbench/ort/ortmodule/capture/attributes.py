@@ -34,7 +34,7 @@ _forward = attrgetter("forward")
 
 
 class Attributes:
-    """Tells whether something was changed from outside, such as the rate of a Dropout.
+    """Returns whether something was changed from outside, such as the rate of a Dropout.
 
     Watched are the attributes of layers, and those of the user's modules that a forward pass names;
     the classes of the modules; variables of closures, classes and Python modules that it names; and
@@ -100,7 +100,7 @@ class Attributes:
                 and list(map(_forward, self._classes)) == self._forwards
             )
         except (RuntimeError, ValueError):
-            # A tensor or array in the place of a number does not compare to it.
+            # A tensor or array in place of a number does not compare to it.
             return False
 
     def leave_out_changed(self) -> None:

@@ -136,8 +136,9 @@ def _held_against(structure: Structure, real: Any, where: str) -> Structure:
                 rebuild(made, iter(()))
             except Exception as error:
                 raise UntrainableError(
-                    f"ORTModule cannot give back a {nested.name_of(value)}, which the module "
-                    f"returns{nested.at(where)}: it cannot be copied, {error}. Make it outside."
+                    f"ORTModule cannot return a {nested.name_of(value)}, which the module "
+                    f"returns{nested.at(where)}: it cannot be copied, {error}. Create it outside "
+                    "the module."
                 ) from error
             return made
         case nested.Mapping(kind, keys, items):
@@ -194,9 +195,9 @@ def _compared(kept: Any, real: Any, where: str) -> list[Any]:
         changes = by_function and not isinstance(one, _FIXED)
         if isinstance(one, (CellType, GeneratorType)) or changes:
             raise UntrainableError(
-                f"ORTModule cannot give back a {nested.name_of(kept)}, which the module returns"
+                f"ORTModule cannot return a {nested.name_of(kept)}, which the module returns"
                 f"{nested.at(where)}: it holds a {nested.name_of(one)}, which cannot be copied, "
-                "and one call would find there what another has left. Return what it holds itself."
+                "so its state would be shared between calls. Return its contents instead."
             )
         for each in (one, other):
             # Until it is read, an object leads to its attributes without a dict between.
@@ -231,8 +232,8 @@ def _same(one: Any, other: Any) -> bool:
 
 def _other(where: str, value: Any) -> UntrainableError:
     return UntrainableError(
-        f"ORTModule cannot give back the {nested.name_of(value)} {value!r:.80}, which the module "
-        f"returns{nested.at(where)}: it follows the sizes of the tensors, or is another one at "
-        "every call, and a graph would give back that of its export. Make it outside of the "
+        f"ORTModule cannot return the {nested.name_of(value)} {value!r:.80}, which the module "
+        f"returns{nested.at(where)}: it depends on the sizes of the tensors, or differs between "
+        "calls, and a graph would always return the one of its export. Create it outside the "
         "module, from what the module returns."
     )

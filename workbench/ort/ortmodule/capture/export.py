@@ -165,9 +165,9 @@ def export_forward(
     found = _look_at(reports)
     if found is None:
         raise UntrainableError(
-            f"ORTModule: torch exports {type(module).__name__} by its bytecode alone, which does "
-            "not tell what it returns. A number that it computes from values of a tensor, such as "
-            "len(torch.unique(x)), decides what runs; keep it a tensor."
+            f"ORTModule: torch exports {type(module).__name__} by its bytecode only, so its "
+            "outputs are unknown. The module branches on a number computed from values of a "
+            "tensor, such as len(torch.unique(x)); keep it a tensor."
         )
     if any(entry.key == CHANGED_INPUTS for entry in model.metadata_props):
         raise ChangedArgumentsError

@@ -93,7 +93,7 @@ def split(model: onnx.ModelProto, cuts: Sequence[int] = ()) -> list[Level]:
 
 
 _CALLER = -1
-"""In the place of a level: which caller requested the results."""
+"""In place of a level: which caller requested the results."""
 
 
 def _levels(graph: onnx.GraphProto, held: Collection[str], cuts: Sequence[int]) -> list[int]:

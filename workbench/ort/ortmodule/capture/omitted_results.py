@@ -10,7 +10,7 @@ from torch.utils._pytree import tree_leaves
 
 from workbench.errors import EngineError, UntrainableError
 from workbench.ort.ortmodule.capture import structure as kinds
-from workbench.ort.ortmodule.capture.structure import LeftOut, Structure
+from workbench.ort.ortmodule.capture.structure import OmittedResult, Structure
 from workbench.ort.ortmodule.capture.structure_tensors import count_tensors
 
 
@@ -86,5 +86,5 @@ def leave_out(
             items.append(item)
             kept += own
         else:
-            items.append(LeftOut(NotComputed(name, read)))
+            items.append(OmittedResult(NotComputed(name, read)))
     return structure._replace(items=tuple(items)), kept

@@ -87,7 +87,7 @@ class SeenSizes:
             differs or size != first
             for differs, size, first in zip(self._differ, sizes, self._first, strict=True)
         ]
-        # Numbers in the place of ever longer histories.
+        # Numbers in place of ever longer histories.
         pairs = list(zip(self._kinds, sizes, strict=True))
         numbers = {pair: number for number, pair in enumerate(dict.fromkeys(pairs))}
         self._kinds = [(numbers[pair],) for pair in pairs]

@@ -43,7 +43,7 @@ class ConstantObject(NamedTuple):
     """What a copy holds as it is, or is itself; None: it is not copied."""
 
 
-class LeftOut(NamedTuple):
+class OmittedResult(NamedTuple):
     """The place of something that the graph does not compute."""
 
     value: Any
@@ -83,7 +83,15 @@ class Registered(NamedTuple):
 
 
 Structure = (
-    Leaf | Number | Constant | ConstantObject | LeftOut | Sequence | Mapping | Object | Registered
+    Leaf
+    | Number
+    | Constant
+    | ConstantObject
+    | OmittedResult
+    | Sequence
+    | Mapping
+    | Object
+    | Registered
 )
 """What is left of a nested value without its tensors. That of arguments is hashable, and equal for
 equal nesting."""
@@ -114,7 +122,7 @@ _CONSTANTS = (
 _MADE_OF_ATTRIBUTES = ("torch.distributions.", "transformers.cache_utils.")
 """Modules whose objects are what their attributes are."""
 
-_WAYS_OUT = (
+_REMEDY = (
     "Return its tensors, make its class a dataclass, or register it with "
     "torch.utils._pytree.register_pytree_node. Wrap the module in one that does so if "
     "it is not yours."
@@ -154,8 +162,8 @@ class _Flattening:
             return Constant(type(value), value)
         if id(value) in self._within:
             raise UntrainableError(
-                f"ORTModule cannot take apart a {name_of(value)} that holds itself"
-                f"{at(where)}. Pass on what it holds in its place."
+                f"ORTModule cannot flatten a {name_of(value)} that contains itself"
+                f"{at(where)}. Pass its contents instead."
             )
         self._within.add(id(value))
         structure = self._container(value, where)
@@ -194,20 +202,20 @@ class _Flattening:
     def _refusal(self, value: Any, where: str) -> UntrainableError:
         if self._results:
             return UntrainableError(
-                f"ORTModule cannot give back a {name_of(value)}, which the module returns"
-                f"{at(where)}: it holds tensors of the graph. {_way_out(value)}"
+                f"ORTModule cannot return a {name_of(value)}, which the module returns"
+                f"{at(where)}: it holds tensors of the graph. {_remedy(value)}"
             )
         return UntrainableError(
             "ORTModule takes tensors, None, numbers, strings and lists, tuples, dicts and "
-            f"dataclasses of them, but met a {name_of(value)}. "
+            f"dataclasses of them, but got a {name_of(value)}. "
             "Wrap the module in one whose forward takes only these."
         )
 
 
-def _way_out(value: Any) -> str:
+def _remedy(value: Any) -> str:
     if isinstance(value, (FunctionType, MethodType)):
-        return "Return the tensor itself beside it, and have it take the tensor as an argument."
-    return _WAYS_OUT
+        return "Return the tensor as well, and make it an argument of the function."
+    return _REMEDY
 
 
 def rebuild(structure: Structure, tensors: Iterator[torch.Tensor]) -> Any:
@@ -215,7 +223,7 @@ def rebuild(structure: Structure, tensors: Iterator[torch.Tensor]) -> Any:
     if isinstance(structure, (Leaf, Number)):
         tensor = next(tensors)
         return tensor if isinstance(structure, Leaf) else structure.kind(tensor)
-    if isinstance(structure, Constant | LeftOut):
+    if isinstance(structure, Constant | OmittedResult):
         return structure.value
     if isinstance(structure, ConstantObject):
         if structure.shared is None:

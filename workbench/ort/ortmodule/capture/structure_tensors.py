@@ -13,10 +13,10 @@ from workbench.ort.ortmodule.capture.structure import (
     Constant,
     ConstantObject,
     Leaf,
-    LeftOut,
     Mapping,
     Number,
     Object,
+    OmittedResult,
     Registered,
     Sequence,
     Structure,
@@ -29,7 +29,7 @@ def count_tensors(structure: Structure) -> int:
     match structure:
         case Leaf() | Number():
             return 1
-        case Constant() | ConstantObject() | LeftOut():
+        case Constant() | ConstantObject() | OmittedResult():
             return 0
         case Object():
             contents = structure.contents

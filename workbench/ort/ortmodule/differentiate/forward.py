@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from workbench.ort.graph.gelu_approximation import approximate_gelu
 from workbench.ort.graph.gradient import parameters_as_inputs
 from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
-from workbench.ort.graph.padding.leave_out import LeftOut, leave_out_padding
+from workbench.ort.graph.padding.leave_out import PaddingReport, leave_out_padding
 from workbench.ort.ortmodule.aten import Fused, fuse_layers
 from workbench.ort.ortmodule.differentiate.constant_results import keep_constant_results
 from workbench.ort.ortmodule.differentiate.graph_options import (
@@ -47,7 +47,7 @@ class TrainableForward(NamedTuple):
     names: Differentiated
     rewrites: Report
     fused: Fused
-    padding: LeftOut
+    padding: PaddingReport
     constants: Sequence[NodeGradient]
     """Of the outputs that nothing leads to."""
     options: tuple[OptionReport, ...]
@@ -75,7 +75,7 @@ def trainable_forward(
     """
     losses = leave_out_ignored_labels(model) if options.label_sparsity else 0
     padding = _leave_out_padding(model, names, options)
-    _name_outputs_apart(model.graph)
+    _make_outputs_distinct(model.graph)
     # ONNX Runtime fails for a parameter that no gradient reaches.
     requires_grad = leading_to_outputs(model, list(names.requires_grad))
     model, rewrites = make_trainable(model, requires_grad)
@@ -106,15 +106,15 @@ def trainable_forward(
 
 def _leave_out_padding(
     model: onnx.ModelProto, names: ForwardNames, options: ORTModuleOptions
-) -> LeftOut:
+) -> PaddingReport:
     if options.embedding_sparsity == "off":
-        return LeftOut()
+        return PaddingReport()
     arguments = [name for name in names.inputs if name not in set(names.requires_grad)]
     padded_results = options.embedding_sparsity == "zeros"
     return leave_out_padding(model, arguments, padded_results=padded_results)
 
 
-def _name_outputs_apart(graph: onnx.GraphProto) -> None:
+def _make_outputs_distinct(graph: onnx.GraphProto) -> None:
     """Let no output be an input, a parameter or another output: those get an Identity."""
     from onnx.helper import make_node
 

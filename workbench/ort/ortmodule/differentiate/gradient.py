@@ -59,7 +59,7 @@ def build_gradient(
 
     Raises:
         EngineError: the folder for graphs cannot be written.
-        UntrainableError: it has a part without a gradient; names the operator and the way out.
+        UntrainableError: it has a part without a gradient; names the operator and the remedy.
     """
     exported_nodes, normalizations = len(model.graph.node), normalizations_of(model)
     saved.save("forward", model)

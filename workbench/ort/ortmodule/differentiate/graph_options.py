@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from workbench.ort.graph.padding.leave_out import LeftOut
+from workbench.ort.graph.padding.leave_out import PaddingReport
 from workbench.ort.native import native
 from workbench.settings.ortmodule_options import OptionReport, OptionStateName, ORTModuleOptions
 
@@ -142,7 +142,7 @@ def label_report(options: ORTModuleOptions, rewritten: int) -> OptionReport:
     return OptionReport("label_sparsity", "on", reason)
 
 
-def padding_report(options: ORTModuleOptions, padding: LeftOut) -> OptionReport:
+def padding_report(options: ORTModuleOptions, padding: PaddingReport) -> OptionReport:
     """What came of `embedding_sparsity`."""
     name = "embedding_sparsity"
     if options.embedding_sparsity == "off":

@@ -24,7 +24,7 @@ class BoundState:
     """Wraps each tensor once; later steps only look whether its memory is still the same.
 
     Optimizers update in place, which keeps the memory. What has been given other memory
-    (`.data = ...`, a new `nn.Parameter`) is wrapped anew at the next step.
+    (`.data = ...`, a new `nn.Parameter`) is wrapped again at the next step.
     """
 
     def __init__(self, slots: Iterable[Slot], *, copies: bool = False) -> None:

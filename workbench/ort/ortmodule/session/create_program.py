@@ -20,7 +20,7 @@ from workbench.ort.ortmodule.session.bound_state import BoundState
 from workbench.ort.ortmodule.session.buffer_updates import BufferUpdates
 from workbench.ort.ortmodule.session.freed_memory import give_back_freed_memory
 from workbench.ort.ortmodule.session.function import Program
-from workbench.ort.ortmodule.session.session import TrainingSession, plan_for
+from workbench.ort.ortmodule.session.session import GradientSession, plan_for
 from workbench.ort.ortmodule.session.session_options import is_deterministic
 from workbench.ort.ortmodule.session.threads import fastest
 from workbench.settings.ortmodule_options import ORTModuleOptions
@@ -89,7 +89,7 @@ def create_program(
     state.refresh()
     updates = BufferUpdates(graph.buffers, layout.buffers)
     give_back_freed_memory()
-    make = partial(TrainingSession, graph, state, updates, plan=plan_for(graph))
+    make = partial(GradientSession, graph, state, updates, plan=plan_for(graph))
     threads = options.threads or torch.get_num_threads()
     if options.threads or is_deterministic(options):
         session = make(threads)

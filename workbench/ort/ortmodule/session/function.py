@@ -10,7 +10,7 @@ import torch
 
 from workbench.errors import EngineError
 from workbench.ort.ortmodule.differentiate.gradient_graph import ForwardOutputs
-from workbench.ort.ortmodule.session.session import TrainingSession
+from workbench.ort.ortmodule.session.session import GradientSession
 
 _version = attrgetter("_version")
 
@@ -18,7 +18,7 @@ _version = attrgetter("_version")
 class Program(NamedTuple):
     """A session, and how its tensors go with the arguments of `RunGraph.apply`."""
 
-    session: TrainingSession
+    session: GradientSession
     input_count: int
     """How many of the tensors are inputs of the module; trained parameters follow."""
     input_gradients: tuple[int | None, ...]

@@ -1,4 +1,4 @@
-"""What a session tells of itself: the graph that ONNX Runtime made of its own, and its profile."""
+"""Observes a session: its optimized graph, and its profile."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from workbench.files.temporary_folder import temporary_folder
-from workbench.ort.graph.profiles import Event, profile_where_wanted
+from workbench.ort.graph.profiles import Event, profile_if_requested
 
 
-class Observation:
+class SessionObservation:
     """One session under load, and afterwards what was seen of it."""
 
     def __init__(self) -> None:
@@ -24,7 +24,7 @@ class Observation:
 
 
 @contextmanager
-def observed(options: Any) -> Iterator[Observation]:
+def observed(options: Any) -> Iterator[SessionObservation]:
     """Load a session with `options` within this block; what it reported is there after it.
 
     Writing the optimized graph adds a tenth to the time of loading, and nothing to a step.
@@ -32,8 +32,8 @@ def observed(options: Any) -> Iterator[Observation]:
     Args:
         options: native SessionOptions; a path that they name for the optimized graph is kept.
     """
-    observation = Observation()
-    profile_where_wanted(options, "ortmodule")
+    observation = SessionObservation()
+    profile_if_requested(options, "ortmodule")
     with temporary_folder() as folder:
         named = options.optimized_model_filepath
         path = Path(named or folder / "optimized.onnx")

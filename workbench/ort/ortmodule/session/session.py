@@ -21,7 +21,7 @@ from workbench.ort.ortmodule.differentiate.recompute import (
 )
 from workbench.ort.ortmodule.session.bound_state import BoundState, crossing
 from workbench.ort.ortmodule.session.buffer_updates import BufferUpdates
-from workbench.ort.ortmodule.session.observation import Observation, end_profile, observed
+from workbench.ort.ortmodule.session.observation import SessionObservation, end_profile, observed
 from workbench.ort.ortmodule.session.session_options import (
     native_options,
     node_count,
@@ -30,11 +30,11 @@ from workbench.ort.ortmodule.session.session_options import (
 from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions
 
 
-class TrainingSession:
+class GradientSession:
     """Runs the forward pass of a graph, and later its backward pass.
 
     Tensors cross in both directions by DLPack, without copies. What the backward pass needs stays
-    in the partial run that `forward` returns, so several may be under way at once.
+    in the partial run that `forward` returns, so several may be in progress at once.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ def plan_for(graph: GradientGraph) -> RecomputePlan:
     return plan_recomputation(_agent(graph, session), nodes, options)
 
 
-def _load(graph: GradientGraph, session_options: Any) -> tuple[Any, Observation]:
+def _load(graph: GradientGraph, session_options: Any) -> tuple[Any, SessionObservation]:
     c = native()
     try:
         with observed(session_options) as observation:

@@ -8,7 +8,7 @@ from statistics import median
 
 import torch
 
-from workbench.ort.ortmodule.session.session import TrainingSession
+from workbench.ort.ortmodule.session.session import GradientSession
 
 LONG_S = 1.0
 """Where both passes of a graph take longer, nothing is tried."""
@@ -24,12 +24,12 @@ WORTHWHILE = 0.9
 
 
 def fastest(
-    load: Callable[[int], TrainingSession],
+    load: Callable[[int], GradientSession],
     inputs: Sequence[torch.Tensor],
     threads: int,
     *,
     one_if_long: bool = False,
-) -> TrainingSession:
+) -> GradientSession:
     """Load a session with `threads` threads, or with one where its passes are measured faster.
 
     ONNX Runtime wakes its threads for operators of a few microseconds, which takes longer than it
@@ -59,7 +59,7 @@ def fastest(
     return many if median(of_many) < WORTHWHILE * median(of_one) else one
 
 
-def both_passes_s(session: TrainingSession, inputs: Sequence[torch.Tensor]) -> float:
+def both_passes_s(session: GradientSession, inputs: Sequence[torch.Tensor]) -> float:
     """Seconds that a forward and a backward pass take; may change running statistics."""
     started = time.perf_counter()
     outputs, run = session.run_forward(inputs)

@@ -1,4 +1,4 @@
-"""GELU by its tanh approximation where it is spelled out: several passes over memory become one."""
+"""Fuses a decomposed tanh GELU into one node."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _TOLERANCE = 1e-4
 """How far its constants may be from those of the approximation, relatively."""
 
 
-def fuse_spelled_gelu(tanh: onnx.NodeProto, graph: FusionGraph) -> bool:
+def fuse_decomposed_gelu(tanh: onnx.NodeProto, graph: FusionGraph) -> bool:
     """Write 0.5 x (1 + tanh(sqrt(2/π) (x + 0.044715 x³))) around a Tanh as one FastGelu.
 
     Terms and factors may come in any order.
