@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
-from workbench.ort.ortmodule.deterministic import is_deterministic
 from workbench.ort.ortmodule.capture.export import PREFIX
 from workbench.ort.ortmodule.capture.layout import Layout
+from workbench.ort.ortmodule.deterministic import is_deterministic
 from workbench.ort.ortmodule.differentiate.forward import ForwardNames
 from workbench.ort.ortmodule.differentiate.gradient import build_gradient
 from workbench.ort.ortmodule.differentiate.gradient_graph import GradientGraph
