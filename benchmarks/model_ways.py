@@ -42,6 +42,8 @@ def _ortmodule(**options: Any) -> Ablation:
 
 
 DEVICE_KERNELS = Ablation("ondevice", {"device_kernels": False})
+ALL_KERNELS = _ortmodule(pytorch_kernels="all")
+NO_LINEAR = _ortmodule(pytorch_kernels="no_linear")
 KERNELS = _ortmodule(pytorch_kernels=False)
 MEMORY = _ortmodule(memory_optimizer_level=1)
 LABELS = _ortmodule(label_sparsity=False)
@@ -55,11 +57,11 @@ OTHERS = (
 )
 
 ABLATIONS: Mapping[str, tuple[Ablation, ...]] = {
-    "text-bert": (DEVICE_KERNELS, KERNELS, MEMORY, *OTHERS),
-    "hf-classifier": (DEVICE_KERNELS, KERNELS),
+    "text-bert": (DEVICE_KERNELS, ALL_KERNELS, NO_LINEAR, KERNELS, MEMORY, *OTHERS),
+    "hf-classifier": (DEVICE_KERNELS, ALL_KERNELS, NO_LINEAR, KERNELS),
     "digits-cnn": (DEVICE_KERNELS, KERNELS),
     "resnet": (DEVICE_KERNELS, KERNELS),
-    "bert-30522": (DEVICE_KERNELS, LABELS, PADDING, KERNELS, NEITHER),
+    "bert-30522": (DEVICE_KERNELS, LABELS, PADDING, ALL_KERNELS, NO_LINEAR, KERNELS, NEITHER),
     "gpt2-50257": (LABELS, PADDING, KERNELS),
 }
 """What is tried on which model: what may tell there."""

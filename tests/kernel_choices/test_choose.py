@@ -61,11 +61,10 @@ def entry_of(model: Model, digits: Dataset, engine: str, chosen: str, **settings
 
 
 def test_a_kept_choice_is_used_and_recorded(model: Model, digits: Dataset) -> None:
-    keep(entry_of(model, digits, "ortmodule", "no_products"))
+    keep(entry_of(model, digits, "ortmodule", "no_linear"))
     config = config_of(model, digits, engine="ortmodule")
-    assert config.ortmodule.pytorch_kernels == "no_products"
-    assert config.ortmodule.threads == 1
-    reason = "products by ONNX Runtime, the rest by PyTorch: 0.70 of the default's time"
+    assert config.ortmodule.pytorch_kernels == "no_linear"
+    reason = VARIANTS["ortmodule"]["no_linear"].description + ": 0.70 of the default's time"
     assert isinstance(config.tuning, TunedKernels)
     assert config.tuning.reason.startswith(reason)
     state = tuning_state(config)
@@ -110,7 +109,7 @@ def test_off_uses_nothing(model: Model, digits: Dataset) -> None:
 def test_a_setting_of_the_users_own_stays(
     model: Model, digits: Dataset, engine: str, settings: dict[str, Any]
 ) -> None:
-    chosen = "onnxruntime" if engine == "ondevice" else "no_products"
+    chosen = "onnxruntime" if engine == "ondevice" else "no_linear"
     keep(entry_of(model, digits, engine, chosen))
     config = config_of(model, digits, engine=engine, **settings)
     assert tuning_state(config).state == "off"

@@ -22,12 +22,18 @@ from workbench.user_code.user_code import UserCode
     [
         ("pytorch", True, True, None),
         ("ortmodule", True, True, None),
+        ("ortmodule", "auto", True, None),
+        ("ortmodule", "no_linear", True, "PASSIVE"),
         ("ortmodule", False, True, "PASSIVE"),
         ("ortmodule", True, False, "PASSIVE"),
     ],
 )
 def test_pytorchs_threads_sleep_where_onnx_runtimes_work(
-    engine: str, kernels: bool, built: bool, policy: str | None, monkeypatch: pytest.MonkeyPatch
+    engine: str,
+    kernels: bool | str,
+    built: bool,
+    policy: str | None,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
     extension = NativeExtension(Path(), "" if built else "it is not built")

@@ -6,6 +6,7 @@ from workbench.doctor.diagnosis import Finding, State
 from workbench.extensions.build_extensions import find_compiler
 from workbench.extensions.native_extension import REBUILD, native_extension
 from workbench.kernel_choices.kept import all_kept
+from workbench.kernel_choices.product_times import kept_product_times
 
 
 def extension_finding(subject: str, name: str) -> Finding:
@@ -32,6 +33,9 @@ def tuning_finding() -> Finding:
         found.problem if found.entry is None else f"{found.entry.title}: {found.entry.sentence}."
         for found in kept
     ]
+    times = kept_product_times()
+    if times is not None:
+        said.insert(0, f"Matrix products: {times}.")
     nothing = "nothing measured; workbench tune MODEL measures what is fastest on this machine"
     state: State = "note" if any(found.entry is None for found in kept) else "ok"
     return Finding(subject, state, " ".join(said) or nothing, required=False)

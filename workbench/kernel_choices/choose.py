@@ -7,11 +7,12 @@ from pathlib import Path
 from workbench.errors import ConfigError
 from workbench.files.input_file import display_path
 from workbench.kernel_choices.kept import kept_path, read_kept, this_environment
+from workbench.kernel_choices.product_times import kept_product_times
 from workbench.kernel_choices.record import Entry, TuningFileError, read_tuning
 from workbench.kernel_choices.shapes import shape_class
 from workbench.models import Model
 from workbench.settings.config import TrainingConfig
-from workbench.settings.kernel_variants import DEFAULT, VARIANTS, TunedKernels
+from workbench.settings.kernel_variants import DEFAULT, NO_LINEAR, VARIANTS, TunedKernels
 
 
 def with_chosen_kernels(config: TrainingConfig, model: Model) -> TrainingConfig:
@@ -33,7 +34,7 @@ def with_chosen_kernels(config: TrainingConfig, model: Model) -> TrainingConfig:
         path = kept_path(config.engine, shape_class(model, config), config.threads)
         kept = None if path is None else read_kept(path)
         if kept is None:
-            return config
+            return with_faster_products(config, model)
         if kept.entry is None:
             return _with_note(config, None, kept.problem)
         entry, source = kept.entry, "measured here"
@@ -44,12 +45,29 @@ def with_chosen_kernels(config: TrainingConfig, model: Model) -> TrainingConfig:
         return _with_note(config, None, f"Nothing was changed: {own} was given.")
     reason = f"{entry.sentence}; {source}"
     if entry.chosen == DEFAULT:
-        return _with_note(config, DEFAULT, reason)
+        return _with_note(with_faster_products(config, model), DEFAULT, reason)
     changed = VARIANTS[config.engine][entry.chosen].settings(config.engine, config.threads)
     options = changed.pop("ortmodule", None)
     if options is not None:
         changed["ortmodule"] = config.ortmodule.model_copy(update=options)
     return _with_note(config.model_copy(update=changed), entry.chosen, reason)
+
+
+def with_faster_products(config: TrainingConfig, model: Model) -> TrainingConfig:
+    """With ONNX Runtime's products where these were measured faster on this processor.
+
+    ORTModule chooses them by itself; said before the process starts, PyTorch's idle threads leave
+    the cores to them. Not so where PyTorch runs convolutions: its threads take longer to wake.
+    """
+    if config.engine != "ortmodule" or config.ortmodule.pytorch_kernels != "auto":
+        return config
+    times = kept_product_times()
+    convolves = any(len(shape) > 2 for shape in model.parameter_shapes.values())
+    if times is None or not times.prefers_onnxruntime or convolves:
+        return config
+    changed = VARIANTS["ortmodule"][NO_LINEAR].settings("ortmodule", config.threads)["ortmodule"]
+    options = config.ortmodule.model_copy(update=changed)
+    return _with_note(config.model_copy(update={"ortmodule": options}), NO_LINEAR, str(times))
 
 
 def _with_note(config: TrainingConfig, variant: str | None, reason: str) -> TrainingConfig:
@@ -65,7 +83,7 @@ def _given(config: TrainingConfig) -> str:
     options = config.ortmodule
     if options.threads is not None:
         return f"threads={options.threads} of ortmodule"
-    changed = options.pytorch_kernels != "all"
+    changed = options.pytorch_kernels != "auto"
     return f"pytorch_kernels={options.pytorch_kernels!r}" if changed else ""
 
 

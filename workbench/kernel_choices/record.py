@@ -27,11 +27,13 @@ Positive = Annotated[float, Field(gt=0, allow_inf_nan=False)]
 Digest = Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
-class _Record(BaseModel):
+class Record(BaseModel):
+    """Part of a file of measurements. Frozen."""
+
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
-class Environment(_Record):
+class Environment(Record):
     """What a measurement holds for: other processors and versions may prefer other kernels."""
 
     processor: Text
@@ -54,7 +56,7 @@ class Environment(_Record):
         return ""
 
 
-class Measured(_Record):
+class Measured(Record):
     """The steps of one variant."""
 
     variant: Text
@@ -67,7 +69,7 @@ class Measured(_Record):
     """95 % interval of the ratio."""
 
 
-class Entry(_Record):
+class Entry(Record):
     """What was measured for one engine and one class of shapes."""
 
     engine: Text
@@ -133,7 +135,7 @@ class Entry(_Record):
         )
 
 
-class TuningRecord(_Record):
+class TuningRecord(Record):
     """The content of a file."""
 
     kind: Literal["kernel-tuning"] = KIND

@@ -275,4 +275,4 @@ def worker_environment(config: TrainingConfig, code: UserCode) -> Mapping[str, s
 
 def _uses_pytorch_kernels(config: TrainingConfig) -> bool:
     """Whether ORTModule runs long operators by PyTorch's kernels, in PyTorch's thread pool."""
-    return config.ortmodule.pytorch_kernels == "all" and not native_extension().problem
+    return config.ortmodule.pytorch_kernels in ("auto", "all") and not native_extension().problem

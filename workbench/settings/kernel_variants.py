@@ -18,6 +18,10 @@ DEFAULT = "default"
 """The variant of every engine that changes nothing."""
 
 
+NO_LINEAR = "no_linear"
+"""The variant of `ortmodule` for processors on which ONNX Runtime's products are faster."""
+
+
 class TunedKernels(BaseModel):
     """What tuning changed in the settings of a run, for its record. Frozen."""
 
@@ -59,17 +63,13 @@ _TORCH_INTEROP, _DEVICE_KERNELS = "torch_interop", "device_kernels"
 VARIANTS: Mapping[str, Mapping[str, Variant]] = MappingProxyType(
     {
         "ortmodule": {
-            DEFAULT: Variant("PyTorch's kernels by the built-in table (default)"),
-            "no_products": Variant(
-                "products by ONNX Runtime, the rest by PyTorch",
-                "no_products",
-                one_thread=False,
-                extension=_TORCH_INTEROP,
+            DEFAULT: Variant("linear layers by the library that was measured faster (default)"),
+            "all": Variant(
+                "PyTorch's kernels by the built-in table", "all", extension=_TORCH_INTEROP
             ),
-            "no_products_1": Variant(
-                "products by ONNX Runtime, the rest by PyTorch, on one thread",
-                "no_products",
-                one_thread=True,
+            NO_LINEAR: Variant(
+                "linear layers and attention by ONNX Runtime, the rest by PyTorch",
+                "no_linear",
                 extension=_TORCH_INTEROP,
             ),
             "onnxruntime": Variant("all by ONNX Runtime", "off", one_thread=False),

@@ -22,7 +22,7 @@ from workbench.settings.plain_numbers import PlainNumbers
 from workbench.settings.setting_problems import problems_of
 
 CastStrategy = Literal["none", "insert_and_reduce", "flood_fill"]
-PyTorchKernels = Literal["all", "no_products", "off"]
+PyTorchKernels = Literal["auto", "all", "no_linear", "no_products", "off"]
 LogLevel = Literal["verbose", "info", "warning", "error", "fatal"]
 
 _PLAN = re.compile(r"[A-Za-z][A-Za-z0-9_]*\+([A-Za-z0-9_]+\+)*:[012]:(-1|\d+)")
@@ -120,12 +120,13 @@ class ORTModuleOptions(PlainNumbers):
         "5e-4. It is intended for GPUs; on the CPU it is slower.",
     )
     pytorch_kernels: PyTorchKernels = Field(
-        default="all",
+        default="auto",
         title="PyTorch's kernels",
         description="The graph calls PyTorch's kernels where they are faster than ONNX Runtime's. "
-        "no_products: not for linear layers, attention and convolution, which another processor "
-        "may run faster by ONNX Runtime; `workbench tune` measures it. Requires `workbench "
-        "build-extensions`.",
+        "all: also for linear layers, attention and convolution; no_linear: not for linear layers "
+        "and attention; no_products: nor for convolution. auto: all or no_linear, whose products "
+        "were measured faster on this processor, once. `workbench tune` measures whole steps. "
+        "Requires `workbench build-extensions`.",
     )
     gradient_pieces: bool = Field(
         default=True,

@@ -12,6 +12,7 @@ from workbench.data import Dataset
 from workbench.errors import ConfigError, EngineError, nearest
 from workbench.files.disk import disk_errors
 from workbench.files.temporary_folder import temporary_folder
+from workbench.kernel_choices.choose import with_faster_products
 from workbench.kernel_choices.kept import keep, this_environment, usable_extensions
 from workbench.kernel_choices.record import Entry, TuningRecord
 from workbench.kernel_choices.shapes import shape_class
@@ -133,6 +134,8 @@ class _Work:
 
     def _config(self, variant: Variant) -> TrainingConfig:
         changed = variant.settings(self.config.engine, self.config.threads)
+        if not changed:
+            return with_faster_products(self.config, self.model)
         options = changed.pop("ortmodule", None)
         if options is not None:
             changed["ortmodule"] = self.config.ortmodule.model_copy(update=options)
@@ -176,7 +179,7 @@ def _check_settings(settings: dict[str, Any]) -> None:
 def _check_unchosen(config: TrainingConfig) -> None:
     options = config.ortmodule
     if config.engine == "ortmodule" and (
-        options.threads is not None or options.pytorch_kernels != "all"
+        options.threads is not None or options.pytorch_kernels != "auto"
     ):
         raise ConfigError(
             ["ortmodule: tuning measures pytorch_kernels and threads itself; omit them."]

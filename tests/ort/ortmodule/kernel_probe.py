@@ -249,7 +249,7 @@ def threads() -> Answer:
 def packed() -> Answer:
     """What is left of the ways that a packed projection takes through MultiheadAttention."""
     x = torch.randn(3, 12, 32)
-    ORTModule(CASES["attention, packed"].build())(x)
+    ORTModule(CASES["attention, packed"].build(), options={"pytorch_kernels": "all"})(x)
     graph = onnx.load_from_string(loaded[-1].graph.model).graph
     turns = [node.attribute[0].ints for node in graph.node if node.op_type == "Transpose"]
     return {

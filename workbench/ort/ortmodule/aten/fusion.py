@@ -43,14 +43,14 @@ class Fused(NamedTuple):
 
 
 def fuse_layers(
-    model: onnx.ModelProto, requires_grad: Collection[str], *, products: bool = True
+    model: onnx.ModelProto, requires_grad: Collection[str], *, linear: bool = True
 ) -> Fused:
     """Fuse what is attention or a linear layer, in place; nothing without PyTorch's kernels.
 
     Args:
         model: a forward pass whose parameters are inputs.
         requires_grad: inputs whose gradients are wanted.
-        products: whether layers whose time is that of matrix products are fused.
+        linear: whether linear layers and attention are fused.
     """
     import onnx
 
@@ -62,7 +62,7 @@ def fuse_layers(
     graph = FusionGraph(model.graph, requires_grad)
     layers: Counter[str] = Counter()
     for op, fuse, layer in _FUSIONS:
-        if fuse is not fuse_decomposed_gelu and not products:
+        if fuse is not fuse_decomposed_gelu and not linear:
             continue
         for node in graph.nodes:
             found = graph.producer(node.output[0], op)

@@ -44,7 +44,7 @@ def use_pytorch_kernels(
 
     Args:
         model: as the gradient builder gives it; ONNX Runtime has not optimized it yet.
-        wanted: which of them are.
+        wanted: which of them are; not "auto".
         keep_forward: leave the forward pass as it is, for what looks for its operators there.
 
     Returns:

@@ -88,8 +88,8 @@ def trainable_forward(
     model = parameters_as_inputs(model, state)
     # The memory optimizer finds what to recompute by the operators of the forward pass.
     fuses = options.pytorch_kernels != "off" and not options.recomputes
-    products = options.pytorch_kernels != "no_products"
-    fused = fuse_layers(model, requires_grad, products=products) if fuses else Fused()
+    linear = options.pytorch_kernels == "all"
+    fused = fuse_layers(model, requires_grad, linear=linear) if fuses else Fused()
 
     constants = keep_constant_results(model.graph)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.errors import UntrainableError
 from workbench.ort.graph.gradient_overrides import HiddenNodes
-from workbench.ort.ortmodule.aten import Kernels
+from workbench.ort.ortmodule.aten import Kernels, chosen_kernels
 from workbench.ort.ortmodule.differentiate.backward_reads import backward_reads
 from workbench.ort.ortmodule.differentiate.buffer_changes import BufferChanges, normalizations_of
 from workbench.ort.ortmodule.differentiate.completion import complete
@@ -63,6 +63,8 @@ def build_gradient(
     """
     exported_nodes, normalizations = len(model.graph.node), normalizations_of(model)
     saved.save("forward", model)
+    choice = chosen_kernels(options, model.graph)
+    options = options.model_copy(update={"pytorch_kernels": choice.kernels})
     forward = trainable_forward(model, names, options)
     saved.save("trainable", forward.model)
     hidden = HiddenNodes(forward.gradients)
@@ -85,7 +87,7 @@ def build_gradient(
         read_again=backward_reads(completed, (*names.inputs, *forward.names.trained)),
         buffers=BufferChanges(updates, normalizations),
         options=options,
-        report=_report(forward, native, kernels, exported_nodes, options, saved),
+        report=_report(forward, native, kernels, exported_nodes, options, choice.reason, saved),
     )
 
 
@@ -132,6 +134,7 @@ def _report(
     kernels: Kernels,
     exported_nodes: int,
     options: ORTModuleOptions,
+    measured: str,
     saved: SavedGraphs,
 ) -> BuildReport:
     kernels = kernels.with_layers(forward.fused.layers)
@@ -143,7 +146,7 @@ def _report(
         options=(
             *native.options,
             *forward.options,
-            kernels_report(options, kernels.replaced, kernels.why_not),
+            kernels_report(options, kernels, measured),
             *saved.report,
         ),
     )

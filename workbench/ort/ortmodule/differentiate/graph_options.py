@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.ort.graph.padding.leave_out import PaddingReport
 from workbench.ort.native import native
+from workbench.ort.ortmodule.aten import Kernels
 from workbench.settings.ortmodule_options import OptionReport, OptionStateName, ORTModuleOptions
 
 if TYPE_CHECKING:
     import onnx
+
+_LEFT_OUT = {
+    "no_linear": ", and no linear layer or attention",
+    "no_products": ", and no product",
+}
+"""What is ONNX Runtime's by `pytorch_kernels`."""
 
 _GRAPH_OPTIONS = (
     "recompute_config",
@@ -180,12 +187,13 @@ def _computes_in_half(model: onnx.ModelProto) -> bool:
     )
 
 
-def kernels_report(options: ORTModuleOptions, replaced: int, why_not: str) -> OptionReport:
-    """What came of `pytorch_kernels`: so many nodes, or why none can be."""
+def kernels_report(options: ORTModuleOptions, kernels: Kernels, measured: str) -> OptionReport:
+    """What came of `pytorch_kernels`: so many nodes and what decided, or why none can be."""
     name = "pytorch_kernels"
     if options.pytorch_kernels == "off":
         return OptionReport(name, "off")
-    if why_not:
-        return OptionReport(name, "not available here", why_not)
-    but = ", and no product" if options.pytorch_kernels == "no_products" else ""
-    return OptionReport(name, "on", f"they run {replaced} nodes{but}")
+    if kernels.why_not:
+        return OptionReport(name, "not available here", kernels.why_not)
+    but = _LEFT_OUT.get(options.pytorch_kernels, "")
+    why = f"; {measured}" if measured else ""
+    return OptionReport(name, "on", f"they run {kernels.replaced} nodes{but}{why}")

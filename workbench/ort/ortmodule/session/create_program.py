@@ -12,6 +12,7 @@ import torch
 
 from workbench.ort.ortmodule.capture.export import PREFIX
 from workbench.ort.ortmodule.capture.layout import Layout
+from workbench.ort.ortmodule.deterministic import is_deterministic
 from workbench.ort.ortmodule.differentiate.forward import ForwardNames
 from workbench.ort.ortmodule.differentiate.gradient import build_gradient
 from workbench.ort.ortmodule.differentiate.gradient_graph import GradientGraph
@@ -21,7 +22,6 @@ from workbench.ort.ortmodule.session.buffer_updates import BufferUpdates
 from workbench.ort.ortmodule.session.freed_memory import give_back_freed_memory
 from workbench.ort.ortmodule.session.function import Program
 from workbench.ort.ortmodule.session.session import GradientSession, plan_for
-from workbench.ort.ortmodule.session.session_options import is_deterministic
 from workbench.ort.ortmodule.session.threads import fastest
 from workbench.settings.ortmodule_options import ORTModuleOptions
 

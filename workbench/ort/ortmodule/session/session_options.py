@@ -8,6 +8,7 @@ from typing import Any
 import torch
 
 from workbench.ort.native import native
+from workbench.ort.ortmodule.deterministic import is_deterministic
 from workbench.settings.ortmodule_options import OptionReport, ORTModuleOptions
 
 _SKIP_FUSION = "SkipLayerNormFusion"
@@ -30,11 +31,6 @@ def native_options(options: ORTModuleOptions, threads: int) -> Any:
     if options.memory_efficient_gradients:
         made.add_session_config_entry("optimization.disable_specified_optimizers", _SKIP_FUSION)
     return made
-
-
-def is_deterministic(options: ORTModuleOptions) -> bool:
-    """Whether the same bits are required at every run, by option or of PyTorch."""
-    return options.deterministic or torch.are_deterministic_algorithms_enabled()
 
 
 def session_report(options: ORTModuleOptions, threads: int) -> Iterator[OptionReport]:

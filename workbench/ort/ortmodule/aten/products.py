@@ -1,0 +1,143 @@
+"""Whose kernels run the products of a graph: PyTorch's, or ONNX Runtime's.
+
+Which library is faster depends on the processor, so a linear layer is timed by both, once.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from statistics import median
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import torch
+
+from workbench.errors import EngineError
+from workbench.kernel_choices.kept import this_environment
+from workbench.kernel_choices.product_times import (
+    ProductTimes,
+    keep_product_times,
+    kept_product_times,
+    product_times_path,
+)
+from workbench.ort.graph.inference import InferenceSession
+from workbench.ort.ortmodule.aten.executor import why_not_loaded
+from workbench.ort.ortmodule.deterministic import is_deterministic
+from workbench.settings.ortmodule_options import ORTModuleOptions, PyTorchKernels
+
+if TYPE_CHECKING:
+    import onnx
+
+ROWS, INPUTS, OUTPUTS = 512, 256, 1024
+"""Of the layer: those of a small transformer."""
+
+ROUNDS = 15
+
+
+class Choice(NamedTuple):
+    """Which of PyTorch's kernels a graph uses."""
+
+    kernels: PyTorchKernels
+    """Not "auto"."""
+    reason: str = ""
+    """What was measured, where that decided."""
+
+
+def chosen_kernels(options: ORTModuleOptions, graph: onnx.GraphProto) -> Choice:
+    """Which of PyTorch's kernels `graph`, a forward pass, uses by the option `pytorch_kernels`.
+
+    With "auto", the first graph with a matrix product on this machine takes half a second for a
+    measurement that is kept.
+    """
+    if options.pytorch_kernels != "auto":
+        return Choice(options.pytorch_kernels)
+    products = any(node.op_type in ("MatMul", "Gemm") for node in graph.node)
+    times = _measured() if products and not why_not_loaded() else None
+    if times is None or is_deterministic(options):
+        return Choice("all")
+    return Choice("no_linear" if times.prefers_onnxruntime else "all", str(times))
+
+
+def _measured() -> ProductTimes | None:
+    """What is kept, or measured now and kept.
+
+    None where nothing can be kept: if each process measured anew, runs could differ.
+    """
+    if product_times_path() is None:
+        return None
+    found = kept_product_times()
+    if found is None:
+        found = measure_product_times()
+        try:
+            keep_product_times(found)
+        except EngineError:
+            return None
+    return found
+
+
+def measure_product_times() -> ProductTimes:
+    """Time the three products of a linear layer by both libraries in turn, on one thread."""
+    generator = np.random.default_rng(0)
+
+    def matrix(*shape: int) -> np.ndarray:
+        return generator.standard_normal(shape, np.float32)
+
+    arrays = {"x": matrix(ROWS, INPUTS), "w": matrix(OUTPUTS, INPUTS), "dy": matrix(ROWS, OUTPUTS)}
+    session = InferenceSession(_layer().SerializeToString(), 1)
+    x, w, dy = (torch.from_numpy(arrays[name]) for name in ("x", "w", "dy"))
+
+    def by_pytorch() -> None:
+        with torch.no_grad():
+            _ = x @ w.T, dy @ w, dy.T @ x
+
+    def by_onnxruntime() -> None:
+        session.run(arrays)
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        rounds = [(_seconds(by_pytorch), _seconds(by_onnxruntime)) for _ in range(1 + ROUNDS)][1:]
+    finally:
+        torch.set_num_threads(threads)
+    of_pytorch, of_onnxruntime = zip(*rounds, strict=True)
+    return ProductTimes(
+        place=this_environment(),
+        pytorch_ms=1e3 * median(of_pytorch),
+        onnxruntime_ms=1e3 * median(of_onnxruntime),
+        ratio=median(theirs / ours for ours, theirs in rounds),
+    )
+
+
+def _layer() -> onnx.ModelProto:
+    """y = x wᵀ, and the gradients of x and w for dy."""
+    from onnx import TensorProto, helper
+
+    shapes: Mapping[str, tuple[int, int]] = {
+        "x": (ROWS, INPUTS),
+        "w": (OUTPUTS, INPUTS),
+        "dy": (ROWS, OUTPUTS),
+        "y": (ROWS, OUTPUTS),
+        "dx": (ROWS, INPUTS),
+        "dw": (OUTPUTS, INPUTS),
+    }
+    values = {
+        name: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+        for name, shape in shapes.items()
+    }
+    nodes = [
+        helper.make_node("Gemm", ["x", "w"], ["y"], transB=1),
+        helper.make_node("Gemm", ["dy", "w"], ["dx"]),
+        helper.make_node("Gemm", ["dy", "x"], ["dw"], transA=1),
+    ]
+    inputs, outputs = ("x", "w", "dy"), ("y", "dx", "dw")
+    graph = helper.make_graph(
+        nodes, "layer", [values[name] for name in inputs], [values[name] for name in outputs]
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def _seconds(call: Callable[[], None]) -> float:
+    started = time.perf_counter()
+    call()
+    return time.perf_counter() - started
