@@ -16,7 +16,10 @@ import numpy as np
 from benchmarks.aten_kernels import node_ratios
 from benchmarks.result import Result
 
-SAMPLES = ("text-bert", "text-gpt", "hf-classifier", "digits-cnn")
+SAMPLES = (
+    *("text-bert", "text-gpt", "hf-classifier"),
+    *("digits-cnn", "sketch-cnn", "speech-commands"),
+)
 ROUNDS, QUICK_ROUNDS = 41, 11
 
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.ort.ondevice import attention_probe, cross_entropy_probe
+from tests.ort.ondevice import attention_probe, cross_entropy_probe, window_probe
 from workbench.data import Batch
 from workbench.engines.base import EngineSetup
 from workbench.engines.ondevice import OnDeviceEngine
@@ -135,6 +135,7 @@ def against_pytorch(rows: int, size: int) -> dict[str, float]:
         ("SoftmaxGradient", {}, [dy, softmax], gradients(lambda x: x.softmax(1), x)),
         ("ColumnSum", {"axes": 1}, [dy], gradients(lambda bias: x + bias, bias)),
         ("EmbeddingGradient", {}, [shape, indices, dy], looked_up),
+        ("ReluGradient", {}, [dy, x], gradients(torch.relu, x)),
     ]
     worst = {}
     for operator, attributes, given, expected in cases:
@@ -178,6 +179,34 @@ def main() -> None:
         name: cross_entropy_probe.against_pytorch(run, case)
         for name, case in cross_entropy_probe.CASES.items()
     }
+    answers["convolution"] = {
+        name: window_probe.convolution_against_pytorch(run, case)
+        for name, case in window_probe.CONVOLUTIONS.items()
+    }
+    answers["pooling"] = {
+        f"{name}, {'with' if relu else 'without'} ReLU": window_probe.pooling_against_pytorch(
+            run, case, relu
+        )
+        for name, case in window_probe.POOLINGS.items()
+        for relu in (False, True)
+    }
+    infinite = np.full(4, np.inf, np.float32)
+    results = np.array([1, 0, -1, np.nan], np.float32)
+    answers["special ReLU"] = run("ReluGradient", [infinite, results], 1, 1)[0].tolist()
+    pictures, filters = np.ones((2, 3, 5, 5), np.float32), np.ones((8, 3, 3, 3), np.float32)
+    slopes, window = np.ones((2, 8, 5, 5), np.float32), {"height": 3, "width": 3}
+    answers["refused window"] = [
+        run("Convolution", [pictures, filters[:, :2], filters[0, 0, 0]], 1, 1, **window),
+        run("ConvolutionGradient", [slopes, pictures, filters], 3, 1, **window),
+        run("MaxPool", [pictures[:, :, :2]], 1, 1, **window),
+        run("MaxPoolGradient", [pictures, pictures], 1, 1, **window),
+    ]
+    answers["no picture"] = [
+        list(each.shape) if each.size else "empty"
+        for each in run(
+            *("ConvolutionGradient", [slopes[:0, :, :3, :3], pictures[:0], filters]), 3, 2, **window
+        )
+    ]
     scores, weight = np.ones((3, 4), np.float32), np.ones((), np.float32)
     ignored, other = np.full(3, cross_entropy_probe.IGNORED), np.array([0, 4, 1])
     rows = [np.zeros(3, np.float32)] * 2

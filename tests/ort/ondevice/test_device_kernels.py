@@ -17,7 +17,7 @@ from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import load_file, save_file
 
 import workbench as wb
-from tests.ort.ondevice import attention_probe, cross_entropy_probe
+from tests.ort.ondevice import attention_probe, cross_entropy_probe, window_probe
 from tests.ort.ondevice.kernels_probe import WORDS
 from workbench.artifacts import Artifacts, open_bundle
 from workbench.errors import EngineError
@@ -100,7 +100,7 @@ def test_each_kernel_equals_pytorch(answers: dict[str, Any]) -> None:
         for operator in answers["parity"]["1"]
     }
     print(worst)
-    assert len(worst) == 9
+    assert len(worst) == 10
     assert max(worst.values()) < TOLERANCE, worst
 
 
@@ -118,6 +118,22 @@ def test_cross_entropy_equals_pytorch(answers: dict[str, Any]) -> None:
     assert max(worst.values()) < TOLERANCE, worst
     # As ONNX Runtime has it, where PyTorch's loss is NaN.
     assert answers["all ignored"] == [0, [[0] * 4] * 3]
+
+
+def test_convolution_equals_pytorch(answers: dict[str, Any]) -> None:
+    worst = answers["convolution"]
+    print(worst)
+    assert len(worst) == len(window_probe.CONVOLUTIONS)
+    assert max(worst.values()) < TOLERANCE, worst
+    assert answers["no picture"] == ["empty", [8, 3, 3, 3], [8]]
+
+
+def test_pooling_and_relu_equal_pytorch(answers: dict[str, Any]) -> None:
+    worst = answers["pooling"]
+    print(worst)
+    assert len(worst) == 2 * len(window_probe.POOLINGS)
+    assert max(worst.values()) < TOLERANCE, worst
+    assert answers["special ReLU"] == [np.inf, 0, 0, np.inf]
 
 
 def test_a_step_is_the_same_with_and_without_them(answers: dict[str, Any]) -> None:
@@ -157,6 +173,11 @@ def test_what_does_not_fit_is_an_error(answers: dict[str, Any]) -> None:
     assert "Q, K and V do not fit" in heads
     assert "the mask does not fit the scores" in mask
     assert "a label is not a class" in answers["refused label"]
+    weights, gradient, window, pooled = answers["refused window"]
+    assert "X and W do not fit" in weights
+    assert "dY and X do not fit" in gradient
+    assert "the window is larger than the picture" in window
+    assert "dY and X do not fit" in pooled
     assert answers["special"] == [True, False, False, False, False]
     assert answers["empty"] == [[0, 3], [3]]
 
