@@ -2,7 +2,8 @@
 
     python -m tests.ort.ondevice.kernels_probe WORK_FOLDER
 
-WORK_FOLDER holds the artifacts of a small transformer in "artifacts"; answers go to answers.json.
+WORK_FOLDER holds the artifacts of a small transformer in "artifacts", and those of a network on
+pictures in "pictures/artifacts"; answers go to answers.json.
 What each kernel computes is compared with PyTorch at the end, as this loads torch.
 """
 
@@ -40,8 +41,13 @@ def engine(work: Path, **settings: Any) -> OnDeviceEngine:
 def trained(work: Path, **settings: Any) -> dict[str, Any]:
     """Losses of some steps, gradients of the first batch, and what the statistics say."""
     drawn = np.random.default_rng(0)
-    tokens = drawn.integers(0, WORDS, (STEPS, ROWS, LENGTH))
-    batches = [Batch((each,), np.roll(each, 1, 1)) for each in tokens]
+    if work.name == "pictures":
+        drawings = drawn.standard_normal((STEPS, ROWS, 1, 9, 8)).astype(np.float32)
+        labels = drawn.integers(0, WORDS, (STEPS, ROWS))
+        batches = [Batch((x,), y) for x, y in zip(drawings, labels, strict=True)]
+    else:
+        tokens = drawn.integers(0, WORDS, (STEPS, ROWS, LENGTH))
+        batches = [Batch((each,), np.roll(each, 1, 1)) for each in tokens]
     made = engine(work, **settings)
     gradients = made.gradients(batches[0]).gradients
     losses = [made.train_step(batch) for batch in batches]
@@ -156,6 +162,9 @@ def main() -> None:
     answers: dict[str, Any] = {
         "on": trained(work, threads=2),
         "off": trained(work, threads=2, device_kernels=False),
+        "pictures on": trained(work / "pictures", threads=2),
+        "pictures again": trained(work / "pictures", threads=2),
+        "pictures off": trained(work / "pictures", threads=2, device_kernels=False),
         "loaded": sorted({"torch", "onnx"} & set(sys.modules)),
     }
     special = np.array([[np.nan, np.inf, -1e4, 1e4, 0.0]], np.float32)

@@ -20,6 +20,7 @@ import workbench as wb
 from tests.ort.ondevice import attention_probe, cross_entropy_probe, window_probe
 from tests.ort.ondevice.kernels_probe import WORDS
 from workbench.artifacts import Artifacts, open_bundle
+from workbench.artifacts.manifest_record import KERNELS_MODEL
 from workbench.errors import EngineError
 from workbench.extensions import build_extensions as building
 from workbench.extensions.native_extension import DEVICE_KERNELS, native_extension, sources
@@ -69,13 +70,51 @@ def transformer() -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
 
 
+def pictures() -> onnx.ModelProto:
+    """Three convolutions, of which our kernels have one way of the first and both of the second."""
+    drawn = np.random.default_rng(0)
+    border = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+    pairs = {"kernel_shape": [2, 2], "strides": [2, 2]}
+    nodes = [
+        ("Conv", ["picture", "first", "first_bias"], ["a"], border),
+        ("Relu", ["a"], ["b"], {}),
+        ("MaxPool", ["b"], ["c"], pairs),
+        ("Conv", ["c", "second"], ["d"], {**border, "strides": [2, 1]}),
+        ("Relu", ["d"], ["e"], {}),
+        ("Conv", ["e", "each", "each_bias"], ["f"], {**border, "group": 16}),
+        ("MaxPool", ["f"], ["g"], pairs),
+        ("Flatten", ["g"], ["h"], {}),
+        ("Gemm", ["h", "head"], ["scores"], {}),
+    ]
+    shapes = {
+        **{"first": (8, 1, 3, 3), "first_bias": (8,), "second": (16, 8, 3, 3)},
+        **{"each": (16, 1, 3, 3), "each_bias": (16,), "head": (32, WORDS)},
+    }
+    graph = helper.make_graph(
+        [
+            helper.make_node(op, given, made, made[0], **attributes)
+            for op, given, made, attributes in nodes
+        ],
+        "pictures",
+        [helper.make_tensor_value_info("picture", TensorProto.FLOAT, ["batch", 1, 9, 8])],
+        [helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["batch", WORDS])],
+        [
+            numpy_helper.from_array(drawn.normal(0, 0.3, shape).astype(np.float32), name)
+            for name, shape in shapes.items()
+        ],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with artifacts of `transformer`."""
+    """A folder with artifacts of `transformer`, and one in it with those of `pictures`."""
     folder = tmp_path_factory.mktemp("kernels")
-    onnx.save(transformer(), folder / "transformer.onnx")
-    model = wb.load_model(folder / "transformer.onnx")
-    wb.generate_artifacts(model, loss="cross_entropy", directory=folder / "artifacts")
+    for place, built in ((folder, transformer()), (folder / "pictures", pictures())):
+        place.mkdir(exist_ok=True)
+        onnx.save(built, place / "network.onnx")
+        model = wb.load_model(place / "network.onnx")
+        wb.generate_artifacts(model, loss="cross_entropy", directory=place / "artifacts")
     return folder
 
 
@@ -152,6 +191,22 @@ def test_a_step_is_the_same_with_and_without_them(answers: dict[str, Any]) -> No
     assert np.allclose(on["losses"], off["losses"], rtol=0, atol=2e-5)
 
 
+def test_a_step_on_pictures_is_the_same_with_and_without_them(answers: dict[str, Any]) -> None:
+    on, off = answers["pictures on"], answers["pictures off"]
+    counts = {operator: sum(of.values()) for operator, of in on["kernels"].items()}
+    assert counts == {
+        **{"Convolution": 1, "ConvolutionGradient": 1, "ConvolutionWeightGradient": 1},
+        **{"MaxPool": 2, "MaxPoolGradient": 2, "ReluGradient": 1},
+        **{"CrossEntropy": 1, "CrossEntropyGradient": 1},
+    }
+    largest = max(np.abs(value).max() for value in off["gradients"].values())
+    for name, gradient in off["gradients"].items():
+        difference = np.abs(np.array(on["gradients"][name]) - gradient).max() / largest
+        assert difference < TOLERANCE, (name, difference)
+    assert np.allclose(on["losses"], off["losses"], rtol=0, atol=2e-5)
+    assert on["losses"] == answers["pictures again"]["losses"], "another run, other bits"
+
+
 def test_the_record_says_which_kernels_ran(answers: dict[str, Any]) -> None:
     assert answers["on"]["state"] == {
         "option": "device_kernels",
@@ -186,7 +241,7 @@ def test_what_is_portable_has_none(work: Path, tmp_path: Path) -> None:
     artifacts = Artifacts.load(work / "artifacts")
     for path in work.rglob("*.onnx"):
         domains = {node.domain for node in onnx.load(path).graph.node}
-        assert (DOMAIN in domains) == (path == artifacts.kernels_model), path
+        assert (DOMAIN in domains) == (path.name == KERNELS_MODEL), path
     opened = open_bundle(artifacts.bundle(tmp_path / "bundle.zip"), tmp_path / "opened")
     assert opened.kernels_model is None
     assert not list(opened.directory.rglob("*kernels*"))

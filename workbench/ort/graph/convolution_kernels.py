@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.ort.graph.graph_editor import GraphEditor, attribute, output
 from workbench.ort.graph.window_attributes import window_attributes
@@ -84,7 +84,7 @@ def _backward(editor: GraphEditor, node: onnx.NodeProto, domain: str) -> onnx.No
     return helper.make_node(operator, node.input, results, node.name, domain=domain, **attributes)
 
 
-def _attributes(editor: GraphEditor, node: onnx.NodeProto, weights: str) -> dict[str, int] | None:
+def _attributes(editor: GraphEditor, node: onnx.NodeProto, weights: str) -> dict[str, Any] | None:
     """Of the kernels; None where they do not compute the convolution, or not faster."""
     shape = editor.shape(weights)
     if shape is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.ort.graph.graph_editor import GraphEditor, attribute, output
 from workbench.ort.graph.window_attributes import window_attributes
@@ -62,14 +62,12 @@ def write_pooling_kernels(model: onnx.ModelProto, domain: str) -> dict[str, str]
     return replaced
 
 
-def _reaches_nothing(attributes: dict[str, int]) -> bool:
+def _reaches_nothing(attributes: dict[str, Any]) -> bool:
     """Whether a window may lie in the border alone, where nothing is the largest."""
     rows = (attributes["height"] - 1) * attributes["row_dilation"] + 1
     columns = (attributes["width"] - 1) * attributes["column_dilation"] + 1
-    return (
-        max(attributes["top"], attributes["bottom"]) >= rows
-        or max(attributes["left"], attributes["right"]) >= columns
-    )
+    beyond_rows = max(attributes["top"], attributes["bottom"]) >= rows
+    return bool(beyond_rows or max(attributes["left"], attributes["right"]) >= columns)
 
 
 def _relu(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from workbench.ort.graph.graph_editor import attribute
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     import onnx
 
 
-def window_attributes(node: onnx.NodeProto, sizes: Sequence[int]) -> dict[str, int] | None:
+def window_attributes(node: onnx.NodeProto, sizes: Sequence[int]) -> dict[str, Any] | None:
     """The attributes of a kernel for a Conv, a MaxPool or a gradient of one.
 
     Args:
