@@ -217,6 +217,7 @@ def model_of(case: Case) -> onnx.ModelProto:
         [info(name, _TYPES[str(v.dtype)], v.shape) for name, v in case.feeds.items()],
         [info(name, TensorProto.FLOAT, shape) for name, shape in case.results.items()],
         initializer=case.constants,
+        value_info=[info(name, TensorProto.FLOAT, shape) for name, shape in case.values.items()],
     )
     domains = [helper.make_opsetid("", 17), helper.make_opsetid(MICROSOFT, 1)]
     return helper.make_model(graph, opset_imports=domains, ir_version=8)

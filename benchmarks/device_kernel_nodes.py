@@ -28,6 +28,7 @@ from workbench.ort.graph.device_kernels import write_device_kernels
 from workbench.ort.graph.standard_gradients import write_standard_gradients
 from workbench.settings.config import default_threads
 
+CONVOLUTION = "Convolution, both ways"
 AXES = numpy_helper.from_array(np.array([0, 1]), "axes")
 
 
@@ -105,6 +106,63 @@ def losses() -> Iterator[Case]:
         yield Case("Cross entropy, both ways", detail, nodes, feeds, {"dx": (batch, classes)})
 
 
+def convolutions() -> Iterator[Case]:
+    """Both passes, as in small pictures; the last has larger ones. The first has no dX."""
+    for batch, channels, filters, size, kernel, stride, groups, first in (
+        (32, 1, 16, (28, 28), 3, 1, 1, True),
+        (32, 16, 32, (14, 14), 3, 1, 1, False),
+        (32, 32, 32, (7, 7), 3, 1, 1, False),
+        (32, 16, 32, (16, 32), 3, 1, 1, False),
+        (32, 32, 64, (16, 16), 3, 2, 1, False),
+        (32, 32, 32, (16, 16), 3, 1, 2, False),
+        (16, 64, 64, (56, 56), 3, 1, 1, False),
+    ):
+        pad = kernel // 2
+        rows, columns = ((each + 2 * pad - kernel) // stride + 1 for each in size)
+        window = {"kernel_shape": [kernel] * 2, "strides": [stride] * 2, "pads": [pad] * 4}
+        names = ["" if first else "dx", "dw", "db"]
+        nodes = [
+            helper.make_node("Conv", ["x", "w", "b"], ["y"], "node", group=groups, **window),
+            helper.make_node(
+                *("ConvGrad", ["dy", "x", "w"], names, "back"),
+                domain=MICROSOFT,
+                group=groups,
+                **window,
+            ),
+        ]
+        shapes = {
+            **{"x": (batch, channels, *size), "w": (filters, channels // groups, kernel, kernel)},
+            **{"b": (filters,), "dy": (batch, filters, rows, columns)},
+        }
+        results = {"y": shapes["dy"], "dx": shapes["x"], "dw": shapes["w"], "db": shapes["b"]}
+        results = {name: shape for name, shape in results.items() if name in ("y", *names)}
+        feeds = {name: draw(*shape) for name, shape in shapes.items()}
+        detail = f"{channels} to {filters} channels, {size[0]} x {size[1]}, {kernel} x {kernel}"
+        detail += f", stride {stride}" * (stride > 1) + f", {groups} groups" * (groups > 1)
+        detail += f", batch {batch}" + ", first layer" * first
+        yield Case(CONVOLUTION, detail, nodes, feeds, results)
+
+
+def pooled() -> Iterator[Case]:
+    """Max pooling after ReLU, both ways."""
+    for shape, kernel in (((32, 16, 28, 28), 2), ((32, 32, 14, 14), 2), ((16, 64, 56, 56), 3)):
+        pad = kernel // 2 if kernel == 3 else 0
+        rows, columns = ((each + 2 * pad - kernel) // 2 + 1 for each in shape[2:])
+        small = (*shape[:2], rows, columns)
+        window = {"kernel_shape": [kernel] * 2, "strides": [2, 2], "pads": [pad] * 4}
+        nodes = [
+            helper.make_node("Relu", ["x"], ["r"], "relu"),
+            helper.make_node("MaxPool", ["r"], ["y", "i"], "pool", **window),
+            helper.make_node("MaxPoolGrad", ["dy", "i"], ["dr"], "pool_back", **window),
+            helper.make_node("ReluGrad", ["dr", "r"], ["dx"], "node", domain=MICROSOFT),
+        ]
+        feeds = {"x": draw(*shape), "dy": draw(*small)}
+        detail = f"{'x'.join(map(str, shape))}, windows {kernel} x {kernel}"
+        results = {"y": small, "dx": shape}
+        values = {"dr": shape}
+        yield Case("ReLU and MaxPool, both ways", detail, nodes, feeds, results, values)
+
+
 def copying(size: int, threads: int) -> float:
     """Seconds to copy half as many bytes as that, which moves as many, in so many threads."""
     parts = np.array_split(np.ones(size // 8, np.float32), threads)
@@ -117,11 +175,27 @@ def copying(size: int, threads: int) -> float:
         return min(seconds(copy, 20) for _ in range(5))
 
 
+def operations(case: Case) -> int:
+    """Multiplications and additions of a convolution: of its result and of each gradient."""
+    taps = case.feeds["w"][0].size
+    return int(2 * case.feeds["dy"].size * taps * (2 + ("dx" in case.results)))
+
+
+def multiplying(count: int) -> float:
+    """Seconds for as many operations of a large matrix product of NumPy's, on all cores."""
+    size = 1024
+    one, other = draw(size, size), draw(size, size)
+    return min(seconds(lambda: one @ other, 3) for _ in range(5)) * count / (2 * size**3)
+
+
 def main() -> None:
     rounds, threads = int(sys.argv[1]), default_threads()
     library = build_extensions(DEVICE_KERNELS).extension.library
     measured = []
-    for case in (*elementwise(), *rows(), *biased(), *attentions(), *losses()):
+    for case in (
+        *(*elementwise(), *rows(), *biased(), *attentions(), *losses()),
+        *(*convolutions(), *pooled()),
+    ):
         without, ours = model_of(case), onnx.shape_inference.infer_shapes(model_of(case))
         write_standard_gradients(without)
         if not write_device_kernels(ours):
@@ -137,6 +211,10 @@ def main() -> None:
         took = float(np.median(found["ours"]))
         share = copying(moved, threads) / took
         bound = f"; ours {moved / took / 1e9:.0f} GB/s, {share:.0%} of a copy of as many bytes"
+        if case.operator == CONVOLUTION:
+            share = multiplying(operations(case)) / took
+            rate = operations(case) / took / 1e9
+            bound = f"; ours {rate:.0f} GFLOP/s, {share:.0%} of a large matrix product"
         measured.append([case.operator, case.detail, found, bound])
     print(json.dumps(measured))
 

@@ -16,6 +16,7 @@
 #include "exponential.h"
 #include "kernels.h"
 #include "matrix_product.h"
+#include "scratch.h"
 
 namespace device_kernels {
 
@@ -291,17 +292,6 @@ FOR_EACH_PROCESSOR void backward(const Head& head, Read dy, Read q, Read k, Read
              dk.column_step);
   write_rows(value_sums, head.wide_values, head.keys, head.values, 1.0f, dv.values, dv.row_step,
              dv.column_step);
-}
-
-// Kept by each thread: it is as large as a few matrices of one head. It begins where a cache line does,
-// as then does each row of a matrix in it, whose widths are multiples of kLeastColumns.
-float* scratch_of(int64_t size) {
-  constexpr size_t kLine = 64;
-  static thread_local std::vector<float> kept;
-  const size_t needed = static_cast<size_t>(size) + kLine / sizeof(float);
-  if (kept.size() < needed) kept.resize(needed);
-  const auto address = reinterpret_cast<uintptr_t>(kept.data());
-  return kept.data() + (kLine - address % kLine) % kLine / sizeof(float);
 }
 
 // What both passes know of their inputs.

@@ -13,6 +13,9 @@ const OrtCustomOp* attention_gradient();
 const OrtCustomOp* bias_gelu();
 const OrtCustomOp* bias_gelu_gradient();
 const OrtCustomOp* column_sum();
+const OrtCustomOp* convolution();
+const OrtCustomOp* convolution_gradient();
+const OrtCustomOp* convolution_weight_gradient();
 const OrtCustomOp* cross_entropy();
 const OrtCustomOp* cross_entropy_gradient();
 const OrtCustomOp* embedding_gradient();
@@ -20,6 +23,9 @@ const OrtCustomOp* gelu();
 const OrtCustomOp* gelu_gradient();
 const OrtCustomOp* layer_normalization();
 const OrtCustomOp* layer_normalization_gradient();
+const OrtCustomOp* max_pool();
+const OrtCustomOp* max_pool_gradient();
+const OrtCustomOp* relu_gradient();
 const OrtCustomOp* softmax_gradient();
 
 }  // namespace device_kernels

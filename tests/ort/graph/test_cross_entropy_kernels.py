@@ -97,3 +97,12 @@ def test_the_gradient_has_the_sizes_of_the_scores_so_that_it_may_take_their_plac
     write_device_kernels(model)
     [stated] = [value for value in model.graph.value_info if value.name == "dx"]
     assert [size.dim_value for size in stated.type.tensor_type.shape.dim] == [4, 3]
+
+
+@pytest.mark.parametrize(("shape", "nodes"), [((4, 3), 2), ((4, 3, 2), 0)])
+def test_the_labels_tell_the_rank_of_the_scores(shape: tuple[int, ...], nodes: int) -> None:
+    """Nothing states that of a network's output, once it is no output of the graph."""
+    model = loss_of(shape=shape)
+    model.graph.input[0].type.tensor_type.ClearField("shape")
+    write_device_kernels(model)
+    assert sum(device_kernel_counts(model).values()) == nodes

@@ -2,7 +2,8 @@
 
     python -m tests.ort.ondevice.kernels_probe WORK_FOLDER
 
-WORK_FOLDER holds the artifacts of a small transformer in "artifacts"; answers go to answers.json.
+WORK_FOLDER holds the artifacts of a small transformer in "artifacts", and those of a network on
+pictures in "pictures/artifacts"; answers go to answers.json.
 What each kernel computes is compared with PyTorch at the end, as this loads torch.
 """
 
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.ort.ondevice import attention_probe, cross_entropy_probe
+from tests.ort.ondevice import attention_probe, cross_entropy_probe, window_probe
 from workbench.data import Batch
 from workbench.engines.base import EngineSetup
 from workbench.engines.ondevice import OnDeviceEngine
@@ -40,8 +41,13 @@ def engine(work: Path, **settings: Any) -> OnDeviceEngine:
 def trained(work: Path, **settings: Any) -> dict[str, Any]:
     """Losses of some steps, gradients of the first batch, and what the statistics say."""
     drawn = np.random.default_rng(0)
-    tokens = drawn.integers(0, WORDS, (STEPS, ROWS, LENGTH))
-    batches = [Batch((each,), np.roll(each, 1, 1)) for each in tokens]
+    if work.name == "pictures":
+        drawings = drawn.standard_normal((STEPS, ROWS, 1, 9, 8)).astype(np.float32)
+        labels = drawn.integers(0, WORDS, (STEPS, ROWS))
+        batches = [Batch((x,), y) for x, y in zip(drawings, labels, strict=True)]
+    else:
+        tokens = drawn.integers(0, WORDS, (STEPS, ROWS, LENGTH))
+        batches = [Batch((each,), np.roll(each, 1, 1)) for each in tokens]
     made = engine(work, **settings)
     gradients = made.gradients(batches[0]).gradients
     losses = [made.train_step(batch) for batch in batches]
@@ -135,6 +141,7 @@ def against_pytorch(rows: int, size: int) -> dict[str, float]:
         ("SoftmaxGradient", {}, [dy, softmax], gradients(lambda x: x.softmax(1), x)),
         ("ColumnSum", {"axes": 1}, [dy], gradients(lambda bias: x + bias, bias)),
         ("EmbeddingGradient", {}, [shape, indices, dy], looked_up),
+        ("ReluGradient", {}, [dy, x], gradients(torch.relu, x)),
     ]
     worst = {}
     for operator, attributes, given, expected in cases:
@@ -155,6 +162,9 @@ def main() -> None:
     answers: dict[str, Any] = {
         "on": trained(work, threads=2),
         "off": trained(work, threads=2, device_kernels=False),
+        "pictures on": trained(work / "pictures", threads=2),
+        "pictures again": trained(work / "pictures", threads=2),
+        "pictures off": trained(work / "pictures", threads=2, device_kernels=False),
         "loaded": sorted({"torch", "onnx"} & set(sys.modules)),
     }
     special = np.array([[np.nan, np.inf, -1e4, 1e4, 0.0]], np.float32)
@@ -178,6 +188,34 @@ def main() -> None:
         name: cross_entropy_probe.against_pytorch(run, case)
         for name, case in cross_entropy_probe.CASES.items()
     }
+    answers["convolution"] = {
+        name: window_probe.convolution_against_pytorch(run, case)
+        for name, case in window_probe.CONVOLUTIONS.items()
+    }
+    answers["pooling"] = {
+        f"{name}, {'with' if relu else 'without'} ReLU": window_probe.pooling_against_pytorch(
+            run, case, relu
+        )
+        for name, case in window_probe.POOLINGS.items()
+        for relu in (False, True)
+    }
+    infinite = np.full(4, np.inf, np.float32)
+    results = np.array([1, 0, -1, np.nan], np.float32)
+    answers["special ReLU"] = run("ReluGradient", [infinite, results], 1, 1)[0].tolist()
+    pictures, filters = np.ones((2, 3, 5, 5), np.float32), np.ones((8, 3, 3, 3), np.float32)
+    slopes, window = np.ones((2, 8, 5, 5), np.float32), {"height": 3, "width": 3}
+    answers["refused window"] = [
+        run("Convolution", [pictures, filters[:, :2], filters[0, 0, 0]], 1, 1, **window),
+        run("ConvolutionGradient", [slopes, pictures, filters], 3, 1, **window),
+        run("MaxPool", [pictures[:, :, :2]], 1, 1, **window),
+        run("MaxPoolGradient", [pictures, pictures], 1, 1, **window),
+    ]
+    answers["no picture"] = [
+        list(each.shape) if each.size else "empty"
+        for each in run(
+            *("ConvolutionGradient", [slopes[:0, :, :3, :3], pictures[:0], filters]), 3, 2, **window
+        )
+    ]
     scores, weight = np.ones((3, 4), np.float32), np.ones((), np.float32)
     ignored, other = np.full(3, cross_entropy_probe.IGNORED), np.array([0, 4, 1])
     rows = [np.zeros(3, np.float32)] * 2

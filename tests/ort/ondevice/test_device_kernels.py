@@ -17,9 +17,10 @@ from onnx import TensorProto, helper, numpy_helper
 from safetensors.numpy import load_file, save_file
 
 import workbench as wb
-from tests.ort.ondevice import attention_probe, cross_entropy_probe
+from tests.ort.ondevice import attention_probe, cross_entropy_probe, window_probe
 from tests.ort.ondevice.kernels_probe import WORDS
 from workbench.artifacts import Artifacts, open_bundle
+from workbench.artifacts.manifest_record import KERNELS_MODEL
 from workbench.errors import EngineError
 from workbench.extensions import build_extensions as building
 from workbench.extensions.native_extension import DEVICE_KERNELS, native_extension, sources
@@ -69,13 +70,51 @@ def transformer() -> onnx.ModelProto:
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
 
 
+def pictures() -> onnx.ModelProto:
+    """Three convolutions, of which our kernels have one way of the first and both of the second."""
+    drawn = np.random.default_rng(0)
+    border = {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
+    pairs = {"kernel_shape": [2, 2], "strides": [2, 2]}
+    nodes = [
+        ("Conv", ["picture", "first", "first_bias"], ["a"], border),
+        ("Relu", ["a"], ["b"], {}),
+        ("MaxPool", ["b"], ["c"], pairs),
+        ("Conv", ["c", "second"], ["d"], {**border, "strides": [2, 1]}),
+        ("Relu", ["d"], ["e"], {}),
+        ("Conv", ["e", "each", "each_bias"], ["f"], {**border, "group": 16}),
+        ("MaxPool", ["f"], ["g"], pairs),
+        ("Flatten", ["g"], ["h"], {}),
+        ("Gemm", ["h", "head"], ["scores"], {}),
+    ]
+    shapes = {
+        **{"first": (8, 1, 3, 3), "first_bias": (8,), "second": (16, 8, 3, 3)},
+        **{"each": (16, 1, 3, 3), "each_bias": (16,), "head": (32, WORDS)},
+    }
+    graph = helper.make_graph(
+        [
+            helper.make_node(op, given, made, made[0], **attributes)
+            for op, given, made, attributes in nodes
+        ],
+        "pictures",
+        [helper.make_tensor_value_info("picture", TensorProto.FLOAT, ["batch", 1, 9, 8])],
+        [helper.make_tensor_value_info("scores", TensorProto.FLOAT, ["batch", WORDS])],
+        [
+            numpy_helper.from_array(drawn.normal(0, 0.3, shape).astype(np.float32), name)
+            for name, shape in shapes.items()
+        ],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with artifacts of `transformer`."""
+    """A folder with artifacts of `transformer`, and one in it with those of `pictures`."""
     folder = tmp_path_factory.mktemp("kernels")
-    onnx.save(transformer(), folder / "transformer.onnx")
-    model = wb.load_model(folder / "transformer.onnx")
-    wb.generate_artifacts(model, loss="cross_entropy", directory=folder / "artifacts")
+    for place, built in ((folder, transformer()), (folder / "pictures", pictures())):
+        place.mkdir(exist_ok=True)
+        onnx.save(built, place / "network.onnx")
+        model = wb.load_model(place / "network.onnx")
+        wb.generate_artifacts(model, loss="cross_entropy", directory=place / "artifacts")
     return folder
 
 
@@ -100,7 +139,7 @@ def test_each_kernel_equals_pytorch(answers: dict[str, Any]) -> None:
         for operator in answers["parity"]["1"]
     }
     print(worst)
-    assert len(worst) == 9
+    assert len(worst) == 10
     assert max(worst.values()) < TOLERANCE, worst
 
 
@@ -120,6 +159,22 @@ def test_cross_entropy_equals_pytorch(answers: dict[str, Any]) -> None:
     assert answers["all ignored"] == [0, [[0] * 4] * 3]
 
 
+def test_convolution_equals_pytorch(answers: dict[str, Any]) -> None:
+    worst = answers["convolution"]
+    print(worst)
+    assert len(worst) == len(window_probe.CONVOLUTIONS)
+    assert max(worst.values()) < TOLERANCE, worst
+    assert answers["no picture"] == ["empty", [8, 3, 3, 3], [8]]
+
+
+def test_pooling_and_relu_equal_pytorch(answers: dict[str, Any]) -> None:
+    worst = answers["pooling"]
+    print(worst)
+    assert len(worst) == 2 * len(window_probe.POOLINGS)
+    assert max(worst.values()) < TOLERANCE, worst
+    assert answers["special ReLU"] == [np.inf, 0, 0, np.inf]
+
+
 def test_a_step_is_the_same_with_and_without_them(answers: dict[str, Any]) -> None:
     on, off = answers["on"], answers["off"]
     assert set(on["kernels"]) == {
@@ -134,6 +189,22 @@ def test_a_step_is_the_same_with_and_without_them(answers: dict[str, Any]) -> No
         assert difference < TOLERANCE, (name, difference)
     assert on["losses"] != off["losses"], "the kernels did not run"
     assert np.allclose(on["losses"], off["losses"], rtol=0, atol=2e-5)
+
+
+def test_a_step_on_pictures_is_the_same_with_and_without_them(answers: dict[str, Any]) -> None:
+    on, off = answers["pictures on"], answers["pictures off"]
+    counts = {operator: sum(of.values()) for operator, of in on["kernels"].items()}
+    assert counts == {
+        **{"Convolution": 1, "ConvolutionGradient": 1, "ConvolutionWeightGradient": 1},
+        **{"MaxPool": 2, "MaxPoolGradient": 2, "ReluGradient": 1},
+        **{"CrossEntropy": 1, "CrossEntropyGradient": 1},
+    }
+    largest = max(np.abs(value).max() for value in off["gradients"].values())
+    for name, gradient in off["gradients"].items():
+        difference = np.abs(np.array(on["gradients"][name]) - gradient).max() / largest
+        assert difference < TOLERANCE, (name, difference)
+    assert np.allclose(on["losses"], off["losses"], rtol=0, atol=2e-5)
+    assert on["losses"] == answers["pictures again"]["losses"], "another run, other bits"
 
 
 def test_the_record_says_which_kernels_ran(answers: dict[str, Any]) -> None:
@@ -157,6 +228,11 @@ def test_what_does_not_fit_is_an_error(answers: dict[str, Any]) -> None:
     assert "Q, K and V do not fit" in heads
     assert "the mask does not fit the scores" in mask
     assert "a label is not a class" in answers["refused label"]
+    weights, gradient, window, pooled = answers["refused window"]
+    assert "X and W do not fit" in weights
+    assert "dY and X do not fit" in gradient
+    assert "the window is larger than the picture" in window
+    assert "dY and X do not fit" in pooled
     assert answers["special"] == [True, False, False, False, False]
     assert answers["empty"] == [[0, 3], [3]]
 
@@ -165,7 +241,7 @@ def test_what_is_portable_has_none(work: Path, tmp_path: Path) -> None:
     artifacts = Artifacts.load(work / "artifacts")
     for path in work.rglob("*.onnx"):
         domains = {node.domain for node in onnx.load(path).graph.node}
-        assert (DOMAIN in domains) == (path == artifacts.kernels_model), path
+        assert (DOMAIN in domains) == (path.name == KERNELS_MODEL), path
     opened = open_bundle(artifacts.bundle(tmp_path / "bundle.zip"), tmp_path / "opened")
     assert opened.kernels_model is None
     assert not list(opened.directory.rglob("*kernels*"))

@@ -72,7 +72,8 @@ def _computed(editor: GraphEditor, loss: onnx.NodeProto, slope: onnx.NodeProto) 
         and editor.only_reader(logarithms) is slope
         and _attributes(loss) == _attributes(slope)
         and attribute(loss, "reduction", b"mean") in (b"mean", b"sum")
-        and editor.rank(scores) == 2
+        # Of the two ranks one may not be known, as that of a network's output.
+        and (editor.rank(scores) == 2 or editor.rank(labels) == 1)
         and all(editor.may_be_float(name) for name in (scores, *weights))
         and editor.element_type(labels) == _INT64
     )

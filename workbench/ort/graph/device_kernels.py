@@ -7,8 +7,10 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.ort.graph.attention_kernels import write_attention_kernels
+from workbench.ort.graph.convolution_kernels import write_convolution_kernels
 from workbench.ort.graph.cross_entropy_kernels import write_cross_entropy_kernels
 from workbench.ort.graph.graph_editor import GraphEditor, attribute, output
+from workbench.ort.graph.pooling_kernels import write_pooling_kernels
 
 if TYPE_CHECKING:
     import onnx
@@ -37,6 +39,8 @@ def write_device_kernels(model: onnx.ModelProto) -> dict[str, str]:
     replaced = {
         **write_attention_kernels(model, DOMAIN),
         **write_cross_entropy_kernels(model, DOMAIN),
+        **write_convolution_kernels(model, DOMAIN),
+        **write_pooling_kernels(model, DOMAIN),
         **_write_biased_gelus(model),
     }
     editor = GraphEditor(model.graph)
@@ -149,6 +153,10 @@ def _gelu_gradient(editor: GraphEditor, node: onnx.NodeProto) -> _Found | None:
     return ("GeluGradient", {}) if editor.may_be_float(node.input[1]) else None
 
 
+def _relu_gradient(editor: GraphEditor, node: onnx.NodeProto) -> _Found | None:
+    return ("ReluGradient", {}) if editor.may_be_float(node.input[1]) else None
+
+
 def _layer_normalization(editor: GraphEditor, node: onnx.NodeProto) -> _Found | None:
     complete = len(node.input) == 3 and all(output(node, index) for index in range(3))
     if not complete or not all(editor.may_be_float(name) for name in node.input):
@@ -204,6 +212,7 @@ _FOUND: Mapping[tuple[str, str], Callable[[GraphEditor, onnx.NodeProto], _Found 
     ("", "LayerNormalization"): _layer_normalization,
     (_MICROSOFT, "LayerNormalizationGrad"): _layer_normalization_gradient,
     ("", "ReduceSum"): _column_sum,
+    (_MICROSOFT, "ReluGrad"): _relu_gradient,
     (_MICROSOFT, "SoftmaxGrad_13"): _softmax_gradient,
     (_MICROSOFT, "GatherGrad"): _embedding_gradient,
 }

@@ -20,6 +20,7 @@ from safetensors.numpy import save_file
 from workbench.ort.graph.device_kernels import DOMAIN
 from workbench.ort.ondevice.attention_check import attention_check
 from workbench.ort.ondevice.kernels import CHECK_MODEL, CHECK_VALUES, check_kernels
+from workbench.ort.ondevice.window_check import convolution_check, pooling_check
 
 ROWS, SIZE = 70, 531
 """More elements than one thread takes at once, and a size that is no multiple of a vector's."""
@@ -133,6 +134,10 @@ def cases() -> Iterator[Case]:
     yield Case("EmbeddingGradient", {}, [shape, indices, dy], _float(table))
 
     yield from _cross_entropy(drawn, x, normal(SIZE))
+
+    yield Case("ReluGradient", {}, [dy, x], _float(np.where(x > 0, upstream, 0)))
+    for operator, attributes, inputs, outputs in (*convolution_check(drawn), *pooling_check(drawn)):
+        yield Case(operator, attributes, inputs, _float(*outputs))
 
     attention = attention_check(drawn)
     attributes, inputs, outputs, upstream_of_values, gradients = attention
