@@ -128,6 +128,11 @@ class TrainingConfig(PlainNumbers):
         description="engine ondevice: training runs the workbench's own kernels where they are "
         "faster than ONNX Runtime's. Requires `workbench build-extensions`",
     )
+    label_sparsity: bool = Field(
+        default=True,
+        description="engine ondevice: a cross entropy whose logits nothing else reads computes "
+        "them only where the label is not ignored; engine ortmodule has an option of this name",
+    )
     tuning: str | TunedKernels = Field(
         default="kept",
         description="engines ondevice and ortmodule: kept applies the kernels and threads that "

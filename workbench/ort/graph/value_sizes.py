@@ -22,6 +22,9 @@ SHAPED_LIKE: Mapping[str, tuple[int, ...]] = {
 }
 """Operators whose shapes onnx does not infer: each output has the shape of that input."""
 
+_INT64 = 7
+"""Of `onnx.TensorProto`, which is loaded on use."""
+
 _LONGEST_CHAIN = 100
 """Most rounds of inference, each of which may complete what the next begins with."""
 
@@ -99,6 +102,10 @@ def _added(
         like = SHAPED_LIKE.get(node.op_type, ())
         for index, name in enumerate(node.output):
             if not name or name in known:
+                continue
+            if node.op_type == "NonZero" and node.input[0] in known:
+                sizes = known[node.input[0]][1]
+                yield name, (_INT64, (len(sizes), math.prod(sizes)))  # an upper bound
                 continue
             source = node.input[like[index]] if index < len(like) else name.removesuffix(GRADIENT)
             if source in known:
