@@ -42,6 +42,7 @@ def _ortmodule(**options: Any) -> Lever:
 
 
 DEVICE_KERNELS = Lever("ondevice", {"device_kernels": False})
+DEVICE_LABELS = Lever("ondevice", {"label_sparsity": False})
 KERNELS = _ortmodule(pytorch_kernels=False)
 MEMORY = _ortmodule(memory_optimizer_level=1)
 LABELS = _ortmodule(label_sparsity=False)
@@ -59,8 +60,8 @@ LEVERS: Mapping[str, tuple[Lever, ...]] = {
     "hf-classifier": (DEVICE_KERNELS, KERNELS),
     "digits-cnn": (DEVICE_KERNELS, KERNELS),
     "resnet": (DEVICE_KERNELS, KERNELS),
-    "bert-30522": (DEVICE_KERNELS, LABELS, PADDING, KERNELS, NEITHER),
-    "gpt2-50257": (LABELS, PADDING, KERNELS),
+    "bert-30522": (DEVICE_KERNELS, DEVICE_LABELS, LABELS, PADDING, KERNELS, NEITHER),
+    "gpt2-50257": (DEVICE_LABELS, LABELS, PADDING, KERNELS),
 }
 """What is tried on which model: what may tell there."""
 
