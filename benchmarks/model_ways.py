@@ -44,6 +44,7 @@ def _ortmodule(**options: Any) -> Ablation:
 DEVICE_KERNELS = Ablation("ondevice", {"device_kernels": False})
 ALL_KERNELS = _ortmodule(pytorch_kernels="all")
 NO_LINEAR = _ortmodule(pytorch_kernels="no_linear")
+DEVICE_LABELS = Ablation("ondevice", {"label_sparsity": False})
 KERNELS = _ortmodule(pytorch_kernels=False)
 MEMORY = _ortmodule(memory_optimizer_level=1)
 LABELS = _ortmodule(label_sparsity=False)
@@ -61,8 +62,11 @@ ABLATIONS: Mapping[str, tuple[Ablation, ...]] = {
     "hf-classifier": (DEVICE_KERNELS, ALL_KERNELS, NO_LINEAR, KERNELS),
     "digits-cnn": (DEVICE_KERNELS, KERNELS),
     "resnet": (DEVICE_KERNELS, KERNELS),
-    "bert-30522": (DEVICE_KERNELS, LABELS, PADDING, ALL_KERNELS, NO_LINEAR, KERNELS, NEITHER),
-    "gpt2-50257": (LABELS, PADDING, KERNELS),
+    "bert-30522": (
+        *(DEVICE_KERNELS, DEVICE_LABELS, LABELS, PADDING),
+        *(ALL_KERNELS, NO_LINEAR, KERNELS, NEITHER),
+    ),
+    "gpt2-50257": (DEVICE_LABELS, LABELS, PADDING, KERNELS),
 }
 """What is tried on which model: what may tell there."""
 

@@ -19,6 +19,7 @@ from workbench.engines.torch_losses import TotalLoss, all_outputs
 from workbench.export.export import export_onnx
 from workbench.losses.loss import as_losses
 from workbench.ort.graph.gradient import build_training_model, parameters_as_inputs
+from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
 from workbench.ort.losses.losses import append_losses
 from workbench.ort.ondevice.checkpoint import write_checkpoint
 from workbench.ort.ondevice.ondevice import TrainingSession
@@ -64,6 +65,7 @@ def session(
     with_loss = append_losses(graph, losses, targets=targets)
     eval_model = append_losses(graph, losses, targets=targets)
     del with_loss.graph.output[1:]
+    leave_out_ignored_labels(with_loss)
     made, report = make_trainable(with_loss, trainable)
     training_model = build_training_model(
         made,

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import tempfile
 from collections.abc import Callable
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +15,7 @@ from torch import nn
 from torch.nn import functional
 
 from tests.forked import outcome
-from tests.parity import Arrays, exported, train_both, warm_up
+from tests.parity import Arrays, exported, session, train_both, warm_up
 from tests.representative import representative
 from workbench.losses.loss import Loss
 from workbench.ort.native import native
@@ -68,6 +70,14 @@ def ignored(random: np.random.Generator) -> np.ndarray:
     return labels
 
 
+def mostly_ignored(random: np.random.Generator) -> np.ndarray:
+    """Labels of five places of a row, of which few or all count, but one at least."""
+    labels = random.integers(0, 4, (ROWS, 5))
+    counted = random.random(labels.shape) < random.choice([0.0, 0.15, 1.0])
+    counted.flat[random.integers(labels.size)] = True
+    return np.where(counted, labels, -100)
+
+
 def numbers(random: np.random.Generator) -> np.ndarray:
     """Far from the outputs, so that no rounding decides the sign that l1's gradient takes."""
     signs = random.choice([-4.0, 4.0], (ROWS, 4))
@@ -118,6 +128,11 @@ def log_probabilities() -> nn.Module:
     return nn.Sequential(mlp(), nn.LogSoftmax(-1))
 
 
+def tagger() -> nn.Module:
+    """What it computes of one place depends on no other."""
+    return nn.Sequential(nn.Linear(6, 16), nn.GELU(), nn.LayerNorm(16), nn.Linear(16, 4))
+
+
 class Heads(nn.Module):
     """Outputs of two shapes."""
 
@@ -149,6 +164,14 @@ def of_class_losses(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     smooth = functional.cross_entropy(output, target, label_smoothing=0.1)
     weight = torch.tensor(CLASSES)
     return smooth + functional.nll_loss(output.log_softmax(1), target, weight=weight)
+
+
+def mean_of_places(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    return functional.cross_entropy(output.flatten(0, 1), target.flatten())
+
+
+def sum_of_places(output: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+    return functional.cross_entropy(output.flatten(0, 1), target.flatten(), reduction="sum")
 
 
 def of_everything(
@@ -194,6 +217,20 @@ CASES = {
         "cross_entropy",
         classes(2, 3),
         x=lambda random: random.normal(size=(ROWS, 2, 3, 6)).astype(np.float32),
+    ),
+    "ignored places": Case(
+        Loss("cross_entropy", weight=CLASSES), mostly_ignored, module=tagger, x=positions
+    ),
+    "function of ignored places": Case(
+        Loss(sum_of_places, factor=0.01), mostly_ignored, "sgd", module=tagger, x=positions
+    ),
+    "one counted place": Case(
+        "cross_entropy",
+        lambda random: np.array([[-100], [random.integers(0, 4)]]),
+        "sgd",
+        module=tagger,
+        x=lambda random: random.normal(size=(2, 1, 6)).astype(np.float32),
+        steps=20,
     ),
     "class weights": Case(Loss("cross_entropy", weight=CLASSES), ignored),
     "ignored class": Case(Loss("cross_entropy", ignore_index=2), classes()),
@@ -259,7 +296,23 @@ CASES = {
     "logits of 1e-6": logits(1e-6),
 }
 
-CHOSEN = representative(CASES, every=5, always=("several, one a function",))
+CHOSEN = representative(
+    CASES,
+    every=5,
+    always=(
+        "several, one a function",
+        "ignored places",
+        "function of ignored places",
+        "one counted place",
+    ),
+)
+
+ALL_IGNORED = {
+    "cross_entropy": "cross_entropy",
+    "mean": Loss(mean_of_places),
+    "sum": Loss(sum_of_places),
+}
+"""Losses of batches in which no label counts."""
 
 
 def train(case: Case) -> dict[str, float]:
@@ -274,9 +327,34 @@ def train(case: Case) -> dict[str, float]:
     )
 
 
+def without_labels(loss: Any) -> dict[str, float]:
+    """The loss of a batch in which no label counts, and the largest magnitude of a gradient."""
+    batch = (positions(np.random.default_rng(0)), np.full((ROWS, 5), -100))
+    names = [name for name, _ in tagger().named_parameters()]
+    with tempfile.TemporaryDirectory() as folder:
+        native = session(
+            *(tagger, batch, Path(folder)),
+            loss=loss,
+            optimizer="sgd",
+            weight_decay=0.0,
+            trainable=names,
+        )
+        native.train_step([part[:1] for part in batch])
+        value = native.train_step(list(batch))
+        return {
+            "loss": value,
+            "gradient": max(float(np.abs(native.gradient(name)).max()) for name in names),
+        }
+
+
 if __name__ == "__main__":
     native()
     warm_up()
     for case in CHOSEN.values():
         exported(case.module, case.x(np.random.default_rng(0)).shape)
-    print(json.dumps({name: outcome(partial(train, case)) for name, case in CHOSEN.items()}))
+    outcomes = {name: outcome(partial(train, case)) for name, case in CHOSEN.items()}
+    outcomes |= {
+        f"all ignored, {name}": outcome(partial(without_labels, loss))
+        for name, loss in ALL_IGNORED.items()
+    }
+    print(json.dumps(outcomes))

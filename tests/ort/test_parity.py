@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tests.forked import outcomes_of
@@ -23,3 +24,14 @@ def test_trains_as_pytorch_does(name: str, outcomes: dict[str, Any]) -> None:
     assert isinstance(differences, dict), differences
     for what, difference in differences.items():
         assert difference < TOLERANCE, f"largest difference of {what}: {difference:.1e}"
+
+
+@pytest.mark.parametrize(
+    ("loss", "expected"), [("cross_entropy", 0.0), ("mean", float("nan")), ("sum", 0.0)]
+)
+def test_a_batch_in_which_no_label_counts(
+    loss: str, expected: float, outcomes: dict[str, Any]
+) -> None:
+    """As `append_losses` says of its own, and as PyTorch computes those of users."""
+    found = outcomes[f"all ignored, {loss}"]
+    np.testing.assert_equal(found, {"loss": expected, "gradient": expected})

@@ -30,6 +30,7 @@ from workbench.onnx_io.graph_metadata import uses_running_statistics
 from workbench.onnx_io.large_file import write_onnx
 from workbench.ort.graph.device_kernels import device_kernel_counts
 from workbench.ort.graph.gradient import build_training_graph, parameters_as_inputs
+from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
 from workbench.ort.losses.losses import append_losses
 from workbench.ort.ondevice.checkpoint import write_nominal_checkpoint
 from workbench.ort.ondevice.optimizers import gradient_weight_decay, make_optimizer_model
@@ -59,12 +60,13 @@ def build(request: Request, report: Callable[[str], None]) -> None:
         return made
 
     times = [time.perf_counter()]
-    forward, graph, kept, trainable, rewrites, counters = made = trainable_graph(
+    forward, graph, kept, trainable, rewrites, counters, sparse_losses = made = trainable_graph(
         model,
         request.requires_grad,
         report,
         lora=request.lora,
         prepare=loss_only,
+        label_sparsity=request.label_sparsity,
         state_folder=folder.parent,
     )
     times.append(time.perf_counter())
@@ -81,9 +83,10 @@ def build(request: Request, report: Callable[[str], None]) -> None:
         / request.gradient_accumulation,
     )
     times.append(time.perf_counter())
-    eval_model = parameters_as_inputs(
-        with_losses(forward.evaluation, request, terms_too=True), [*kept.trainable, *kept.frozen]
-    )
+    evaluation = with_losses(forward.evaluation, request, terms_too=True)
+    if request.label_sparsity:
+        leave_out_ignored_labels(evaluation)
+    eval_model = parameters_as_inputs(evaluation, [*kept.trainable, *kept.frozen])
 
     report("writing the artifacts")
     _write_graphs(folder, request, forward, training_model, kernels_model, eval_model)
@@ -105,6 +108,7 @@ def build(request: Request, report: Callable[[str], None]) -> None:
         graphs={"training": training_model, "eval": eval_model, "inference": forward.inference},
         rewrites=rewrites,
         counters=counters,
+        sparse_losses=sparse_losses,
         minimum_batch=minimum_batch(trainable, rewrites),
         statistics=graph_statistics(
             made, training_model, *[end - start for start, end in pairwise(times)]

@@ -43,6 +43,7 @@ def generate_artifacts(
     gradient_accumulation: int = 1,
     requires_grad: Sequence[str] | None = None,
     lora: LoraOptions | Mapping[str, Any] | None = None,
+    label_sparsity: bool = True,
     target_shape: Sequence[int] | None = None,
     data: Dataset | str | None = None,
     directory: Path | str | None = None,
@@ -66,6 +67,8 @@ def generate_artifacts(
         requires_grad: names or fnmatch patterns of the parameters to train; None: all, or with
             `lora` its adapters alone.
         lora: low-rank adaptation: a `LoraOptions`, or its fields as a dict; None: none.
+        label_sparsity: whether a cross entropy whose logits nothing else reads computes them only
+            where the label is not ignored.
         target_shape: shape of one row of the target. It determines whether cross_entropy has its
             classes on axis 1 or on the last; None: last for an output of rank 3 (batch, position,
             class).
@@ -98,6 +101,7 @@ def generate_artifacts(
         "gradient_accumulation": gradient_accumulation,
         "requires_grad": None if requires_grad is None else tuple(requires_grad),
         "lora": lora,
+        "label_sparsity": label_sparsity,
     }
     config = make_config({name: value for name, value in settings.items() if value is not None})
     if config.requires_grad is not None:
@@ -196,6 +200,7 @@ def generate_from_saved(
                 gradient_accumulation=config.gradient_accumulation,
                 requires_grad=config.requires_grad,
                 lora=config.lora,
+                label_sparsity=config.label_sparsity,
                 targets=None if targets is None else tuple(targets),
                 disable_randomness=disable_randomness,
                 nominal_checkpoint=nominal_checkpoint,

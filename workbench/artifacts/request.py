@@ -29,6 +29,8 @@ class Request(NamedTuple):
     max_grad_norm: float | None = None
     gradient_accumulation: int = 1
     lora: LoraOptions | None = None
+    label_sparsity: bool = True
+    """Whether losses compute nothing for the labels that they ignore."""
     disable_randomness: bool = False
     """Whether dropout and random tensors are disabled."""
     nominal_checkpoint: bool = False
@@ -76,6 +78,7 @@ class Request(NamedTuple):
             requires_grad=None if patterns is None else tuple(patterns),
             lora=None if lora is None else LoraOptions.model_validate(lora),
             targets=None if targets is None else tuple(map(TensorSpec.from_json, targets)),
+            label_sparsity=record["label_sparsity"],
             disable_randomness=record["disable_randomness"],
             nominal_checkpoint=record["nominal_checkpoint"],
             record_code=record["record_code"],

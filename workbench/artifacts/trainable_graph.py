@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -13,13 +13,17 @@ from workbench.artifacts.parameters import Parameters, choose_parameters
 from workbench.errors import ModelError, UntrainableError
 from workbench.export.buffer_updates import LostUpdateError
 from workbench.export.export import EXPORTERS
+from workbench.ort.graph.label_sparsity import SparseLoss, leave_out_ignored_labels
 from workbench.settings.lora import LoraOptions
-from workbench.trainable import Report, make_trainable
+from workbench.trainable import Finding, Report, make_trainable
+from workbench.trainable.node_history import Replacement
 
 if TYPE_CHECKING:
     import onnx
 
     from workbench.models import Model
+
+_ONLY_WHAT_COUNTS = "computed only for the labels that are not ignored"
 
 
 class TrainableGraph(NamedTuple):
@@ -34,6 +38,8 @@ class TrainableGraph(NamedTuple):
     rewrites: Report
     counters: tuple[str, ...]
     """Buffers that count training steps, which are in no graph."""
+    sparse_losses: int
+    """How many losses compute only what counts."""
 
 
 def trainable_graph(
@@ -43,6 +49,7 @@ def trainable_graph(
     *,
     lora: LoraOptions | None = None,
     prepare: Callable[[onnx.ModelProto], onnx.ModelProto] = first_output_only,
+    label_sparsity: bool = True,
     state_folder: Path | None = None,
 ) -> TrainableGraph:
     """Export `model` and make its graph trainable.
@@ -55,6 +62,7 @@ def trainable_graph(
         report: called with short progress texts and with notices about the model.
         lora: low-rank adaptation of the graph, whose adapters are trained; None: none.
         prepare: reduces the forward graph to what the loss depends on.
+        label_sparsity: whether losses compute only what counts, see `leave_out_ignored_labels`.
         state_folder: see `forward_graphs`.
 
     Raises:
@@ -70,8 +78,11 @@ def trainable_graph(
         counters = take_out_counters(graph)
         parameters = choose_parameters(forward, graph, None if lora else requires_grad)
         report("making the graph trainable")
-        made, rewrites = make_trainable(graph, parameters.trainable)
-        return TrainableGraph(forward, graph, parameters, made, rewrites, counters)
+        sparse = _copy(graph)
+        losses = leave_out_ignored_labels(sparse) if label_sparsity else []
+        made, rewrites = make_trainable(sparse, parameters.trainable)
+        rewrites = _with_sparse(losses, rewrites)
+        return TrainableGraph(forward, graph, parameters, made, rewrites, counters, len(losses))
 
     first, *others = EXPORTERS
     try:
@@ -89,3 +100,25 @@ def trainable_graph(
     for notice in (*model.notices, *made.parameters.notices):
         report(notice)
     return made
+
+
+def _copy(graph: onnx.ModelProto) -> onnx.ModelProto:
+    import onnx
+
+    made = onnx.ModelProto()
+    made.CopyFrom(graph)
+    return made
+
+
+def _with_sparse(losses: Sequence[SparseLoss], report: Report) -> Report:
+    """The report with what selects the labels that count, which belongs to their loss."""
+    findings = [
+        Finding(loss.operator, loss.node, "rewritten", _ONLY_WHAT_COUNTS) for loss in losses
+    ]
+    selecting = [
+        Replacement(name, (loss.node,), _ONLY_WHAT_COUNTS) for loss in losses for name in loss.added
+    ]
+    return report._replace(
+        rewritten=(*report.rewritten, *findings),
+        replacements=(*report.replacements, *selecting),
+    )

@@ -68,6 +68,7 @@ def show_model(source: str, json: bool) -> None:
     "max_grad_norm",
     "gradient_accumulation",
     "requires_grad",
+    "label_sparsity",
     *LORA,
 )
 def artifacts(

@@ -61,6 +61,10 @@ OPTIONS: dict[str, tuple[Any, str]] = {
         bool,
         "Run the workbench's own kernels where they are faster; engine ondevice.",
     ),
+    "label_sparsity": (
+        bool,
+        "Compute logits only where the label is not ignored; engine ondevice.",
+    ),
     "tuning": (
         str,
         "kept: apply the result of `workbench tune` on this machine, if any; off; or a file of it.",

@@ -17,7 +17,7 @@ from workbench.settings.config import make_config
 
 ARTIFACT_SETTINGS = (
     *("loss", "optimizer", "weight_decay", "max_grad_norm", "gradient_accumulation"),
-    *("requires_grad", "lora"),
+    *("requires_grad", "lora", "label_sparsity"),
 )
 """Settings of a run that its artifacts depend on."""
 

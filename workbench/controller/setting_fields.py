@@ -80,6 +80,7 @@ LABELS: Mapping[str, tuple[str, str]] = {
     "processes": ("Processes", ""),
     "threads": ("Threads", "threads of the engine, at most the number of cores"),
     "device_kernels": ("Own kernels on device", ""),
+    "label_sparsity": ("Label sparsity on device", ""),
     "tuning": ("Tuning", "kept, off, or a file of workbench tune"),
     "memory_limit_bytes": ("Memory limit", ""),
     "seed": ("Random seed", ""),
@@ -141,6 +142,7 @@ LAYOUT: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
                 "processes",
                 "threads",
                 "device_kernels",
+                "label_sparsity",
                 "tuning",
                 "memory_limit_bytes",
                 "device",
@@ -161,7 +163,7 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
 }
 OWNERS: Mapping[str, type[BaseModel]] = {"lora": LoraOptions, "device": Device}
 """Of dotted names: the class that holds the settings."""
-SWITCHES = ("evaluate", "lora", "device_kernels", "detached")
+SWITCHES = ("evaluate", "lora", "device_kernels", "label_sparsity", "detached")
 NAMES = ("requires_grad", "base_except", "lora.targets")
 BYTES = ("memory_limit_bytes", "device.memory_bytes")
 

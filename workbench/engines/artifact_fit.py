@@ -59,6 +59,11 @@ def refuse_other_settings(artifacts: Artifacts, config: TrainingConfig) -> None:
             config.gradient_accumulation,
         ),
         "requires_grad": (None if patterns is None else tuple(patterns), config.requires_grad),
+        # Artifacts of older workbenches do not say; they compute all.
+        "label_sparsity": (
+            manifest.get("label_sparsity", config.label_sparsity),
+            config.label_sparsity,
+        ),
         "lora": (lora and LoraOptions.model_validate(lora), config.lora),
     }
     for name, (generated, wanted) in settings.items():

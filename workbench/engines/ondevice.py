@@ -36,7 +36,7 @@ from workbench.ort.ondevice.ondevice import TrainingSession
 from workbench.ort.ondevice.optimizers import gradient_weight_decay
 from workbench.ort.step_seeds import StepSeeds
 from workbench.run_folder.checkpoint import WEIGHTS, read_weights
-from workbench.run_folder.statistics import OWN_KERNELS, GraphStatistics, Statistics
+from workbench.run_folder.statistics import OWN_KERNELS, GraphStatistics, OptionState, Statistics
 from workbench.settings.config import TrainingConfig
 
 
@@ -243,7 +243,7 @@ def _statistics(
     config: TrainingConfig, artifacts: Artifacts, load_s: float, kernels: ChosenKernels
 ) -> Statistics:
     built = artifacts.manifest.get("statistics")
-    options = (kernels.state, tuning_state(config))
+    options = (kernels.state, _label_sparsity(artifacts), tuning_state(config))
     # Artifacts that were generated before these were kept have none.
     if built is None:
         return Statistics(engine=config.engine, options=options)
@@ -255,6 +255,17 @@ def _statistics(
         kernels={operator: {OWN_KERNELS: count} for operator, count in kernels.nodes.items()},
     )
     return Statistics(engine=config.engine, graphs=(graph,), options=options)
+
+
+def _label_sparsity(artifacts: Artifacts) -> OptionState:
+    """What came of `label_sparsity` when the artifacts were generated."""
+    option, losses = "label_sparsity", artifacts.manifest.get("sparse_losses", 0)
+    if not artifacts.manifest.get("label_sparsity"):
+        return OptionState(option=option, state="off", reason="")
+    reason = "the graph has no loss of positions that ignores labels alone with its logits"
+    if losses:
+        reason = f"in {losses} {'loss' if losses == 1 else 'losses'} of the graph"
+    return OptionState(option=option, state="on", reason=reason)
 
 
 def _artifacts(setup: EngineSetup) -> Artifacts:

@@ -79,10 +79,7 @@ class TrainingConfig(PlainNumbers):
         description="batches whose gradients are averaged for one step",
     )
     max_grad_norm: float | None = Field(
-        default=None,
-        gt=0,
-        allow_inf_nan=False,
-        description="gradients are clipped to this total norm",
+        default=None, gt=0, allow_inf_nan=False, description="clips gradients to this total norm"
     )
     optimizer: OptimizerName = "adamw"
     weight_decay: float | None = Field(
@@ -127,6 +124,9 @@ class TrainingConfig(PlainNumbers):
         default=True,
         description="engine ondevice: training runs the workbench's own kernels where they are "
         "faster than ONNX Runtime's. Requires `workbench build-extensions`",
+    )
+    label_sparsity: bool = Field(
+        default=True, description="engine ondevice: logits of ignored labels are not computed"
     )
     tuning: str | TunedKernels = Field(
         default="kept",

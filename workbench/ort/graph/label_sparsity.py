@@ -1,33 +1,51 @@
 """A loss that computes nothing for the labels that it ignores.
 
-`torch.export` writes a cross entropy over rows of logits as: log softmax, pick the label's, put 0
-where the label is ignored, add up, divide by the number of the others. Here the other rows are
-selected first, and so are the rows of what the logits are computed from, as far back as each row is
-computed alone. Most labels of masked-token training are ignored: its last layers, which are as wide
-as the vocabulary, then compute a fraction of what they did.
+The rows of logits whose label counts are selected first, and so are the rows of what the logits are
+computed from, as far back as each row is computed alone. Most labels of masked-token training are
+ignored: its last layers, which are as wide as the vocabulary, then compute a fraction of what they
+did.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 from workbench.onnx_io.nodes import sort_nodes
 from workbench.ort.graph.graph_editor import GraphEditor, attribute
+from workbench.ort.graph.ignoring_loss import IgnoringLoss, ignoring_loss
 
 if TYPE_CHECKING:
     import onnx
 
-_BETWEEN = {"Where", "Unsqueeze", "Squeeze", "GatherElements", "Neg", "Not", "Cast"}
-"""Operators between the log softmax, or the comparison of labels, and the sums over all rows."""
+_LOSSES = {"LogSoftmax", "SoftmaxCrossEntropyLoss"}
+"""Operators that a loss over logits begins with."""
 
 _ELEMENTWISE = {"Tanh", "Gelu", "Relu", "Sigmoid", "Erf", "Identity"}
 """Operators that compute each number of their input alone."""
 
+_INT64 = 7
+"""Of `onnx.TensorProto`, which is loaded on use."""
+
 _END = 2**63 - 1
 """Where a slice ends that takes all the rest."""
 
+_Chain: TypeAlias = "list[tuple[onnx.NodeProto, int]]"
+"""Nodes that compute each row alone, from the last to the first, with the place of the input that
+has the rows."""
 
-def leave_out_ignored_labels(model: onnx.ModelProto) -> int:
+
+class SparseLoss(NamedTuple):
+    """A loss that computes only what counts."""
+
+    operator: str
+    """Of the node that reads the logits."""
+    node: str
+    """The first output of that node."""
+    added: tuple[str, ...]
+    """The outputs of the nodes that select what counts."""
+
+
+def leave_out_ignored_labels(model: onnx.ModelProto) -> list[SparseLoss]:
     """Rewrite every such loss of `model`, in place.
 
     A loss is left as it is if its logits are a result of the model, or read by anything else:
@@ -37,100 +55,44 @@ def leave_out_ignored_labels(model: onnx.ModelProto) -> int:
         model: a forward pass.
 
     Returns:
-        How many losses were rewritten.
+        The losses that were rewritten.
     """
     import onnx
 
-    rewritten = 0
-    for softmax in [node for node in model.graph.node if node.op_type == "LogSoftmax"]:
+    rewritten = []
+    for name in [node.output[0] for node in model.graph.node if node.op_type in _LOSSES]:
         inferred = onnx.shape_inference.infer_shapes(model).graph.value_info
         graph = GraphEditor(model.graph, inferred)
-        labels = _ignored_labels(graph, softmax)
-        if labels is not None and _select_rows(graph, softmax, *labels):
-            rewritten += 1
-    if rewritten:
+        loss = ignoring_loss(graph, graph.producers[name])
+        chain = [] if loss is None else _computed_by_row(graph, loss.node.input[0])
+        if loss is None or not _pays(chain, loss.node):
+            continue
+        before = len(model.graph.node)
+        _select_rows(graph, loss, chain)
+        added = tuple(node.output[0] for node in model.graph.node[before:])
+        rewritten.append(SparseLoss(loss.node.op_type, name, added))
+        _remove(graph, [node for node, _ in chain if node.op_type == "Reshape"])
         sort_nodes(model.graph, "The graph with its loss")
     return rewritten
 
 
-def _ignored_labels(
-    graph: GraphEditor, softmax: onnx.NodeProto
-) -> tuple[str, str, list[onnx.NodeProto]] | None:
-    """The labels of a loss, the value that it ignores, and the nodes that read the labels.
+def _pays(chain: _Chain, loss: onnx.NodeProto) -> bool:
+    """Whether products are left out, and labels may be ignored in earnest.
 
-    None where this is no such loss.
+    The workbench's own losses all ignore a label. One of a label for each sample has none of them;
+    one of a label for each position of a sequence, whose logits are therefore flattened, may.
     """
-    if graph.rank(softmax.input[0]) != 2 or attribute(softmax, "axis", -1) not in (1, -1):
-        return None
-    node: onnx.NodeProto | None = graph.only_reader(softmax.output[0])
-    masked = None
-    # From the choice of each row's number back to the labels: GatherElements, Unsqueeze, Where.
-    for op_type, place in (("GatherElements", 1), ("Unsqueeze", 0), ("Where", 0)):
-        if node is None or node.op_type != op_type:
-            return None
-        masked, node = node, graph.producers.get(node.input[place])
-    if masked is None or node is None or node.op_type != "Equal":
-        return None
-    labels, ignored = node.input
-    same = [
-        reader
-        for reader in graph.readers(labels)
-        if reader.op_type == "Equal" and list(reader.input) == [labels, ignored]
-    ]
-    fitting = masked.input[2] == labels and graph.rank(labels) == 1 and graph.rank(ignored) == 0
-    if not fitting or not _ends_in_sums(graph, [softmax, *same], {e.output[0] for e in same}):
-        return None
-    return labels, ignored, [*same, masked]
+    operators = {node.op_type for node, _ in chain}
+    flattened = "Reshape" in operators or loss.op_type == "LogSoftmax"
+    return flattened and not operators.isdisjoint(("MatMul", "Gemm"))
 
 
-def _ends_in_sums(graph: GraphEditor, nodes: list[onnx.NodeProto], equal: set[str]) -> bool:
-    """Whether all that is computed of `nodes` ends in sums over rows that are 0 where ignored."""
-    pending, visited = list(nodes), set[str]()
-    while pending:
-        node = pending.pop()
-        for name in node.output:
-            if name in visited:
-                continue
-            visited.add(name)
-            if name in graph.outputs:
-                return False
-            for reader in graph.readers(name):
-                if reader.op_type == "ReduceSum":
-                    if len(reader.input) > 1 or not _zero_where_ignored(graph, name, equal):
-                        return False
-                elif reader.op_type in _BETWEEN:
-                    pending.append(reader)
-                else:
-                    return False
-    return True
-
-
-def _zero_where_ignored(graph: GraphEditor, name: str, equal: set[str]) -> bool:
-    node = graph.producers[name]
-    if node.op_type == "Cast":
-        inverted = graph.producers.get(node.input[0])
-        return inverted is not None and inverted.op_type == "Not" and inverted.input[0] in equal
-    if node.op_type != "Where" or node.input[0] not in equal:
-        return False
-    zero = graph.constant(node.input[1])
-    return zero is not None and not zero.any()
-
-
-def _select_rows(
-    graph: GraphEditor,
-    softmax: onnx.NodeProto,
-    labels: str,
-    ignored: str,
-    readers: list[onnx.NodeProto],
-) -> bool:
+def _select_rows(graph: GraphEditor, loss: IgnoringLoss, chain: _Chain) -> None:
     """Let the loss read the labels that count, and the rows that belong to them."""
-    chain = _computed_by_row(graph, softmax.input[0])
-    if not any(node.op_type in ("MatMul", "Gemm") for node, _ in chain):
-        return False
-    name = f"{softmax.output[0]}.labelled"
+    name = f"{loss.node.output[0]}.labelled"
     first, place = chain[-1]
-    rows = _rows_that_count(graph, name, labels, ignored)
-    selected_labels = _add(graph, "Gather", [labels, rows], f"{name}.labels", axis=0)
+    rows = _rows_that_count(graph, name, loss.labels, loss.ignored_value(graph))
+    selected_labels = _add(graph, "Gather", [loss.labels, rows], f"{name}.labels", axis=0)
     selected = _gathered_rows(graph, name, first.input[place], rows)
 
     for node, place in reversed(chain):
@@ -138,12 +100,10 @@ def _select_rows(
             node.input[place] = selected
             selected = node.output[0]
             _count_axis_from_the_end(node)
-    softmax.input[0] = selected
-    for reader in readers:
-        reader.input[list(reader.input).index(labels)] = selected_labels
-    _forget_shapes(graph, [node for node, _ in chain] + readers)
-    _remove(graph, [node for node, _ in chain if node.op_type == "Reshape"])
-    return True
+    loss.node.input[0] = selected
+    for reader in loss.readers:
+        reader.input[list(reader.input).index(loss.labels)] = selected_labels
+    _forget_shapes(graph, [node for node, _ in chain] + loss.readers)
 
 
 def _rows_that_count(graph: GraphEditor, name: str, labels: str, ignored: str) -> str:
@@ -157,7 +117,10 @@ def _rows_that_count(graph: GraphEditor, name: str, labels: str, ignored: str) -
     others = _add(graph, "Slice", after_first, f"{name}.others")
     kept = _add(graph, "Concat", [graph.booleans([True]), others], f"{name}.kept", axis=0)
     indices = _add(graph, "NonZero", [kept], f"{name}.indices")
-    return _add(graph, "Squeeze", [indices, graph.integers([0])], f"{name}.rows")
+    rows = _add(graph, "Squeeze", [indices, graph.integers([0])], f"{name}.rows")
+    # ONNX Runtime reuses memory where it knows that sizes are the same.
+    graph.declare(rows, _INT64, [f"{name}.count"])
+    return rows
 
 
 def _gathered_rows(graph: GraphEditor, name: str, base: str, rows: str) -> str:
@@ -199,12 +162,12 @@ def _remove(graph: GraphEditor, reshapes: list[onnx.NodeProto]) -> None:
             graph.proto.initializer.remove(tensor)
 
 
-def _computed_by_row(graph: GraphEditor, value: str) -> list[tuple[onnx.NodeProto, int]]:
+def _computed_by_row(graph: GraphEditor, value: str) -> _Chain:
     """The nodes, from the last to the first, that lead to `value` and compute each row alone.
 
     Each with the place of the input that has the rows. Nothing else reads what they compute.
     """
-    chain: list[tuple[onnx.NodeProto, int]] = []
+    chain: _Chain = []
     while graph.only_reader(value) is not None and value in graph.producers:
         node = graph.producers[value]
         place = _row_input(graph, node)

@@ -22,6 +22,9 @@ SHAPED_LIKE: Mapping[str, tuple[int, ...]] = {
 }
 """Operators whose shapes onnx does not infer: each output has the shape of that input."""
 
+_INT64 = 7
+"""Of `onnx.TensorProto`, which is loaded on use."""
+
 _LONGEST_CHAIN = 100
 """Most rounds of inference, each of which may complete what the next begins with."""
 
@@ -100,6 +103,14 @@ def _added(
         for index, name in enumerate(node.output):
             if not name or name in known:
                 continue
+            if node.op_type == "NonZero" and node.input[0] in known:
+                sizes = known[node.input[0]][1]
+                yield name, (_INT64, (len(sizes), math.prod(sizes)))  # an upper bound
+                continue
+            if node.op_type == "ConcatTraining" and all(each in known for each in node.input):
+                kind, sizes = _joined(node, [known[each] for each in node.input])
+                yield name, (_INT64, (len(node.input),)) if index else (kind, sizes)
+                continue
             source = node.input[like[index]] if index < len(like) else name.removesuffix(GRADIENT)
             if source in known:
                 yield name, known[source]
@@ -108,6 +119,18 @@ def _added(
                 yield name, (kind, _product(node, left, known[node.input[1]][1]))
             elif node.op_type == "MaxPool" and not index and node.input[0] in known:
                 yield name, known[node.input[0]]  # in blocks of channels: an upper bound
+
+
+def _joined(
+    node: onnx.NodeProto, parts: list[tuple[int, tuple[int, ...]]]
+) -> tuple[int, tuple[int, ...]]:
+    """The type and shape of a concatenation."""
+    from onnx.helper import get_node_attr_value
+
+    kind, first = parts[0]
+    axis = get_node_attr_value(node, "axis") % len(first)
+    joined = sum(shape[axis] for _, shape in parts)
+    return kind, (*first[:axis], joined, *first[axis + 1 :])
 
 
 def _product(

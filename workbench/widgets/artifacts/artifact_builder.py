@@ -26,7 +26,7 @@ from workbench.widgets.train.settings_form import SettingsForm
 
 SHOWN = (
     *("loss", "optimizer", "batch_size"),
-    *("weight_decay", "max_grad_norm", "gradient_accumulation"),
+    *("weight_decay", "max_grad_norm", "gradient_accumulation", "label_sparsity"),
     *("lora", "lora.rank", "lora.alpha", "lora.targets", "lora.seed"),
 )
 """Settings that artifacts or their footprint depend on; requires_grad is the tree."""

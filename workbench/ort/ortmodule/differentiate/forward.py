@@ -73,7 +73,7 @@ def trainable_forward(
     Raises:
         UntrainableError: names each node that cannot be trained through, why, and what to do.
     """
-    losses = leave_out_ignored_labels(model) if options.label_sparsity else 0
+    losses = len(leave_out_ignored_labels(model)) if options.label_sparsity else 0
     padding = _leave_out_padding(model, names, options)
     _make_outputs_distinct(model.graph)
     # ONNX Runtime fails for a parameter that no gradient reaches.

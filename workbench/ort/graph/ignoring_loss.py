@@ -1,0 +1,114 @@
+"""Losses that ignore labels: where a graph has one, and which nodes read its labels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from workbench.ort.graph.graph_editor import GraphEditor, attribute
+
+if TYPE_CHECKING:
+    import onnx
+
+_BETWEEN = {"Where", "Unsqueeze", "Squeeze", "GatherElements", "Neg", "Not", "Cast"}
+"""Operators between the log softmax, or the comparison of labels, and the sums over all rows."""
+
+_INT64 = 7
+"""Of `onnx.TensorProto`, which is loaded on use."""
+
+
+class IgnoringLoss(NamedTuple):
+    """A cross entropy over rows of logits, some of whose labels count for nothing."""
+
+    node: onnx.NodeProto
+    """Whose first input is the logits, (rows, classes)."""
+    labels: str
+    """(rows,)"""
+    ignored: str | int
+    """The label that is ignored: a value of the graph, or a number."""
+    readers: list[onnx.NodeProto]
+    """Nodes that read the labels for this loss."""
+
+    def ignored_value(self, graph: GraphEditor) -> str:
+        return graph.integer(self.ignored) if isinstance(self.ignored, int) else self.ignored
+
+
+def ignoring_loss(graph: GraphEditor, node: onnx.NodeProto) -> IgnoringLoss | None:
+    """The loss that begins with `node`; None where there is none."""
+    if node.op_type == "LogSoftmax":
+        return _written_out(graph, node)
+    return _one_operator(graph, node) if node.op_type == "SoftmaxCrossEntropyLoss" else None
+
+
+def _one_operator(graph: GraphEditor, node: onnx.NodeProto) -> IgnoringLoss | None:
+    """A loss as the workbench and PyTorch's older exporter write it."""
+    scores, labels = node.input[:2]
+    ignored = attribute(node, "ignore_index", None)
+    if ignored is None or graph.rank(scores) != 2 or graph.rank(labels) != 1:
+        return None
+    if attribute(node, "reduction", b"mean") == b"none" or graph.element_type(labels) != _INT64:
+        return None
+    if any(name in graph.outputs or graph.readers(name) for name in node.output[1:]):
+        return None
+    return IgnoringLoss(node, labels, ignored, [node])
+
+
+def _written_out(graph: GraphEditor, softmax: onnx.NodeProto) -> IgnoringLoss | None:
+    """A loss as `torch.export` writes it.
+
+    Log softmax, pick the label's, put 0 where the label is ignored, add up, divide by the number of
+    the others.
+    """
+    if graph.rank(softmax.input[0]) != 2 or attribute(softmax, "axis", -1) not in (1, -1):
+        return None
+    node: onnx.NodeProto | None = graph.only_reader(softmax.output[0])
+    masked = None
+    # From the choice of each row's number back to the labels: GatherElements, Unsqueeze, Where.
+    for op_type, place in (("GatherElements", 1), ("Unsqueeze", 0), ("Where", 0)):
+        if node is None or node.op_type != op_type:
+            return None
+        masked, node = node, graph.producers.get(node.input[place])
+    if masked is None or node is None or node.op_type != "Equal":
+        return None
+    labels, ignored = node.input
+    same = [
+        reader
+        for reader in graph.readers(labels)
+        if reader.op_type == "Equal" and list(reader.input) == [labels, ignored]
+    ]
+    fitting = masked.input[2] == labels and graph.rank(labels) == 1 and graph.rank(ignored) == 0
+    if not fitting or not _ends_in_sums(graph, [softmax, *same], {e.output[0] for e in same}):
+        return None
+    return IgnoringLoss(softmax, labels, ignored, [*same, masked])
+
+
+def _ends_in_sums(graph: GraphEditor, nodes: list[onnx.NodeProto], equal: set[str]) -> bool:
+    """Whether all that is computed of `nodes` ends in sums over rows that are 0 where ignored."""
+    pending, visited = list(nodes), set[str]()
+    while pending:
+        node = pending.pop()
+        for name in node.output:
+            if name in visited:
+                continue
+            visited.add(name)
+            if name in graph.outputs:
+                return False
+            for reader in graph.readers(name):
+                if reader.op_type == "ReduceSum":
+                    if len(reader.input) > 1 or not _zero_where_ignored(graph, name, equal):
+                        return False
+                elif reader.op_type in _BETWEEN:
+                    pending.append(reader)
+                else:
+                    return False
+    return True
+
+
+def _zero_where_ignored(graph: GraphEditor, name: str, equal: set[str]) -> bool:
+    node = graph.producers[name]
+    if node.op_type == "Cast":
+        inverted = graph.producers.get(node.input[0])
+        return inverted is not None and inverted.op_type == "Not" and inverted.input[0] in equal
+    if node.op_type != "Where" or node.input[0] not in equal:
+        return False
+    zero = graph.constant(node.input[1])
+    return zero is not None and not zero.any()
