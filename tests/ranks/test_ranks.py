@@ -176,7 +176,8 @@ def test_nothing_is_left_of_a_run_that_dies_while_it_starts(case: str) -> None:
     run = Run(started.folder, worker=started.worker, model=model, code=started.code)
     until(lambda: len(ranks_of(run)) == 2)
     if phase == "exporting":
-        until(lambda: b"exporting the model" in run.folder.events_path.read_bytes())
+        path = run.folder.events_path
+        until(lambda: path.exists() and b"exporting the model" in path.read_bytes())
     every = family(run)
     (agent,) = (each for each in every if each.ppid() == run.watchdog_pid)
     victim = agent if who == "agent" else ranks_of(run)[who]
