@@ -121,6 +121,20 @@ def test_a_size_beyond_all_numbers_is_a_problem_of_its_field_alone() -> None:
 
 
 @pytest.mark.fault
+def test_settings_are_checked_for_the_engines_that_are_chosen() -> None:
+    setup = Setup()
+    typed = TypedSettings(setup)
+    typed.choose_engines(["pytorch", "ondevice"])
+    typed.type("processes", "2")
+    assert "'ondevice' trains in one process" in typed.read.problems["processes"]
+    typed.choose_engines(["pytorch", "ortmodule"])
+    assert typed.read.problems == {}
+    assert setup.engines == ["pytorch", "ortmodule"]
+    typed.type("processes", "3")
+    assert "cannot be divided by 3" in typed.read.problems["processes"]
+
+
+@pytest.mark.fault
 @pytest.mark.parametrize("name", ["steps", "epochs", "gradient_accumulation", "checkpoint_every"])
 def test_a_number_that_no_record_holds_is_a_problem(name: str) -> None:
     assert list(read_texts({name: "1" + "0" * 400}).problems) == [name]
