@@ -120,6 +120,13 @@ def test_a_size_beyond_all_numbers_is_a_problem_of_its_field_alone() -> None:
     assert setup.settings["steps"] == 3
 
 
+def test_a_setting_of_words_is_no_number() -> None:
+    found = read_texts({"tuning": "off"})
+    assert (found.settings, found.problems) == ({"tuning": "off"}, {})
+    kinds = {name: field.kind for name, field in FIELDS.items()}
+    assert (kinds["steps"], kinds["learning_rate"], kinds["tuning"]) == ("whole", "number", "text")
+
+
 @pytest.mark.fault
 def test_settings_are_checked_for_the_engines_that_are_chosen() -> None:
     setup = Setup()
