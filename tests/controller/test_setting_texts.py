@@ -120,6 +120,27 @@ def test_a_size_beyond_all_numbers_is_a_problem_of_its_field_alone() -> None:
     assert setup.settings["steps"] == 3
 
 
+def test_a_setting_of_words_is_no_number() -> None:
+    found = read_texts({"tuning": "off"})
+    assert (found.settings, found.problems) == ({"tuning": "off"}, {})
+    kinds = {name: field.kind for name, field in FIELDS.items()}
+    assert (kinds["steps"], kinds["learning_rate"], kinds["tuning"]) == ("whole", "number", "text")
+
+
+@pytest.mark.fault
+def test_settings_are_checked_for_the_engines_that_are_chosen() -> None:
+    setup = Setup()
+    typed = TypedSettings(setup)
+    typed.choose_engines(["pytorch", "ondevice"])
+    typed.type("processes", "2")
+    assert "'ondevice' trains in one process" in typed.read.problems["processes"]
+    typed.choose_engines(["pytorch", "ortmodule"])
+    assert typed.read.problems == {}
+    assert setup.engines == ["pytorch", "ortmodule"]
+    typed.type("processes", "3")
+    assert "cannot be divided by 3" in typed.read.problems["processes"]
+
+
 @pytest.mark.fault
 @pytest.mark.parametrize("name", ["steps", "epochs", "gradient_accumulation", "checkpoint_every"])
 def test_a_number_that_no_record_holds_is_a_problem(name: str) -> None:

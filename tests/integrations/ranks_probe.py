@@ -68,6 +68,22 @@ def by_lightning(folder: Path, wrapped: bool) -> tuple[nn.Module, ORTModule | No
     return module, module.net if isinstance(module.net, ORTModule) else None
 
 
+def resumed_by_lightning(folder: Path) -> dict[str, float]:
+    """Two epochs; then one, saved, and the other from there: how far they end apart."""
+    from tests.integrations.lightning_module import fit
+
+    on_ranks: dict[str, Any] = {"wrapped": True, "devices": RANKS, "strategy": "ddp"}
+    whole, _ = fit(folder, **on_ranks)
+    _, half = fit(folder, max_epochs=1, **on_ranks)
+    path = folder / "lightning.ckpt"
+    half.save_checkpoint(path)
+    resumed, _ = fit(folder, resumed=path, **on_ranks)
+    assert resumed.net.built_graphs
+    worst = (flat(whole) - flat(resumed)).abs().max()
+    dist.all_reduce(worst, dist.ReduceOp.MAX)
+    return {"apart": worst.item()}
+
+
 Trained = tuple[nn.Module, ORTModule | None]
 
 
@@ -115,6 +131,7 @@ def on_each_rank(path: Path) -> None:
     every: dict[str, Callable[[], Any]] = {
         name: partial(compared, train) for name, train in cases.items()
     }
+    every["lightning-resumed"] = lambda: resumed_by_lightning(folder)
     if importlib.util.find_spec("deepspeed"):
         from tests.integrations import deepspeed_cases
 

@@ -121,6 +121,11 @@ def test_ranks_train_as_with_the_plain_module(on_two_ranks: Answers, name: str) 
     assert answer["ranks_apart"] == 0
 
 
+@pytest.mark.sweep
+def test_lightning_resumes_on_ranks_as_if_it_had_gone_on(on_two_ranks: Answers) -> None:
+    assert on_two_ranks["lightning-resumed"]["apart"] == 0
+
+
 ON_ONE_RANK = "answers"
 ON_TWO_RANKS = pytest.param("on_two_ranks", marks=pytest.mark.sweep)
 

@@ -32,6 +32,15 @@ def wide() -> nn.Module:
     )
 
 
+def large() -> nn.Module:
+    """Whose checkpoint takes a while: 75 MB, and twice that for AdamW."""
+    return nn.Sequential(nn.Linear(12, 2000), nn.ReLU(), nn.Linear(2000, 9000), nn.Linear(9000, 5))
+
+
+def sum_of_rows(output: Tensor, target: Tensor) -> Tensor:
+    return nn.functional.cross_entropy(output, target, reduction="sum")
+
+
 class Centred(nn.Module):
     """Whose buffer depends on the rows of a batch, without being a layer that is known for it."""
 
@@ -44,6 +53,51 @@ class Centred(nn.Module):
         if self.training:
             self.mean = x.mean(0)
         found: Tensor = self.linear(x)
+        return found
+
+
+class CentredLater(nn.Module):
+    """Whose buffer depends on the rows of a batch from the third call on, so not at first."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(12, CLASSES)
+        self.register_buffer("mean", torch.zeros(12))
+        self.calls = 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.calls += self.training
+        if self.calls >= 3:
+            self.mean = x.mean(0)
+        found: Tensor = self.linear(x)
+        return found
+
+
+class Shifted(nn.Module):
+    """Whose rows depend on each other, without a buffer or a layer that is known for it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(12, CLASSES)
+
+    def forward(self, x: Tensor) -> Tensor:
+        found: Tensor = self.linear(x - x.mean(0))
+        return found
+
+
+class Tables(nn.Module):
+    """With buffers of types that gloo does not send, and others."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.linear = nn.Linear(12, CLASSES)
+        self.register_buffer("order", torch.arange(12, dtype=torch.int16))
+        self.register_buffer("phases", torch.ones(12, dtype=torch.complex64), persistent=False)
+        self.register_buffer("none", torch.zeros(0))
+        self.register_buffer("step", torch.zeros((), dtype=torch.bfloat16))
+
+    def forward(self, x: Tensor) -> Tensor:
+        found: Tensor = self.linear(x[:, self.order.long()] * self.phases.real)
         return found
 
 

@@ -20,7 +20,16 @@ from torch import nn
 from torch.distributed.run import main as torchrun
 
 import workbench as wb
-from tests.ranks.networks import CLASSES, Centred, Network, normalized, wide
+from tests.ranks.networks import (
+    CLASSES,
+    Centred,
+    CentredLater,
+    Network,
+    Shifted,
+    Tables,
+    normalized,
+    wide,
+)
 from workbench.data import Batch, Split
 from workbench.engines import engine_class
 from workbench.engines.base import Engine, EngineSetup
@@ -39,6 +48,9 @@ MODELS: dict[str, Callable[[], nn.Module]] = {
     "plain": Network,
     "dropout": lambda: Network(0.5),
     "centred": Centred,
+    "centred-later": CentredLater,
+    "shifted": Shifted,
+    "tables": Tables,
     "normalized": normalized,
     "wide": wide,
 }
@@ -104,12 +116,12 @@ class Bench:
         self.ranks.command("end")
         return found
 
-    def as_one(self, name: str) -> dict[str, Any] | None:
-        engine = self.build(name, "plain")
+    def as_one(self, name: str, model: str = "plain") -> dict[str, Any] | None:
+        engine = self.build(name, model)
         losses = self.together(engine, steps_of)
         if self.ranks.rank:
             return None
-        one = self.build(name, "plain", alone=True)
+        one = self.build(name, model, alone=True)
         expected = np.array(steps_of(one))
         graphs = len(engine.wrapped.built_graphs) if hasattr(engine, "wrapped") else None
         return {
@@ -155,10 +167,14 @@ class Bench:
         try:
             engine = self.build("pytorch", model)
             if self.ranks.rank:
-                # The check after the step raises on every rank.
+                # What is refused in a step is refused on every rank.
                 follow(engine, self.ranks, iter(batches()))
             else:
-                engine.train_step(batches()[0])
+                for batch in batches()[:3]:
+                    engine.train_step(batch)
+                path = self.folder / f"step-{model}"
+                write_checkpoint(path, engine.weights(), engine.save_state)
+                self.ranks.command("end")
         except WorkbenchError as error:
             return str(error)
         return None
@@ -170,7 +186,7 @@ def steps_of(engine: Engine, first: int = 0) -> list[float]:
 
 def apart(one: Engine, other: Engine) -> float:
     found, expected = one.weights(), other.weights()
-    return max(float(np.abs(found[name] - expected[name]).max()) for name in expected)
+    return max(float(np.abs(found[name] - expected[name]).max(initial=0)) for name in expected)
 
 
 def on_each_rank(path: Path) -> None:
@@ -185,6 +201,9 @@ def on_each_rank(path: Path) -> None:
         "draws": bench.draws,
         "normalized": lambda: bench.refused("normalized"),
         "centred": lambda: bench.refused("centred"),
+        "centred-later": lambda: bench.refused("centred-later"),
+        "shifted": lambda: bench.refused("shifted"),
+        "tables": lambda: bench.as_one("pytorch", "tables"),
     }
     answers = {}
     for name, case in cases.items():

@@ -42,3 +42,14 @@ def test_ranks_do_not_draw_the_same(answers: Answers) -> None:
 def test_what_is_computed_of_the_rows_of_a_batch_is_refused(answers: Answers) -> None:
     assert "layer '1' is a BatchNorm1d" in answers["normalized"]
     assert "computes buffer 'mean' from the rows" in answers["centred"]
+    assert "depends on the other rows of its batch" in answers["shifted"]
+
+
+def test_a_checkpoint_is_refused_once_the_ranks_differ(answers: Answers) -> None:
+    """After the first step they did not."""
+    assert "computes buffer 'mean' from the rows" in answers["centred-later"]
+
+
+def test_buffers_of_any_type(answers: Answers) -> None:
+    assert answers["tables"]["loss"] <= 1e-5
+    assert answers["tables"]["weights"] <= 1e-5

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,8 +17,9 @@ import pytest
 import torch
 
 import workbench as wb
+from tests.answers import ROOT
 from tests.processes import gone, until
-from tests.ranks.networks import FailsOnRank1
+from tests.ranks.networks import FailsOnRank1, large, sum_of_rows
 from workbench.errors import ConfigError, RunError
 from workbench.run_folder.control import grant
 from workbench.runs import Run, prepare
@@ -57,6 +61,18 @@ def test_two_processes_train_as_one(uninterrupted: Run) -> None:
     assert np.abs(evaluated[0]["loss"] - evaluated[1]["loss"]).max() <= 1e-5
 
 
+@pytest.mark.sweep
+@pytest.mark.parametrize("engine", ["pytorch", "ortmodule"])
+def test_four_processes_train_as_one(uninterrupted: Run, engine: str) -> None:
+    """On fewer cores than that, too."""
+    four = wb.train("digits-mlp", processes=4, **{**SETTINGS, "engine": engine}).wait()
+    assert np.abs(four.history["loss"] - uninterrupted.history["loss"]).max() <= 1e-5
+    expected, found = uninterrupted.weights(), four.weights()
+    assert max(np.abs(found[name] - expected[name]).max() for name in expected) <= 1e-5
+    assert four.summary is not None
+    assert len(four.summary["rank_peak_rss_bytes"]) == 4
+
+
 def test_memory_is_recorded_by_rank_and_throughput_of_all(uninterrupted: Run) -> None:
     history, summary = uninterrupted.history, uninterrupted.summary
     assert summary is not None
@@ -76,13 +92,12 @@ def test_a_rank_that_dies_ends_the_run_with_its_reason(uninterrupted: Run, kille
     started = launch(model, data, config, granted_steps=7)
     run = Run(started.folder, worker=started.worker, model=model, code=started.code)
     until(lambda: run.progress.done_steps == 7)
-    ranks = [child for child in family(run) if "workbench.ranks.rank" in child.cmdline()]
+    ranks = ranks_of(run)
     assert len(ranks) == 2
-    victim = next(each for each in ranks if each.environ()["RANK"] == str(killed))
-    os.kill(victim.pid, signal.SIGKILL)
+    os.kill(ranks[str(killed)].pid, signal.SIGKILL)
     with pytest.raises(RunError, match=rf"Rank {killed} was killed by SIGKILL"):
         run.wait(60)
-    for each in ranks:
+    for each in ranks.values():
         until(gone(each.pid))
     assert run.status == "failed"
     resumed = wb.resume(run).wait()
@@ -108,6 +123,16 @@ def test_an_exception_of_a_rank_that_follows_ends_the_run_with_its_reason() -> N
     assert 0 < len(run.history) < STEPS
 
 
+def ranks_of(run: Run) -> dict[str, psutil.Process]:
+    """By their number."""
+    found = {}
+    for each in family(run):
+        with contextlib.suppress(psutil.Error):  # one that is about to become another program
+            if "workbench.ranks.rank" in each.cmdline():
+                found[each.environ()["RANK"]] = each
+    return found
+
+
 def family(run: Run) -> list[psutil.Process]:
     """All processes of a run but its watchdog."""
     assert run.watchdog_pid is not None
@@ -128,6 +153,96 @@ def test_nothing_is_left_when_the_agent_dies() -> None:
         run.wait(60)
     for each in every:
         until(gone(each.pid))
+
+
+STARTS: dict[str, tuple[str, signal.Signals, str, str]] = {
+    "agent-terminated": ("agent", signal.SIGTERM, "importing", "The worker was killed by SIGTERM"),
+    "agent-killed": ("agent", signal.SIGKILL, "exporting", "The worker was killed by SIGKILL"),
+    "rank-0-killed": ("0", signal.SIGKILL, "exporting", "Rank 0 was killed by SIGKILL"),
+    "rank-1-killed": ("1", signal.SIGKILL, "importing", "Rank 1 was killed by SIGKILL"),
+    "rank-1-killed-later": ("1", signal.SIGKILL, "exporting", "Rank 1 was killed by SIGKILL"),
+}
+"""Which process gets which signal, while the ranks do what, and what the run says."""
+
+
+@pytest.mark.fault
+@pytest.mark.sweep
+@pytest.mark.parametrize("case", STARTS)
+def test_nothing_is_left_of_a_run_that_dies_while_it_starts(case: str) -> None:
+    who, number, phase, reason = STARTS[case]
+    settings = {**SETTINGS, "engine": "ortmodule", "processes": 2}
+    model, data, config = prepare("text-gpt", None, settings)
+    started = launch(model, data, config)
+    run = Run(started.folder, worker=started.worker, model=model, code=started.code)
+    until(lambda: len(ranks_of(run)) == 2)
+    if phase == "exporting":
+        path = run.folder.events_path
+        until(lambda: path.exists() and b"exporting the model" in path.read_bytes())
+    every = family(run)
+    (agent,) = (each for each in every if each.ppid() == run.watchdog_pid)
+    victim = agent if who == "agent" else ranks_of(run)[who]
+    os.kill(victim.pid, number)
+    with pytest.raises(RunError, match=reason):
+        run.wait(60)
+    for each in every:
+        until(gone(each.pid))
+
+
+@pytest.mark.fault
+@pytest.mark.sweep
+@pytest.mark.parametrize("who", ["0", "1"])
+def test_a_rank_that_dies_during_a_checkpoint_leaves_the_one_before(who: str) -> None:
+    model = wb.load_model(large(), example_inputs=torch.zeros(2, 12))
+    rows = np.random.default_rng(0)
+    data = wb.load_dataset(rows.random((64, 12), np.float32), np.arange(64) % 5, test_fraction=0)
+    settings = {**SETTINGS, "gradient_accumulation": 1, "steps": 6, "checkpoint_every": 2}
+    _, _, config = prepare(model, data, {**settings, "processes": 2})
+    whole = wb.train(model, data, **settings, processes=2).wait()
+    started = launch(model, data, config)
+    run = Run(started.folder, worker=started.worker, model=model, code=started.code)
+    until((run.folder.path / "checkpoints" / ".step-00000004").exists)
+    os.kill(ranks_of(run)[who].pid, signal.SIGKILL)
+    with pytest.raises(RunError, match=rf"Rank {who} was killed by SIGKILL"):
+        run.wait(60)
+    assert [path.name for path in run.folder.checkpoints()] == ["step-00000002"]
+    resumed = wb.resume(run).wait()
+    assert (resumed.history["loss"] == whole.history["loss"]).all()
+    expected, found = whole.weights(), resumed.weights()
+    assert all((found[name] == expected[name]).all() for name in expected)
+
+
+@pytest.mark.fault
+@pytest.mark.sweep
+def test_a_run_is_interrupted_when_what_started_it_dies() -> None:
+    """As when a notebook's kernel is restarted."""
+    code = (
+        "import os, signal\n"
+        "from tests.ranks.test_ranks import *\n"
+        "model, data, config = prepare('digits-mlp', None, {**SETTINGS, 'processes': 2})\n"
+        "started = launch(model, data, config, granted_steps=7)\n"
+        "run = Run(started.folder, worker=started.worker, model=model, code=started.code)\n"
+        "until(lambda: run.progress.done_steps == 7)\n"
+        "print(run.folder.path, flush=True)\n"
+        "os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=ROOT
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    run = wb.load_run(done.stdout.strip())
+    run.wait(60)
+    assert (run.status, run.reason) == (
+        "interrupted",
+        "The process that started the run has exited.",
+    )
+    assert wb.resume(run).wait().status == "completed"
+
+
+@pytest.mark.fault
+@pytest.mark.sweep  # tests/engines/test_rows_apart.py
+def test_a_loss_that_is_no_mean_over_rows_is_refused() -> None:
+    with pytest.raises(RunError, match=r"loss sum_of_rows is .* Let it return the mean over rows"):
+        wb.train("digits-mlp", loss=sum_of_rows, **SETTINGS, processes=2).wait()
 
 
 @pytest.mark.sweep

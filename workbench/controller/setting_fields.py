@@ -198,7 +198,8 @@ def _field(name: str, defaults: Mapping[str, Any]) -> SettingField:
     elif name in BYTES:
         kind = "bytes"
     elif schema is not None:
-        kind = "number" if float in (schema.annotation, *get_args(schema.annotation)) else "whole"
+        types = (schema.annotation, *get_args(schema.annotation))
+        kind = "number" if float in types else "whole" if int in types else "text"
     value = defaults.get(name, None if schema is None else schema.default)
     return SettingField(
         name, label, description, kind, _default_text(name, kind, value), CHOICES.get(name, ())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
@@ -48,12 +48,17 @@ class ReadSettings(NamedTuple):
     read at all; one that is out of its limits is."""
 
 
-def read_texts(texts: Mapping[str, str], defaults: Mapping[str, Any] | None = None) -> ReadSettings:
+def read_texts(
+    texts: Mapping[str, str],
+    defaults: Mapping[str, Any] | None = None,
+    engines: Sequence[str] = (),
+) -> ReadSettings:
     """Read what was typed, by name of the field; an empty text means the default.
 
     Args:
         texts: as typed.
         defaults: of the model, with which they are checked together.
+        engines: that are to train with them; none: the default one.
     """
     values: dict[str, Any] = {}
     problems: dict[str, str] = {}
@@ -68,16 +73,18 @@ def read_texts(texts: Mapping[str, str], defaults: Mapping[str, Any] | None = No
     further = {name: values.pop(name) for name in NOT_CONFIGURED if name in values}
     settings = _joined(values, texts)
     for name, least in (("comparison_steps", 1), ("quiet_s", 0)):
-        given = further.get(name, least)
-        if not isinstance(given, str) and not least <= given < float("inf"):
+        number = further.get(name, least)
+        if not isinstance(number, str) and not least <= number < float("inf"):
             problems[name] = f"Must be {least} or more."
-    try:
-        TrainingConfig(**{**(defaults or {}), **settings})
-    except ValidationError as error:
-        for name, what in problems_by_setting(error, TrainingConfig).items():
-            field = name if name in FIELDS else name.partition(".")[0]
-            if field in FIELDS:
-                problems.setdefault(field, f"{what[0].upper()}{what[1:]}")
+    given = {**(defaults or {}), **settings}
+    for engine in [{"engine": name} for name in engines] or [{}]:
+        try:
+            TrainingConfig(**{**given, **engine})
+        except ValidationError as error:
+            for name, what in problems_by_setting(error, TrainingConfig).items():
+                field = name if name in FIELDS else name.partition(".")[0]
+                if field in FIELDS:
+                    problems.setdefault(field, f"{what[0].upper()}{what[1:]}")
     return ReadSettings(settings, further, problems)
 
 

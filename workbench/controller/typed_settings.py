@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from workbench.controller.setting_texts import ReadSettings, read_texts, write_texts
@@ -50,10 +50,16 @@ class TypedSettings:
             self.defaults = dict(defaults)
             self._replace(self.texts)
 
+    def choose_engines(self, engines: Sequence[str]) -> None:
+        """Check what was typed for other engines."""
+        with self._lock:
+            self._setup.engines = list(engines)
+            self._replace(self.texts)
+
     def _replace(self, texts: Mapping[str, str]) -> None:
         typed = {name: text for name, text in texts.items() if text.strip()}
         # Both or none: what is shown is what a run is started with.
-        self.texts, self.read = typed, read_texts(typed, self.defaults)
+        self.texts, self.read = typed, read_texts(typed, self.defaults, self._setup.engines)
         further = self.read.further
         self._setup.settings = dict(self.read.settings)
         self._setup.base = further.get("base", "")

@@ -25,6 +25,11 @@ class Batch(NamedTuple):
         """All targets, one per loss."""
         return (self.target, *self.further_targets)
 
+    def rows(self, rows: slice) -> Batch:
+        """Some of its rows, on the same memory."""
+        further = tuple(array[rows] for array in self.further_targets)
+        return Batch(tuple(array[rows] for array in self.inputs), self.target[rows], further)
+
 
 class Split:
     """The rows for training, or those for testing.

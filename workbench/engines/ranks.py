@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from workbench.data import Batch
+from workbench.engines.replicas import first_difference, not_exchangeable
 from workbench.errors import EngineError, UntrainableError
 from workbench.losses.loss import Loss
 from workbench.losses.mean_weight import mean_weight
@@ -121,12 +122,7 @@ class Ranks:
     def own_rows(self, batch: Batch) -> Batch:
         """The rows of this rank; all ranks have as many."""
         count = len(batch.target) // self.count
-        rows = slice(self.rank * count, (self.rank + 1) * count)
-        return Batch(
-            tuple(array[rows] for array in batch.inputs),
-            batch.target[rows],
-            tuple(array[rows] for array in batch.further_targets),
-        )
+        return batch.rows(slice(self.rank * count, (self.rank + 1) * count))
 
     def factors(self, losses: Sequence[Loss], batch: Batch) -> list[float]:
         """By what each loss of this rank's rows is multiplied, so that the mean over the ranks is
@@ -151,6 +147,9 @@ class Ranks:
         from torch.nn.parallel import DistributedDataParallel
 
         self._buffers_compared = False
+        # All ranks have these from the same file.
+        ignored = not_exchangeable(module)
+        DistributedDataParallel._set_params_and_buffers_to_ignore_for_model(module, ignored)  # type: ignore[no-untyped-call]
         # Which parameters a loss depends on may differ by rank and step, as with experts.
         self._parallel = DistributedDataParallel(
             module, forward_sync_buffers=False, find_unused_parameters=True
@@ -186,38 +185,41 @@ class Ranks:
                 "or LayerNorm."
             )
 
-    def compare_buffers(self, module: nn.Module) -> None:
+    def compare_buffers(self) -> None:
         """After the first step: raise if a buffer depends on the rows of a rank.
 
         Raises:
             UntrainableError: names it.
         """
-        import torch
-        from torch import distributed
+        if not self._buffers_compared:
+            self._buffers_compared = True
+            self._refuse_differences(parameters=False)
 
-        if self._buffers_compared:
+    def _refuse_differences(self, *, parameters: bool) -> None:
+        if self._parallel is None:
             return
-        self._buffers_compared = True
-        buffers = dict(module.named_buffers())
-        differs = torch.zeros(len(buffers) + 1)
-        for index, buffer in enumerate(buffers.values()):
-            first = buffer.detach().clone().contiguous()
-            distributed.broadcast(first, 0)
-            differs[index] = not torch.equal(first.nan_to_num(), buffer.nan_to_num())
-        distributed.all_reduce(differs, distributed.ReduceOp.MAX)
-        for name, found in zip(buffers, differs.tolist(), strict=False):
-            if found:
-                raise UntrainableError(
-                    f"processes={self.count}: the forward pass computes buffer {name!r} from the "
-                    "rows that it is given, and each process has others. Train in one process."
-                )
+        module = self._parallel.module
+        own = dict(module.named_parameters()) if parameters else {}
+        found = first_difference({**dict(module.named_buffers()), **own})
+        if found is None:
+            return
+        what = "parameter" if found in own else "buffer"
+        raise UntrainableError(
+            f"processes={self.count}: the forward pass computes {what} {found!r} from the rows "
+            "that it is given, and each process has others. Train in one process."
+        )
 
     def save_states(self, folder: Path | None) -> None:
-        """Gather the states of the random number generators; rank 0 writes them into `folder`."""
+        """Gather the states of the random number generators; rank 0 writes them into `folder`.
+
+        Raises:
+            UntrainableError: the ranks no longer hold the same model.
+        """
         import torch
         from safetensors.torch import save_file
         from torch import distributed
 
+        self._refuse_differences(parameters=True)
         own = torch.get_rng_state()
         every = [torch.empty_like(own) for _ in range(self.count)]
         distributed.all_gather(every, own)

@@ -21,6 +21,8 @@ from workbench.engines.base import (
     ParameterNorms,
 )
 from workbench.engines.randomness import disable_randomness
+from workbench.engines.rows_apart import refuse_mixed_rows
+from workbench.engines.tensors import as_tensors
 from workbench.engines.torch_losses import TotalLoss
 from workbench.engines.torch_parameters import make_optimizer, make_trainable
 from workbench.engines.torch_state import STATE, load_torch_state, save_torch_state
@@ -84,6 +86,7 @@ class TorchEngine(Engine):
         self._accumulation = config.gradient_accumulation
         self._max_grad_norm = config.max_grad_norm
         self._disable_randomness = setup.disable_randomness and self.draws_in_torch
+        self._rows_checked = False
         if setup.checkpoint is not None:
             setup.report("restoring the checkpoint")
             self._restore_weights(setup.checkpoint)
@@ -166,6 +169,9 @@ class TorchEngine(Engine):
 
         ranks = self._ranks
         if ranks is not None:
+            if not self._rows_checked:
+                self._rows_checked = True
+                refuse_mixed_rows(self.module, self.loss, self._losses, batch, ranks.count)
             self.loss.factors = ranks.factors(self._losses, batch)
             batch = ranks.own_rows(batch)
         inputs, targets = as_tensors(batch)
@@ -175,7 +181,7 @@ class TorchEngine(Engine):
             backward(loss if self._accumulation == 1 else loss / self._accumulation)
         if ranks is None:
             return loss
-        ranks.compare_buffers(self.module)
+        ranks.compare_buffers()
         return ranks.mean(loss)
 
     def _clip(self, max_norm: float) -> None:
@@ -270,16 +276,3 @@ def buffers_kept(module: nn.Module) -> Iterator[None]:
         with torch.no_grad():
             for buffer, value in before:
                 buffer.copy_(value)
-
-
-def as_tensors(batch: Batch) -> tuple[tuple[Tensor, ...], tuple[Tensor, ...]]:
-    """Inputs and targets of the batch as tensors."""
-    inputs = tuple(as_tensor(array) for array in batch.inputs)
-    return inputs, tuple(as_tensor(array) for array in batch.targets)
-
-
-def as_tensor(array: np.ndarray) -> Tensor:
-    """The array as a tensor on the same memory; a read-only one is copied first."""
-    import torch
-
-    return torch.from_numpy(array if array.flags.writeable else array.copy())

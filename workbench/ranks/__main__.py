@@ -1,12 +1,14 @@
 """The agent of a run that several processes train: `python -m workbench.ranks RUN_FOLDER`.
 
 It is torchrun's elastic agent, for one machine and without restarts: a run that failed is resumed
-by its user. Exit status: that of the worker, see `workbench.worker.__main__`.
+by its user. Exit status: that of the worker, see `workbench.worker.__main__`; a signal that ends it
+before rank 0 can say so ends this process too.
 """
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import tempfile
 import time
@@ -30,7 +32,7 @@ SHUTDOWN_S = 86_400
 
 
 def main() -> int:
-    """Start the ranks and wait for them."""
+    """Start the ranks and wait for them; the exit status, negative for a signal."""
     from torch.distributed.elastic.multiprocessing.api import DefaultLogsSpecs, SignalException
     from torch.distributed.elastic.multiprocessing.errors import ChildFailedError
     from torch.distributed.launcher.api import LaunchConfig, elastic_launch
@@ -61,8 +63,10 @@ def main() -> int:
             elastic_launch(launch, sys.executable)(
                 "-P", "-m", "workbench.ranks.rank", str(folder.path)
             )
-        except SignalException:
-            # The watchdog, which sent the signal, knows why.
+        except SignalException as received:
+            if folder.read_summary() is None:
+                # Rank 0 had not begun to handle it. The watchdog knows why, if it sent the signal.
+                return -received.sigval
             return 0
         except ChildFailedError as error:
             return failed(folder, config.engine, first_failure(error.failures))
@@ -82,4 +86,8 @@ def failed(folder: RunFolder, engine: str, failure: ProcessFailure) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    status = main()
+    if status < 0:
+        signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    sys.exit(status)

@@ -242,6 +242,24 @@ def hiding_layer() -> nn.Module:
     return Doing(hidden_layer, parts=lambda: types.SimpleNamespace(first=nn.Linear(4, 4)))
 
 
+def reads_generated(module: Any, x: Tensor) -> Tensor:
+    return module.linear(x) * module.generated  # type: ignore[no-any-return]
+
+
+def reads_none(module: Any, x: Tensor) -> Tensor:
+    return module.linear(x)  # type: ignore[no-any-return]
+
+
+def generating(module: Any) -> Any:
+    """Weights that another parameter generates before each call, as in a hypernetwork."""
+    source = nn.Parameter(torch.full((4,), 0.5))
+    found = []
+    for rows in (3, 1, 3):
+        module.generated = source * rows
+        found += [seen(module, torch.randn(rows, 4)), source.grad]
+    return found
+
+
 def lazy_layer(module: Any, x: Tensor) -> Tensor:
     return module.made(module.linear(x))  # type: ignore[no-any-return]
 
@@ -319,6 +337,10 @@ WITHIN: dict[str, UseCase] = {
     ),
     "tensor-hook": UseCase(doing(scales_gradient), batches, 0, warns="register_hook"),
     "layer-in-object": UseCase(hiding_layer, batches, 0, warns="'parts'"),
+    "generated-weights": UseCase(
+        doing(reads_generated, generated=None), generating, 0, warns="'generated'"
+    ),
+    "generated-and-not-read": UseCase(doing(reads_none, generated=None), generating),
     "lazy-layer": UseCase(lazy, batches),
     "squeezed": UseCase(doing(squeezes_batch), batches, 2),
     "squeezed-one-first": UseCase(doing(squeezes_all), one_first, 2),

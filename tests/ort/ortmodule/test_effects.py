@@ -15,7 +15,12 @@ from tests.representative import representative
 
 PROBE = "tests.ort.ortmodule.usage_probe"
 
-USUAL = list(representative({name: case for name, case in CASES.items() if not case.sweep}))
+USUAL = list(
+    representative(
+        {name: case for name, case in CASES.items() if not case.sweep},
+        always=["generated-weights"],
+    )
+)
 SWEPT = [name for name, case in CASES.items() if case.sweep]
 
 

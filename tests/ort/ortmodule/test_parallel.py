@@ -39,7 +39,7 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> Answers:
 
 @pytest.fixture(scope="module")
 def on_four_ranks(tmp_path_factory: pytest.TempPathFactory) -> Answers:
-    return trained(tmp_path_factory, 4, list(PIECES))
+    return trained(tmp_path_factory, 4, list(CASES))
 
 
 def trained(factory: pytest.TempPathFactory, ranks: int, names: list[str]) -> Answers:
@@ -53,7 +53,7 @@ def test_ranks_train_as_with_the_plain_module(answers: Answers, name: str) -> No
 
 
 @pytest.mark.sweep
-@pytest.mark.parametrize("name", PIECES)
+@pytest.mark.parametrize("name", CASES)
 def test_four_ranks_train_as_with_the_plain_module(on_four_ranks: Answers, name: str) -> None:
     assert_as_with_the_plain_module(on_four_ranks[name], name)
 

@@ -106,6 +106,10 @@ class HeldState:
         ]
         return list(dict.fromkeys(found))
 
+    def computed(self) -> list[Tensor]:
+        """Tensors that were computed elsewhere and pass a gradient on, as a generated weight."""
+        return [each for each in self.tensors if each.kind == "state" and each.tensor.grad_fn]
+
     def restore(self) -> None:
         """Put everything back that was replaced, added or taken away."""
         for each in self._containers:

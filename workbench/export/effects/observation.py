@@ -48,6 +48,8 @@ class Observation:
         self._held = HeldState(module, arguments)
         self._tensors = self._held.tensors
         self._unregistered = tuple(self._held.unregistered())
+        self.computed = self._held.computed()
+        """Tensors that the module holds and that were computed elsewhere, with a gradient."""
         self._writes = WrittenTensors(each.tensor for each in self._tensors)
         self._facts = [_facts(each.tensor) for each in self._tensors]
         self._aliases = [each.tensor.detach() for each in self._tensors]

@@ -64,3 +64,11 @@ def lost(hook: str) -> str:
         f"the hook that is registered {hook} would not run in an exported graph. Remove it, or "
         "register it on the ORTModule itself"
     )
+
+
+def reads_computed(names: Sequence[str]) -> str:
+    return (
+        f"it reads {listed(names)}, computed before the call and with a gradient, which a graph "
+        "would take for a constant. Pass it to forward as an argument; of "
+        "FullyShardedDataParallel set use_orig_params=True"
+    )

@@ -10,6 +10,8 @@ from torch import nn
 from torch.nn.parameter import is_lazy
 
 from workbench.export.buffer_updates import changed_parameter
+from workbench.export.effects.gradient_graph import reached
+from workbench.export.effects.held_state import Tensor
 from workbench.export.effects.observation import Effects, Observation
 from workbench.export.effects.one_row import is_single_row_equivalent
 from workbench.ort.ortmodule.build_graph import Built
@@ -19,6 +21,7 @@ from workbench.ort.ortmodule.fallback_reasons import (
     SETS_UP,
     keeps_state,
     loses_buffers,
+    reads_computed,
     trains_unregistered,
 )
 
@@ -62,7 +65,7 @@ def try_call(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     if effects.parameters:
         seen.restore()
         raise changed_parameter(effects.parameters[0])
-    why = _why_pytorch(effects)
+    why = _why_pytorch(effects) or _why_computed(result, seen.computed)
     only_state = bool(effects.state) and not (effects.arguments or effects.replaced)
     set_up = only_state and not _changes_something(module, args, kwargs)
     if why and not set_up:
@@ -92,6 +95,12 @@ def _why_pytorch(effects: Effects) -> str:
     if effects.state:
         return keeps_state(effects.state)
     return trains_unregistered(effects.unregistered) if effects.unregistered else ""
+
+
+def _why_computed(result: Any, held: Sequence[Tensor]) -> str:
+    """Why no graph computes `result`: it passes a gradient on to what the module holds."""
+    names = reached(result, held) if held else []
+    return reads_computed(names) if names else ""
 
 
 def single_row_is_equivalent(

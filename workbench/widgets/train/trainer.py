@@ -88,7 +88,7 @@ class Trainer(Alone):
         super().close()
 
     def _on_engines(self, _: Any = None) -> None:
-        self.setup.engines = list(self.engines.value)
+        self.controller.typed.choose_engines(self.engines.value)
         if self.controls is not None:
             self.controls.suit(self.engines.value)
 

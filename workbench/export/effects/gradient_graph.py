@@ -1,0 +1,32 @@
+"""Which tensors autograd reaches from a result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from workbench.export.effects.held_state import Tensor
+from workbench.modules.flattened_outputs import flattened_outputs
+
+
+def reached(result: Any, tensors: Sequence[Tensor]) -> list[str]:
+    """The names of those of `tensors` that a backward pass of `result` would pass a gradient to.
+
+    Args:
+        result: of a forward pass, in any nesting.
+        tensors: that were computed before it; what they were computed from is not looked at.
+    """
+    names = {each.tensor.grad_fn: each.name for each in tensors}
+    found: dict[str, None] = {}
+    rest = [output.tensor.grad_fn for output in flattened_outputs(result)]
+    seen: set[Any] = set()
+    while rest:
+        node = rest.pop()
+        if node is None or node in seen:
+            continue
+        seen.add(node)
+        if node in names:
+            found[names[node]] = None
+        else:
+            rest += [following for following, _ in node.next_functions]
+    return list(found)
