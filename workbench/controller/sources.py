@@ -83,7 +83,7 @@ class Sources:
         if value is not None:
             return load_dataset(value, name=source)
         if is_csv(source):
-            if not target:
+            if not target and Path(source).expanduser().is_file():
                 raise DataError(
                     f"Choose the target column of {source} in the field Target column: it is one "
                     f"of {', '.join(csv_columns(source)) or 'those in its first line'}."

@@ -118,9 +118,9 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
             PageView(self),
         ):
             self._controller.views.add(view)
-        typed.observe(self._show_code)
-        self.trainer.engines.observe(self._on_engines, "value")
-        self._on_engines()
+        typed.observe(self._show_what_trains)
+        self.trainer.engines.observe(self._show_what_trains, "value")
+        self._show_what_trains()
         answer_while_busy(self)
         self._controller.list_engines()
         self._controller.list_offers()
@@ -225,8 +225,8 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.comparison.show(*runs)
         self.bar.selected = "compare"
 
-    def _on_engines(self, _: Any = None) -> None:
-        self.controls.suit(self.trainer.engines.value)
+    def _show_what_trains(self, _: Any = None) -> None:
+        self.controls.suit(self._controller.setup)
         self._steps.update()
         self._show_code()
 
