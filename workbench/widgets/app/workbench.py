@@ -16,6 +16,7 @@ from workbench.controller.machine_watch import MachineWatch
 from workbench.controller.notebook_file import may_save
 from workbench.controller.result_table import result_table
 from workbench.controller.setting_fields import COMPARISON_FIELDS
+from workbench.controller.sources import model_or_name
 from workbench.controller.state import State
 from workbench.controller.steps import NAMES, Steps
 from workbench.controller.view import View
@@ -55,7 +56,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
     def __init__(
         self,
-        model: Model | str | None = None,
+        model: Any = None,
         engines: Sequence[str] | None = None,
         *,
         saves_notebook: bool | None = None,
@@ -64,14 +65,17 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
         Args:
             model: a `Model`, or what can be typed in the page's field: the name of a sample, the
-                path of an .onnx file, or "package.module:factory". None: nothing chosen yet.
+                path of an .onnx file, or "package.module:factory"; or an object that has a name in
+                the notebook. None: nothing chosen yet.
             engines: names of the engines to offer; None: all that are not for tests.
             saves_notebook: save the notebook when work begins and when it has ended, so that the
                 page and its result are there after a reload; None: unless git tracks the file.
 
         Raises:
             EngineError: there is no engine of such a name.
+            ModelError: the model is an object that a page cannot choose.
         """
+        chosen = None if model is None else model_or_name(model)
         offered = offered_names(engines)
         setup = Setup()
         self._controller = Controller(View(), setup)
@@ -124,8 +128,8 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         answer_while_busy(self)
         self._controller.list_engines()
         self._controller.list_offers()
-        if model is not None:
-            self.models.choose(model)
+        if chosen is not None:
+            self.models.choose(chosen)
 
     @classmethod
     def from_run(cls, run: Run | str, engines: Sequence[str] | None = None) -> Workbench:

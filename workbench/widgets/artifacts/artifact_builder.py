@@ -57,9 +57,7 @@ class ArtifactBuilder(Alone):
     """Chooses the parameters, the loss and the optimizer, generates the artifacts and says what
     training with them takes."""
 
-    def __init__(
-        self, model: Model | str | None = None, *, controller: Controller | None = None
-    ) -> None:
+    def __init__(self, model: Any = None, *, controller: Controller | None = None) -> None:
         """Make the view.
 
         Args:

@@ -36,7 +36,7 @@ class Trainer(Alone):
 
     def __init__(
         self,
-        model: Model | str | None = None,
+        model: Any = None,
         engines: Sequence[str] | None = None,
         *,
         controller: Controller | None = None,
