@@ -64,9 +64,8 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         """Make the app.
 
         Args:
-            model: a `Model`, or what can be typed in the page's field: the name of a sample, the
-                path of an .onnx file, or "package.module:factory"; or an object that has a name in
-                the notebook. None: nothing chosen yet.
+            model: a `Model`, an object that has a name in the notebook, or what can be typed: a
+                sample, an .onnx file, or "package.module:factory". None: nothing chosen yet.
             engines: names of the engines to offer; None: all that are not for tests.
             saves_notebook: save the notebook when work begins and when it has ended, so that the
                 page and its result are there after a reload; None: unless git tracks the file.
@@ -115,12 +114,8 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         )
         self.add_class("wb-page")
         self._figure.page_id = self.code.page_id = self.model_id
-        for view in (
-            self._steps,
-            StatusView(self.status, self.controls),
-            BarView(self.bar, self.offers),
-            PageView(self),
-        ):
+        status, bar = StatusView(self.status, self.controls), BarView(self.bar, self.offers)
+        for view in (self._steps, status, bar, PageView(self)):
             self._controller.views.add(view)
         typed.observe(self._show_what_trains)
         self.trainer.engines.observe(self._show_what_trains, "value")
