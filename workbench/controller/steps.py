@@ -99,6 +99,7 @@ class Steps(View):
     def job_ended(self, job: Job) -> None:
         step = "compare" if isinstance(job, ComparisonJob) else "train"
         self._ended[step] = "failed" if job.failed else job.status
+        self._running = ""  # now, though the figures of the job are yet to be made
         self.update()
 
     def _of_model(self) -> Step:
