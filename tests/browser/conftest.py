@@ -18,7 +18,15 @@ from typing import Any
 
 import nbformat
 import pytest
-from playwright.sync_api import Browser, BrowserContext, Error, Page, expect, sync_playwright
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    Error,
+    Page,
+    Request,
+    expect,
+    sync_playwright,
+)
 
 from tests.browser.notebook import Notebook
 from tests.browser.shared_page import SharedPage
@@ -35,6 +43,7 @@ KERNEL_MESSAGE_TORN = re.compile(
 )
 """Seen in about one of ten whole runs, its cause not found: JupyterLab reads the topic of a message
 where its header should be. It drops that message and continues. Nothing else is let pass."""
+LOCAL = re.compile(r"(http|ws)://127\.0\.0\.1[:/]|data:|blob:|about:")
 CHROMIUM_NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM_FLAGS = (
     "--headless",
@@ -45,6 +54,8 @@ CHROMIUM_FLAGS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    # No other machine can be reached, whatever asks for it.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
 )
 SETTINGS: dict[str, dict[str, Any]] = {
     "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -183,7 +194,8 @@ def shared_page(context: BrowserContext) -> SharedPage:
 
 @pytest.fixture
 def page(shared_page: SharedPage, lab_url: str, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A page that finds nothing left by others; an error in its scripts fails the test."""
+    """A page that finds nothing left by others. An error in its scripts fails the test, and so does
+    a request to another machine."""
     failed = request.session.testsfailed
     page = shared_page.take()
     problems: list[str] = []
@@ -191,9 +203,15 @@ def page(shared_page: SharedPage, lab_url: str, request: pytest.FixtureRequest) 
     def note(error: Error) -> None:
         problems.append(str(error))
 
+    def note_request(request: Request) -> None:
+        if not LOCAL.match(request.url):
+            problems.append(f"The page asks for {request.url}")
+
     page.on("pageerror", note)
+    page.on("request", note_request)
     yield page
     page.remove_listener("pageerror", note)
+    page.remove_listener("request", note_request)
     shared_page.close_notebooks()
     end_kernels(page, lab_url)
     if request.session.testsfailed > failed or not shared_page.forget():

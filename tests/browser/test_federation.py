@@ -13,8 +13,7 @@ from tests.browser.notebook import SLOW_MS
 CELL = """
 import workbench as wb
 
-page = wb.Workbench()
-page.show(wb.federate("digits-mlp", clients=3, rounds=3, local_steps=4, privacy="central"))
+page = wb.Workbench("digits-mlp")
 page
 """
 
@@ -26,6 +25,14 @@ def test_rounds_and_clients_are_seen_live_and_in_the_list_of_runs(
     notebook = open_notebook(CELL)
     notebook.run(0)
     page = notebook.page
+    expect(notebook.status).to_contain_text("digits-mlp is ready", timeout=SLOW_MS)
+    notebook.go_to("Train")
+    page.get_by_text("Federated training", exact=True).locator("visible=true").click()
+    for label, choice in (("Federated", "yes"), ("Privacy", "central")):
+        notebook.field(label).select_option(choice)
+    for label, number in (("Clients", 3), ("Rounds", 3), ("Local steps", 4)):
+        notebook.set_number(label, number)
+    page.get_by_role("button", name="Train on 3 clients").click()
     reached = page.get_by_role("img", name=re.compile("^Accuracy, round")).locator("visible=true")
     expect(reached).to_have_accessible_name(re.compile("round [123]: global"), timeout=SLOW_MS)
     expect(notebook.status).to_contain_text("ondevice, 3 clients: 3 rounds", timeout=SLOW_MS)

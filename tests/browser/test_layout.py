@@ -92,6 +92,9 @@ def test_nothing_overflows_or_overlaps_at_any_width(
             assert not overflowing, f"{width} pixels, {step}: {json.dumps(overflowing)}"
             overlapping = page.evaluate(OVERLAPPING)
             assert not overlapping, f"{width} pixels, {step}: {json.dumps(overlapping)}"
+        menu = page.get_by_label("Step", exact=True)
+        if menu.is_visible():
+            assert menu.evaluate("one => one.clientWidth") >= 80, "no step can be read in it"
         # Only where a page is narrow may one have to scroll a table sideways.
         scrolled = page.evaluate(
             """() => [...document.querySelectorAll(".wb-page .jupyter-widgets")]

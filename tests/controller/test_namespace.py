@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
-from workbench.controller.namespace import Unreadable, look
+from workbench.controller.namespace import Unreadable, look, own_names
 from workbench.controller.sources import Sources, complete
 from workbench.errors import DataError, ModelError
 from workbench.load import load_dataset, load_model
@@ -76,6 +78,25 @@ def test_models_datasets_and_arrays_are_found_and_what_raises_is_named() -> None
     }
     assert next(each.detail for each in found if each.name == "net") == "Linear, 15 parameters"
     assert failed == [Unreadable("shy", "RuntimeError: not now")]
+
+
+def test_what_ipython_put_among_the_names_is_not_the_notebooks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shell = SimpleNamespace(user_ns_hidden={"exit": exit, "Out": {}})
+    monkeypatch.setitem(
+        sys.modules,
+        "IPython",
+        SimpleNamespace(get_ipython=lambda: shell),  # type: ignore[arg-type]
+    )
+    main = SimpleNamespace(exit=exit, Out="mine", x=1)
+    monkeypatch.setitem(sys.modules, "__main__", main)  # type: ignore[arg-type]
+    assert own_names() == {"Out": "mine", "x": 1}
+
+
+def test_a_csv_file_that_is_not_there_is_said_before_its_target(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"no\.csv does not exist"):
+        Sources(dict).dataset(str(tmp_path / "no.csv"), None)
 
 
 @pytest.mark.fault

@@ -20,6 +20,9 @@ def test_artifacts_are_told_from_their_beginning_to_their_end() -> None:
     readiness.show_prediction(prediction)
     readiness.show_prediction(None, problem="No parameter is trained.")
     readiness.show_prediction(prediction)
+    readiness.show_profile(None, "tracing ONNX Runtime")
+    readiness.show_profile(prediction)
+    readiness.show_profile(None, problem="The profile names no nodes.")
     assert [(each.level, each.message) for each in told] == [
         ("idle", "digits-mlp is ready. Press Train or Compare."),
         (
@@ -29,6 +32,9 @@ def test_artifacts_are_told_from_their_beginning_to_their_end() -> None:
         ("done", "Generated the artifacts of digits-mlp."),
         ("error", "No parameter is trained."),
         ("done", "Generated the artifacts of digits-mlp."),
+        ("busy", "Profiling digits-mlp: tracing ONNX Runtime …"),
+        ("done", "Profiled digits-mlp."),
+        ("error", "The profile names no nodes."),
     ]
 
 

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from workbench.controller.federation_fields import FederationForm
 from workbench.controller.setting_fields import field_groups
 from workbench.controller.setting_texts import FIELDS, read_texts, write_texts
 from workbench.controller.setup import Setup
@@ -24,8 +25,10 @@ def test_every_setting_has_one_field() -> None:
     assert len(names) == len(set(names))
     inner = {f"lora.{name}" for name in LoraOptions.model_fields}
     inner |= {f"device.{name}" for name in Device.model_fields if name != "name"}
+    # How many processes clients run in is given where those of a training are.
+    inner |= {f"federation.{name}" for name in FederationForm.model_fields if name != "processes"}
     settings = set(TrainingConfig.model_fields) - ELSEWHERE
-    assert set(names) == settings | inner | {"base", "base_except", "detached"}
+    assert set(names) == settings | inner | {"base", "base_except", "detached", "federation"}
     for name in names:
         assert FIELDS[name].label
         assert FIELDS[name].description

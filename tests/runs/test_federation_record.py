@@ -215,6 +215,6 @@ def test_without_accuracy_the_loss_of_the_test_split_is_drawn() -> None:
 def test_the_caption_says_how_clients_train(options: dict[str, int], passes: str) -> None:
     caption = federated(**options).plot().get_supxlabel()
     assert caption.startswith(
-        f"rows divided by by hand, batch 10, {passes}, 50% of the clients in a round; simulated on "
-        "one machine; a processor"
+        f"rows divided by by hand, batch 10, {passes}, 50 % of the clients in a round; simulated "
+        "on one machine; a processor"
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import re
 from pathlib import Path
 
@@ -36,6 +37,13 @@ def test_a_bundle_fetches_nothing(name: str) -> None:
 @pytest.mark.parametrize("path", sorted(STATIC.glob("*.css")), ids=lambda path: path.name)
 def test_a_style_sheet_fetches_nothing(path: Path) -> None:
     assert not re.search(r"@import|url\(", path.read_text(encoding="utf-8"))
+
+
+def test_a_page_loads_in_little_time_over_a_slow_line() -> None:
+    """All of it, as a server compresses it."""
+    parts = [*STATIC.glob("*.js"), *STATIC.glob("*.css")]
+    packed = sum(len(gzip.compress(part.read_bytes(), 6)) for part in parts)
+    assert packed < 600_000
 
 
 def test_the_licences_of_what_is_bundled_are_there() -> None:

@@ -20,7 +20,9 @@ def test_a_federated_run_is_shown() -> None:
     view = FederationView()
     view.show(federated(divided=classes), ["cat", "dog"])
     assert view.heading == "2 clients, 3 rounds of fedavg"
-    assert view.note.startswith("batch 10, 1 local epoch, 50% of the clients in a round; simulated")
+    assert view.note.startswith(
+        "batch 10, 1 local epoch, 50 % of the clients in a round; simulated"
+    )
     assert (view.measure, view.total_rounds, view.delta) == ("accuracy", 3, 0)
     assert view.classes == ["cat", "dog"]
     assert view.clients == [

@@ -96,6 +96,22 @@ def test_an_opened_run_is_shown_with_its_figure(wire: Wire, digits: Dataset) -> 
     assert ["Model", "line"] in detail.facts
 
 
+@pytest.mark.fault
+def test_a_run_whose_folder_is_removed_while_it_is_open_says_so(
+    wire: Wire, digits: Dataset
+) -> None:
+    folder, other = recorded(digits), recorded(digits, "ondevice")
+    until(lambda: len(wire.browser.table._rows) == 2)
+    wire.press("open", [folder.id])
+    shutil.rmtree(other.path)
+    until(lambda: set(wire.browser.table._rows) == {folder.id})
+    assert wire.browser.detail.problem == ""
+    shutil.rmtree(folder.path)
+    until(lambda: wire.browser.detail.problem != "")
+    assert "was removed" in wire.browser.detail.problem
+    assert wire.browser.detail.heading != "", "what was read before stays"
+
+
 def test_compared_runs_are_shown_below_as_the_app_shows_them(wire: Wire) -> None:
     ended = {"status": "completed"}
     runs = [

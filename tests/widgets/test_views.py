@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from tests.controller.recording_view import until
 from tests.runs.recorded import model as recorded_model
 from workbench.compare import COLUMNS, Verdict
-from workbench.controller import Setup
+from workbench.controller import Setup, predictor
 from workbench.controller.inspection import LayerRow
 from workbench.controller.setup import COMPARISON_STEPS
 from workbench.controller.typed_settings import TypedSettings
@@ -127,14 +128,49 @@ def test_train_says_what_it_trains_on() -> None:
     controls = Controls({"Train": lambda: None, "Compare": lambda: None})
     train, compare = controls.buttons
     assert (train["label"], compare["label"]) == ("Train", "Compare")
-    controls.suit(["ondevice"])
+    controls.suit(Setup(engines=["ondevice"]))
     assert controls.buttons[0]["label"] == "Train on ondevice"
     controls.show("running")
-    controls.suit(["pytorch", "ondevice", "ortmodule"])
+    controls.suit(Setup(engines=["pytorch", "ondevice", "ortmodule"]))
     [train, _] = controls.buttons
     assert train["label"] == "Train on 3 engines in turn"
     assert train["hint"] == "3 runs, one after another: pytorch, then ondevice, then ortmodule"
     assert not train["enabled"], "what is in progress stays known"
+    for federation, label in (
+        ({}, "Train on 8 clients"),
+        ({"clients": 1}, "Train on 1 client"),
+        ({"clients": "many"}, "Train on clients"),
+    ):
+        controls.suit(Setup(engines=["pytorch"], federation=federation))
+        assert controls.buttons[0]["label"] == label
+
+
+def test_profiling_has_a_button_where_the_graphs_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the settings of the page; the graph is painted with what was found."""
+    asked: list[Any] = []
+    painted: list[Any] = []
+
+    def profile(model: Any, data: Any, engine: str, *, report: Any, **settings: Any) -> Any:
+        asked.append((model.name, data.name, engine, settings))
+        report("tracing")
+        return "found" if len(asked) == 1 else 1 / 0
+
+    monkeypatch.setattr(predictor, "profile", profile)
+    step = ArtifactBuilder("digits-mlp")
+    monkeypatch.setattr(step.graph, "paint", painted.append)
+    try:
+        step.controller.typed.set(batch_size=4, epochs=3)
+        until(lambda: "ready" in step.controller.state.message)
+        assert step.profiler.enabled
+        step.profiler._handle_custom_msg({"kind": "press"}, [])
+        until(lambda: painted == ["found"])
+        assert asked == [("digits-mlp", "digits", "ondevice", {"batch_size": 4})]
+        until(lambda: step.profiler.enabled)
+        step.profiler._handle_custom_msg({"kind": "press"}, [])
+        until(lambda: "division by zero" in step.controller.state.message)
+        assert step.profiler.enabled
+    finally:
+        step.close()
 
 
 @pytest.mark.fault

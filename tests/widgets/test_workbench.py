@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import gc
 import json
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -13,12 +15,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import workbench as wb
+from workbench.controller.notebook_file import may_save
 from workbench.controller.offer import Offer
 from workbench.controller.setting_fields import value_as_text
+from workbench.errors import ModelError
 from workbench.run_folder.control import NO_LIMIT, ControlReader
-from workbench.widgets import Workbench
+from workbench.widgets import ArtifactBuilder, ModelView, Trainer, Workbench
 from workbench.widgets.app import workbench as app
 from workbench.widgets.artifacts import artifact_builder
 
@@ -284,6 +289,46 @@ def test_a_model_made_in_python_can_be_shown(make_page: MakePage) -> None:
     page.train()
     assert page.wait(PATIENCE_S)
     assert page.status.message.startswith("Trained mine on fake")
+
+
+def test_a_module_of_the_notebook_is_chosen_by_the_name_that_it_has_there(
+    make_page: MakePage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    net = torch.nn.Linear(4, 3)
+    monkeypatch.setitem(vars(sys.modules["__main__"]), "my_net", net)
+    page = make_page(model=net)
+    until(lambda: "name an example input" in page.status.message)
+    assert page.models.field.value == "my_net"
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("view", [Workbench, ModelView, ArtifactBuilder, Trainer])
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (torch.nn.Linear(4, 3), r"Linear has no name .*wb\.load_model\(module, example_inputs=x\)"),
+        (5, "5 is no model: give a Model"),
+    ],
+)
+def test_an_object_that_no_page_can_choose_is_a_sentence(
+    view: Callable[..., object], model: object, words: str
+) -> None:
+    with pytest.raises(ModelError, match=words):
+        view(model)
+
+
+def test_a_notebook_that_git_tracks_is_not_saved_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("JPY_SESSION_NAME", "")
+    assert not may_save()
+    notebook = tmp_path / "a.ipynb"
+    notebook.write_text("{}")
+    monkeypatch.setenv("JPY_SESSION_NAME", str(notebook))
+    assert may_save()
+    for command in (["init", "-q"], ["add", "a.ipynb"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)
+    assert not may_save()
 
 
 def test_the_code_of_the_page_gives_equal_losses(make_page: MakePage) -> None:

@@ -23,6 +23,8 @@ BADGES: dict[Level, str] = {
     "none": "no ratio",
 }
 
+DO_NOT_TRUST = ": do not trust"
+
 NEAR = 0.1
 """Ratios as close to 1 as this are written with three digits, others with two."""
 
@@ -40,8 +42,10 @@ class Verdict(NamedTuple):
         """The sentence for where its end may be cut off: what makes it doubtful comes first."""
         if self.level in ("quiet", "none"):
             return self.sentence
-        # That the machine was busy stands in the sentence, and beside it that it is so now.
-        return f"{'Do not trust' if self.level == 'busy' else self.badge}. {self.sentence}"
+        if self.level == "busy":  # what stands first need not stand last as well
+            said, state, what = self.sentence.partition(DO_NOT_TRUST)
+            return f"Do not trust{what if state else '.'} {said}."
+        return f"{self.badge}. {self.sentence}"
 
 
 def verdict_of(
@@ -120,5 +124,5 @@ def _machine(load: Load | None, what: str) -> tuple[Level, str]:
     if load is None:
         return "unknown", "it is not known whether the machine was quiet"
     if load.busy:
-        return "busy", f"the machine was busy ({load.sentence}): do not trust these {what}"
+        return "busy", f"the machine was busy ({load.sentence}){DO_NOT_TRUST} these {what}"
     return "quiet", "the machine was quiet"

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from workbench.controller.federation_fields import split_code
 from workbench.controller.namespace import own_names
-from workbench.controller.predictor import ARTIFACT_SETTINGS
+from workbench.controller.predictor import ARTIFACT_SETTINGS, profile_settings
 from workbench.controller.setup import Setup
 from workbench.controller.sources import is_csv, split_names, takes_examples
 from workbench.data import Dataset
 from workbench.models import Model
 
+ONDEVICE = ("engine='ondevice'",)
 LINE = 88
 """A call that is longer stands on several lines."""
 
@@ -40,10 +42,15 @@ def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) ->
             lines += [f"data = {data or 'wb.load_dataset(model)'}"]
             settings = setup.config_settings()
             chosen = {name: settings[name] for name in ARTIFACT_SETTINGS if name in settings}
+            profiled = profile_settings(setup)
             batch = settings.get("batch_size", 'model.defaults.get("batch_size", 32)')
             lines += [
                 f"artifacts = {_call('wb.generate_artifacts', ['model', 'data=data'], chosen)}",
                 f"artifacts.footprint(batch_size={batch})",
+                "graph = wb.GraphView(artifacts)",
+                f"profile = {_call('wb.profile', ['model', 'data', *ONDEVICE], profiled)}",
+                "graph.paint(profile)",
+                "graph",
             ]
         case "train":
             lines += [f"data = {data}"] if data else []
@@ -62,6 +69,12 @@ def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) ->
 
 
 def _training(setup: Setup, given: list[str]) -> list[str]:
+    if setup.federation is not None:
+        options = {n: each for n, each in setup.federation.items() if n not in ("split", "alpha")}
+        split = split_code(setup.federation)
+        given = [*given, f"split={split}"] if split else given
+        call = _call("wb.federate", given, {**options, **setup.clients_settings()})
+        return [f"run = {call}", "run.wait()", "run.plot()"]
     settings = setup.training_settings()
     engines = list(setup.engines)
     if len(engines) == 1:

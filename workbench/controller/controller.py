@@ -8,6 +8,7 @@ from typing import Any
 
 from workbench.compare import Comparison, compare
 from workbench.controller.engine_rows import engine_rows
+from workbench.controller.federation_fields import federate_settings
 from workbench.controller.follower import Follower
 from workbench.controller.job import ComparisonJob, Job, Training
 from workbench.controller.model_loader import ModelLoader
@@ -23,6 +24,7 @@ from workbench.controller.typed_settings import TypedSettings
 from workbench.controller.view import View, Views
 from workbench.data import Dataset
 from workbench.errors import ModelError
+from workbench.federated import federate
 from workbench.models import Model
 from workbench.runs import Run, load_run, prepare, resume, train
 from workbench.runs.activity import ENDED
@@ -109,12 +111,18 @@ class Controller:
         """Generate the artifacts for the setup as it is now, and predict what training takes."""
         self._artifacts.predict(self.setup.copy())
 
+    def profile(self) -> None:
+        """Measure what each node takes in on-device training, unless a job is under way: both would
+        be measured."""
+        if not self.state.active:
+            self._artifacts.profile(self.setup.copy())
+
     def estimate(self) -> None:
         """Estimate what training takes, as far as it is known without artifacts."""
         self._artifacts.estimate(self.setup.copy())
 
     def train(self) -> None:
-        """Train the chosen model with each chosen engine, one after another.
+        """Train the chosen model with each chosen engine, one after another, or with clients.
 
         The settings are those of this moment, whatever is typed while the model loads.
         """
@@ -246,6 +254,9 @@ class Controller:
 
     def _make_training(self, setup: Setup, load: Load) -> Job:
         model, dataset = load()
+        if setup.federation is not None:
+            settings = {**federate_settings(setup.federation), **setup.clients_settings()}
+            return Training.of(federate(model, dataset, **settings))
         engines, settings = setup.chosen_engines(), setup.training_settings()
         config = setup.config_settings()
         for engine in engines:  # wrong settings of a later one are reported before the first trains

@@ -105,8 +105,17 @@ class Training:
 
     @property
     def outcome(self) -> str:
-        outcomes = {engine: outcome_of(run) for engine, run in self.runs.items()} | self._refused
-        return "\n".join(outcomes[engine] for engine in self.engines if engine in outcomes)
+        groups: dict[tuple[str, str], list[str]] = {}
+        for engine in self.engines:
+            if engine in self.runs:
+                before, by, after = _outcome_parts(self.runs[engine])
+                groups.setdefault((before, after), []).append(by)
+            elif engine in self._refused:
+                groups[self._refused[engine], ""] = [""]
+        # Engines that came to the same are said in one line: the status has little room.
+        return "\n".join(
+            f"{before}{_listed(engines)}{after}" for (before, after), engines in groups.items()
+        )
 
     @property
     def failed(self) -> bool:
@@ -239,6 +248,23 @@ def _any_failed(runs: dict[str, Run]) -> bool:
 
 def outcome_of(run: Run) -> str:
     """What `run` came to, in sentences."""
+    return "".join(_outcome_parts(run))
+
+
+def _listed(names: Sequence[str]) -> str:
+    """As "pytorch, ondevice and ortmodule"."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _outcome_parts(run: Run) -> tuple[str, str, str]:
+    """The sentences before the engine, the engine and who shares the work, and those after."""
+    by = trained_by(run.spec)
+    before, _, after = _told(run).partition(f" on {by}")
+    return f"{before} on ", by, after
+
+
+def _told(run: Run) -> str:
     done, total = run.progress
     name, step = name_of(run), step_word(run)
     if run.status == "unreadable":

@@ -32,8 +32,11 @@ class Unreadable(NamedTuple):
 
 
 def own_names() -> Mapping[str, Any]:
-    """The names of the notebook, or of the program that runs."""
-    return vars(sys.modules["__main__"])
+    """The names of the notebook, or of the program that runs, without what IPython put there."""
+    names = vars(sys.modules["__main__"])
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    hidden = getattr(shell, "user_ns_hidden", {})
+    return {name: value for name, value in names.items() if hidden.get(name, names) is not value}
 
 
 def look(names: Mapping[str, Any]) -> tuple[list[Named], list[Unreadable]]:

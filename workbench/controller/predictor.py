@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from workbench.artifacts import generate_artifacts
 from workbench.artifacts.footprint import estimate
@@ -13,6 +14,7 @@ from workbench.controller.state import sentence_of
 from workbench.controller.view import View
 from workbench.data import Dataset
 from workbench.models import Model
+from workbench.profiling.profile import RUN_SETTINGS, profile
 from workbench.settings.config import make_config
 
 ARTIFACT_SETTINGS = (
@@ -20,6 +22,12 @@ ARTIFACT_SETTINGS = (
     *("requires_grad", "lora", "label_sparsity"),
 )
 """Settings of a run that its artifacts depend on."""
+
+
+def profile_settings(setup: Setup) -> dict[str, Any]:
+    """Keyword arguments of `profile`: what of a run affects its steps."""
+    settings = setup.config_settings()
+    return {name: value for name, value in settings.items() if name not in RUN_SETTINGS}
 
 
 class Predictor:
@@ -56,6 +64,10 @@ class Predictor:
         number = self._estimates
         self._thread.ask(lambda: self._answer_roughly(setup, number))
 
+    def profile(self, setup: Setup) -> None:
+        """Profile some steps of on-device training as set up; returns at once."""
+        self._thread.ask(lambda: self._profile(setup))
+
     def close(self) -> None:
         """End the thread."""
         self._thread.close()
@@ -85,6 +97,18 @@ class Predictor:
         footprint = artifacts.footprint(config.batch_size)
         if number == self._asked:
             self._view.show_prediction(Prediction(artifacts, footprint))
+
+    def _profile(self, setup: Setup) -> None:
+        def report(text: str) -> None:
+            self._view.show_profile(None, text)
+
+        try:
+            report("loading the model and its data")
+            model, data = self._load(setup)
+            settings = profile_settings(setup)
+            self._view.show_profile(profile(model, data, "ondevice", report=report, **settings))
+        except Exception as error:  # the artifacts are what they were
+            self._view.show_profile(None, problem=sentence_of(error))
 
     def _on_error(self, error: Exception) -> None:
         self._view.show_prediction(None, problem=sentence_of(error))

@@ -10,6 +10,7 @@ from workbench.controller.prediction import Prediction
 from workbench.controller.state import State
 from workbench.controller.view import View
 from workbench.models import Model
+from workbench.profiling import Profile
 
 CHOOSE = State("idle", "idle", "Choose a model to begin.")
 
@@ -51,6 +52,16 @@ class Readiness(View):
             self._show(State("idle", "done", f"Generated {of}."))
         else:
             self._tell()
+
+    def show_profile(self, profile: Profile | None, doing: str = "", problem: str = "") -> None:
+        if self._model is None:
+            return
+        if doing:
+            self._show(State("idle", "busy", f"Profiling {self._model.name}: {doing} …"))
+        elif profile is not None:
+            self._show(State("idle", "done", f"Profiled {self._model.name}."))
+        else:
+            self._show(State("idle", "error", problem))
 
     def show_estimate(self, estimate: Estimate) -> None:  # noqa: ARG002
         if self._wrong_artifacts:  # it is mended

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from workbench.controller.federation_fields import form_of
 from workbench.data.table import Table
 from workbench.errors import DataError, ModelError
 from workbench.load.model import find_sample
@@ -31,6 +32,9 @@ class Restored(NamedTuple):
 NOT_TYPED = ("engine", "ortmodule", "threads")
 """Not in the form, or of the machine that the run was on."""
 
+OF_CLIENTS = ("steps", "epochs", "tuning")
+"""Of the configuration of a federated run: what `federate` gives it."""
+
 
 def restored(run: Run) -> Restored:
     """Read it from the record of `run`; no code that the record names is executed."""
@@ -45,8 +49,8 @@ def restored(run: Run) -> Restored:
             sample = find_sample(name)
             model, defaults, own_dataset = name, sample.defaults, sample.dataset_name
     plain = make_config(dict(defaults))
-    # The steps of a federated run are rounds, of which a run of this page has none.
-    left_out = NOT_TYPED if run.federation is None else (*NOT_TYPED, "steps", "epochs")
+    # The steps of a federated run are its rounds.
+    left_out = NOT_TYPED if run.federation is None else (*NOT_TYPED, *OF_CLIENTS)
     if not isinstance(run.config.tuning, str):
         # What was measured for the run is in its other settings.
         left_out = (*left_out, "tuning")
@@ -57,6 +61,8 @@ def restored(run: Run) -> Restored:
     }
     if not isinstance(settings.get("loss", ""), str):
         del settings["loss"]
+    if run.federation is not None:
+        settings["federation"] = form_of(run.federation.options, run.federation.split)
     table = _table(run)
     if table is not None:
         here, path = Path.cwd(), Path(table.file)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, get_args
 
 from pydantic import BaseModel
 
+from workbench.controller import federation_fields as federation
 from workbench.controller.setup import COMPARISON_STEPS
 from workbench.losses.loss import LossName
 from workbench.settings.config import OptimizerName, ScheduleName, TrainingConfig
@@ -25,7 +26,7 @@ class SettingField(NamedTuple):
     label: str
     description: str
     kind: str
-    """"whole", "number", "bytes", "choice", "switch", "names" or "text"."""
+    """"whole", "number", "bytes", "choice", "switch", "names", "options" or "text"."""
     default: str
     """What applies while nothing is given, in words or as it would be typed."""
     choices: tuple[str, ...] = ()
@@ -44,7 +45,11 @@ OTHER = {
         "Initial weights",
         "run, .safetensors or .onnx file whose weights are trained further",
     ),
-    "base_except": ("Except", "names or patterns that keep the model's own initial weights"),
+    "base_except": (
+        "Except weights",
+        "names or patterns of weights that are kept",
+    ),
+    "federation": federation.SWITCH,
     "detached": ("Continue without the kernel", "the run continues when this notebook is closed"),
 }
 """What `train` takes besides the configuration: label and description."""
@@ -85,6 +90,7 @@ LABELS: Mapping[str, tuple[str, str]] = {
     "memory_limit_bytes": ("Memory limit", ""),
     "seed": ("Random seed", ""),
     "warmup_steps": ("Unmeasured steps", ""),
+    **federation.LABELS,
 }
 """Label of each setting, and what it is where the schema says nothing a reader would understand."""
 
@@ -105,6 +111,7 @@ UNSET = {
     "threads": "all cores",
     "base": "the model's own weights",
     "base_except": "none",
+    **federation.UNSET,
 }
 """What applies while nothing is given, where the default is None or depends on the machine."""
 
@@ -152,6 +159,7 @@ LAYOUT: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
             *("checkpoint_every", "checkpoint_every_s", "detached"),
         ),
     ),
+    ("Federated training", True, ("federation", *federation.LABELS)),
 )
 """Heading, whether it is folded at first, and the settings under it."""
 
@@ -160,11 +168,20 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "loss": get_args(LossName),
     "lr_schedule": get_args(ScheduleName),
     "device": (*PROFILES, OWN_NUMBERS),
+    **federation.CHOICES,
 }
-OWNERS: Mapping[str, type[BaseModel]] = {"lora": LoraOptions, "device": Device}
+OWNERS: Mapping[str, type[BaseModel]] = {
+    "lora": LoraOptions,
+    "device": Device,
+    "federation": federation.FederationForm,
+}
 """Of dotted names: the class that holds the settings."""
-SWITCHES = ("evaluate", "lora", "device_kernels", "label_sparsity", "detached")
-NAMES = ("requires_grad", "base_except", "lora.targets")
+SWITCHES = (
+    *("evaluate", "lora", "device_kernels", "label_sparsity", "detached"),
+    *("federation", "federation.secure_aggregation"),
+)
+NAMES = ("requires_grad", "base_except", "lora.targets", "federation.devices")
+OPTIONS = ("federation.strategy_options",)
 BYTES = ("memory_limit_bytes", "device.memory_bytes")
 
 
@@ -195,12 +212,15 @@ def _field(name: str, defaults: Mapping[str, Any]) -> SettingField:
         kind = "switch"
     elif name in NAMES:
         kind = "names"
+    elif name in OPTIONS:
+        kind = "options"
     elif name in BYTES:
         kind = "bytes"
     elif schema is not None:
         types = (schema.annotation, *get_args(schema.annotation))
         kind = "number" if float in types else "whole" if int in types else "text"
     value = defaults.get(name, None if schema is None else schema.default)
+    description = description.replace("`", "")  # of commands, which a form does not set apart
     return SettingField(
         name, label, description, kind, _default_text(name, kind, value), CHOICES.get(name, ())
     )
@@ -215,7 +235,7 @@ def _without_none(description: str) -> str:
 def _default_text(name: str, kind: str, value: Any) -> str:
     if kind == "switch":
         return YES if value is True else NO
-    if name in UNSET and (value is None or name == "threads"):
+    if name in UNSET and (not value or name == "threads"):
         return UNSET[name]
     return value_as_text(value)
 
@@ -249,6 +269,8 @@ def value_as_text(value: Any) -> str:
     """A value as a user would type it."""
     if isinstance(value, bool):
         return YES if value else NO
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={value_as_text(each)}" for name, each in value.items())
     if isinstance(value, tuple | list):
         return ", ".join(map(str, value))
     if isinstance(value, float):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from pydantic import ValidationError
 
+from workbench.controller import federation_fields
 from workbench.controller.setting_fields import (
     COMPARISON_FIELDS,
     NO,
@@ -26,7 +27,7 @@ FIELDS = {
 }
 NOT_CONFIGURED = ("base", "base_except", "detached", "comparison_steps", "quiet_s")
 """Taken by `train` or `compare`, not by the configuration."""
-PARTS = ("lora", "device")
+PARTS = ("lora", "device", "federation")
 """Settings that have several fields."""
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+(?:_\d+)*)"
@@ -42,7 +43,8 @@ class ReadSettings(NamedTuple):
     settings: dict[str, Any]
     """Of `TrainingConfig`; what was left empty is not in it."""
     further: dict[str, Any]
-    """Of `train`: base, base_except, detached. Of `compare`: comparison_steps, quiet_s."""
+    """Of `train`: base, base_except, detached. Of `compare`: comparison_steps, quiet_s. federation:
+    what was given of federated training, if that is on."""
     problems: dict[str, str]
     """By field, in a sentence each. A field with a problem is not in `settings` when it cannot be
     read at all; one that is out of its limits is."""
@@ -72,6 +74,9 @@ def read_texts(
             values[name] = text.strip()  # so that a run with it is refused, not started without
     further = {name: values.pop(name) for name in NOT_CONFIGURED if name in values}
     settings = _joined(values, texts)
+    if "federation" in settings:
+        further["federation"] = settings.pop("federation")
+        problems = _federation_problems(further["federation"], texts) | problems
     for name, least in (("comparison_steps", 1), ("quiet_s", 0)):
         number = further.get(name, least)
         if not isinstance(number, str) and not least <= number < float("inf"):
@@ -98,8 +103,8 @@ def write_texts(settings: Mapping[str, Any]) -> dict[str, str]:
     for name, value in settings.items():
         if value is None:
             texts[name] = ""
-        elif name == "lora":
-            texts["lora"] = YES
+        elif name in ("lora", "federation"):
+            texts[name] = YES
             texts |= _parts_as_texts(name, value)
         elif name == "device" and not isinstance(value, str):
             parts = _parts_as_texts(name, value)
@@ -124,8 +129,21 @@ def _parts_as_texts(owner: str, value: Any) -> dict[str, str]:
         raise ConfigError([f"{owner}={value_text(value)}: give a dictionary."]) from None
 
 
+def _federation_problems(form: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, str]:
+    """What is wrong with federated training, by field."""
+    found = {name: why for name, why in federation_fields.ELSEWHERE.items() if texts.get(name)}
+    try:
+        federation_fields.FederationForm(**form)
+    except ValidationError as error:
+        what = problems_by_setting(error, federation_fields.FederationForm)
+        for name, why in what.items():
+            found[f"federation.{name}"] = f"{why[0].upper()}{why[1:]}"
+    return found
+
+
 def _joined(values: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
-    """Settings from fields: those of LoRA only where it is on, of a device where it is chosen."""
+    """Settings from fields: those of LoRA and of federated training only where these are on, of a
+    device where it is chosen."""
     settings = {name: value for name, value in values.items() if "." not in name}
     for owner in PARTS:
         parts = {
@@ -133,9 +151,9 @@ def _joined(values: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, An
             for name, value in values.items()
             if name.startswith(f"{owner}.")
         }
-        if owner == "lora":
-            if settings.pop("lora", False):
-                settings["lora"] = parts
+        if owner != "device":
+            if settings.pop(owner, False):
+                settings[owner] = parts
         elif settings.get("device") == OWN_NUMBERS or (parts and not texts.get("device")):
             settings["device"] = parts
     return settings
@@ -148,21 +166,14 @@ def _read(name: str, text: str) -> Any:
         ValueError: it cannot be read, with a sentence that says what to give.
     """
     field = FIELDS[name]
-    match field.kind:
-        case "whole":
-            return _whole(text)
-        case "number":
-            return _number(text)
-        case "bytes":
-            return _bytes(text)
-        case "switch":
-            if text not in (YES, NO):
-                raise ValueError(f"{value_text(text)} is neither {YES} nor {NO}.")
-            return text == YES
-        case "names":
-            return tuple(split_names(text))
-        case "choice" if text not in field.choices:
-            raise ValueError(f"There is no {value_text(text)}. {nearest(text, field.choices)}")
+    if field.kind in READERS:
+        return READERS[field.kind](text)
+    if field.kind == "switch":
+        if text not in (YES, NO):
+            raise ValueError(f"{value_text(text)} is neither {YES} nor {NO}.")
+        return text == YES
+    if field.kind == "choice" and text not in field.choices:
+        raise ValueError(f"There is no {value_text(text)}. {nearest(text, field.choices)}")
     return text
 
 
@@ -179,6 +190,16 @@ def _number(text: str) -> float:
         raise ValueError(
             f"{value_text(text)} is not a number, such as 0.001 or 1e-3.{_decimal_point_hint(text)}"
         ) from None
+
+
+def _options(text: str) -> dict[str, float]:
+    found = {}
+    for part in split_names(text):
+        name, equals, value = part.partition("=")
+        if not equals:
+            raise ValueError(f"{value_text(part)} is not an option, such as proximal_mu=0.1.")
+        found[name.strip()] = _number(value.strip())
+    return found
 
 
 def _bytes(text: str) -> int:
@@ -203,3 +224,13 @@ def _decimal_point_hint(text: str) -> str:
     """What to write in place of a comma before a fraction."""
     found = COMMA.fullmatch(text)
     return f" Write {found[1]}.{found[2]}{found[3]}." if found else ""
+
+
+READERS: Mapping[str, Callable[[str], Any]] = {
+    "whole": _whole,
+    "number": _number,
+    "bytes": _bytes,
+    "names": lambda text: tuple(split_names(text)),
+    "options": _options,
+}
+"""By the kind of the field."""

@@ -45,6 +45,8 @@ class Setup:
     """Run, .safetensors or .onnx file whose weights are trained further; empty: the model's own."""
     base_except: tuple[str, ...] = ()
     detached: bool = False
+    federation: dict[str, Any] | None = None
+    """What was given of federated training; None: training is not federated."""
     comparison_steps: int = COMPARISON_STEPS
     quiet_s: float = 0.0
 
@@ -69,14 +71,21 @@ class Setup:
 
     def training_settings(self) -> dict[str, Any]:
         """Keyword arguments of `train`."""
-        detached = {"detached": True} if self.detached else {}
-        return {**self.config_settings(), **self._base_settings(), **detached}
+        return {**self.config_settings(), **self._base_settings(), **self._detached}
+
+    def clients_settings(self) -> dict[str, Any]:
+        """Keyword arguments of `federate` that are not about the federation itself."""
+        return {**self.settings, **self._base_settings(), **self._detached}
 
     def comparison_settings(self) -> dict[str, Any]:
         """Keyword arguments of `compare`."""
         settings = {**self.config_settings(), **self._base_settings()}
         kept = {name: value for name, value in settings.items() if name not in TRAINING_ONLY}
         return {"steps": self.comparison_steps, "quiet_s": self.quiet_s, **kept}
+
+    @property
+    def _detached(self) -> dict[str, Any]:
+        return {"detached": True} if self.detached else {}
 
     def _base_settings(self) -> dict[str, Any]:
         """The base, of which `train` and `compare` take the same."""

@@ -9,7 +9,7 @@ from typing import Any
 
 from workbench.controller.namespace import is_module, own_names
 from workbench.data import Dataset
-from workbench.errors import DataError, ModelError, nearest
+from workbench.errors import DataError, ModelError, nearest, value_text
 from workbench.load import load_dataset, load_model
 from workbench.models import Model
 
@@ -83,7 +83,7 @@ class Sources:
         if value is not None:
             return load_dataset(value, name=source)
         if is_csv(source):
-            if not target:
+            if not target and Path(source).expanduser().is_file():
                 raise DataError(
                     f"Choose the target column of {source} in the field Target column: it is one "
                     f"of {', '.join(csv_columns(source)) or 'those in its first line'}."
@@ -94,6 +94,29 @@ class Sources:
         if model is None:
             raise DataError("No dataset is chosen: pick a sample dataset, or type one.")
         return load_dataset(model)
+
+
+def model_or_name(model: Any) -> Model | str:
+    """What a page can choose: a `Model`, or the name that an object of the notebook has there.
+
+    Raises:
+        ModelError: it is an object without a name; says how to give it.
+    """
+    if isinstance(model, Model | str | Path):
+        return model if isinstance(model, Model) else str(model)
+    names = (name for name, value in own_names().items() if value is model and name[:1] != "_")
+    name = next(names, None)
+    if name is not None:
+        return name
+    if is_module(model):
+        raise ModelError(
+            f"{type(model).__name__} has no name in this notebook, by which it could be chosen. "
+            "Give wb.load_model(module, example_inputs=x)."
+        )
+    raise ModelError(
+        f"{value_text(model)} is no model: give a Model, the name of a sample, an .onnx file or "
+        "package.module:factory."
+    )
 
 
 def is_csv(source: str) -> bool:

@@ -99,6 +99,7 @@ class Steps(View):
     def job_ended(self, job: Job) -> None:
         step = "compare" if isinstance(job, ComparisonJob) else "train"
         self._ended[step] = "failed" if job.failed else job.status
+        self._running = ""  # now, though the figures of the job are yet to be made
         self.update()
 
     def _of_model(self) -> Step:
@@ -124,19 +125,19 @@ class Steps(View):
         title = name.capitalize()
         if self._running == name:
             return Step(name, title, "busy", "in progress")
-        lack = self._lack()
+        lack = self._lack(needs_engine=name == "compare" or self._setup.federation is None)
         if lack:
             return Step(name, title, "needs", lack)
         if name in self._ended:
             return Step(name, title, "done", self._ended[name])
         return Step(name, title, "ready", "ready")
 
-    def _lack(self) -> str:
+    def _lack(self, *, needs_engine: bool) -> str:
         if self._model is None:
             return "needs a model"
         if self._data_problem:
             return "needs another dataset" if "fit" in self._data_problem else "needs a dataset"
-        if not self._setup.engines:
+        if needs_engine and not self._setup.engines:
             return "needs an engine"
         wrong = len(self._typed.read.problems)
         if wrong:

@@ -65,6 +65,7 @@ class TypedSettings:
         self._setup.base = further.get("base", "")
         self._setup.base_except = further.get("base_except", ())
         self._setup.detached = further.get("detached", False)
+        self._setup.federation = further.get("federation")
         self._setup.comparison_steps = further.get("comparison_steps", COMPARISON_STEPS)
         self._setup.quiet_s = further.get("quiet_s", 0.0)
         for callback in self._observers:

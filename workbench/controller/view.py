@@ -14,6 +14,7 @@ from workbench.controller.offer import Offer
 from workbench.controller.prediction import Prediction
 from workbench.controller.state import State
 from workbench.models import Model
+from workbench.profiling import Profile
 from workbench.runs import Run
 from workbench.runs.reader import NewPoints
 
@@ -48,6 +49,10 @@ class View:
     ) -> None:
         """What the artifacts are and what training them takes; `doing`: what is being done now;
         `problem`: why there are none."""
+
+    def show_profile(self, profile: Profile | None, doing: str = "", problem: str = "") -> None:
+        """What each node of the artifacts takes; `doing`: what is being done now; `problem`: why
+        that is not known."""
 
     def show_estimate(self, estimate: Estimate) -> None:
         """What of the memory is known before there are artifacts."""

@@ -29,7 +29,7 @@ ENGINES = ("ortmodule", "ondevice", "pytorch")
 
 STEPS = 20
 
-_RUN_SETTINGS = (
+RUN_SETTINGS = (
     *("epochs", "evaluate", "evaluate_every", "early_stopping", "memory_limit_bytes", "device"),
     *("checkpoint_every", "checkpoint_every_s", "lr_schedule", "lr_warmup_steps", "lr_power"),
     *("layer_statistics_every", "processes"),
@@ -124,7 +124,7 @@ class _Work:
 def _check_arguments(engine: str, steps: int, settings: dict[str, Any]) -> None:
     problems = [
         f"{name}={settings[name]!r}: has no effect in a profile; omit it."
-        for name in _RUN_SETTINGS
+        for name in RUN_SETTINGS
         if name in settings
     ]
     if engine not in ENGINES:

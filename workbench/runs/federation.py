@@ -105,7 +105,7 @@ class Federation:
         parts = [
             f"batch {config.batch_size}",
             passes,
-            f"{options.fraction:.0%} of the clients in a round",
+            f"{100 * options.fraction:.0f} % of the clients in a round",
         ]
         if options.privacy is not None:
             noise = f"noise {options.noise_multiplier:g} times its norm"

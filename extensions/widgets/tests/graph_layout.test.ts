@@ -54,6 +54,22 @@ describe("the layout of a group", () => {
     });
   });
 
+  it("ends a line on its box, also where a wider one follows that", async () => {
+    const sizes = [100, 100, 60, 300, 100, 100].map((width) => ({ width, height: 40 }));
+    const input: LayoutInput = { sizes, edges: [[0, 2], [1, 2], [2, 3], [3, 4], [3, 5], [5, 1]] };
+    const made = (await layOut(input, always))!;
+    input.edges.forEach(([from, to], index) => {
+      const line = made.lines[index]!;
+      for (const [box, { x, y }] of [[from, line[0]!], [to, line[line.length - 1]!]] as const) {
+        const place = made.places[box]!;
+        expect(x).toBeGreaterThanOrEqual(place.x);
+        expect(x).toBeLessThanOrEqual(place.x + sizes[box]!.width);
+        expect(y).toBeGreaterThanOrEqual(place.y);
+        expect(y).toBeLessThanOrEqual(place.y + 40.001);
+      }
+    });
+  });
+
   it("takes boxes that follow each other without a fork for one", () => {
     const edges: [number, number][] = [[0, 1], [1, 2], [2, 3], [0, 4], [4, 3]];
     expect(runsOf({ sizes: boxes(6), edges })).toEqual([[0], [1, 2], [3], [4], [5]]);

@@ -38,7 +38,10 @@ describe("the settings form", () => {
   it("shows what applies while a field is empty", () => {
     expect(input("epochs").value).toBe("");
     expect(input("epochs").placeholder).toBe("20");
-    expect((input("loss") as unknown as HTMLSelectElement).options[0]?.textContent).toBe("mse (default)");
+    const loss = input("loss") as unknown as HTMLSelectElement;
+    expect(loss.options[0]?.textContent).toBe("mse");
+    expect([...loss.options].map((option) => option.value)).toEqual(["", "l1"]);
+    expect(loss.title).toContain("Default: mse.");
     shown.model.receive("groups", [
       { title: "Training", folded: false, fields: [field("epochs", "whole", "7"), field("loss", "choice", "l1", ["mse", "l1"])] },
       { title: "Rare", folded: true, fields: [field("evaluate", "switch", "yes")] },

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from workbench.export.effects.held_state import Tensor
+from workbench.export.effects.held_state import HeldTensor
 from workbench.modules.flattened_outputs import flattened_outputs
 
 
-def reached(result: Any, tensors: Sequence[Tensor]) -> list[str]:
+def reached(result: Any, tensors: Sequence[HeldTensor]) -> list[str]:
     """The names of those of `tensors` that a backward pass of `result` would pass a gradient to.
 
     Args:

@@ -106,7 +106,7 @@ class HeldState:
         ]
         return list(dict.fromkeys(found))
 
-    def computed(self) -> list[Tensor]:
+    def computed(self) -> list[HeldTensor]:
         """Tensors that were computed elsewhere and pass a gradient on, as a generated weight."""
         return [each for each in self.tensors if each.kind == "state" and each.tensor.grad_fn]
 

@@ -11,7 +11,7 @@ from torch.nn.parameter import is_lazy
 
 from workbench.export.buffer_updates import changed_parameter
 from workbench.export.effects.gradient_graph import reached
-from workbench.export.effects.held_state import Tensor
+from workbench.export.effects.held_state import HeldTensor
 from workbench.export.effects.observation import Effects, Observation
 from workbench.export.effects.one_row import is_single_row_equivalent
 from workbench.ort.ortmodule.build_graph import Built
@@ -97,7 +97,7 @@ def _why_pytorch(effects: Effects) -> str:
     return trains_unregistered(effects.unregistered) if effects.unregistered else ""
 
 
-def _why_computed(result: Any, held: Sequence[Tensor]) -> str:
+def _why_computed(result: Any, held: Sequence[HeldTensor]) -> str:
     """Why no graph computes `result`: it passes a gradient on to what the module holds."""
     names = reached(result, held) if held else []
     return reads_computed(names) if names else ""

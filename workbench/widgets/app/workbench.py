@@ -16,6 +16,7 @@ from workbench.controller.machine_watch import MachineWatch
 from workbench.controller.notebook_file import may_save
 from workbench.controller.result_table import result_table
 from workbench.controller.setting_fields import COMPARISON_FIELDS
+from workbench.controller.sources import model_or_name
 from workbench.controller.state import State
 from workbench.controller.steps import NAMES, Steps
 from workbench.controller.view import View
@@ -55,7 +56,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
     def __init__(
         self,
-        model: Model | str | None = None,
+        model: Any = None,
         engines: Sequence[str] | None = None,
         *,
         saves_notebook: bool | None = None,
@@ -63,15 +64,17 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         """Make the app.
 
         Args:
-            model: a `Model`, or what can be typed in the page's field: the name of a sample, the
-                path of an .onnx file, or "package.module:factory". None: nothing chosen yet.
+            model: a `Model`, an object that has a name in the notebook, or what can be typed: a
+                sample, an .onnx file, or "package.module:factory". None: nothing chosen yet.
             engines: names of the engines to offer; None: all that are not for tests.
             saves_notebook: save the notebook when work begins and when it has ended, so that the
                 page and its result are there after a reload; None: unless git tracks the file.
 
         Raises:
             EngineError: there is no engine of such a name.
+            ModelError: the model is an object that a page cannot choose.
         """
+        chosen = None if model is None else model_or_name(model)
         offered = offered_names(engines)
         setup = Setup()
         self._controller = Controller(View(), setup)
@@ -111,21 +114,17 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         )
         self.add_class("wb-page")
         self._figure.page_id = self.code.page_id = self.model_id
-        for view in (
-            self._steps,
-            StatusView(self.status, self.controls),
-            BarView(self.bar, self.offers),
-            PageView(self),
-        ):
+        status, bar = StatusView(self.status, self.controls), BarView(self.bar, self.offers)
+        for view in (self._steps, status, bar, PageView(self)):
             self._controller.views.add(view)
-        typed.observe(self._show_code)
-        self.trainer.engines.observe(self._on_engines, "value")
-        self._on_engines()
+        typed.observe(self._show_what_trains)
+        self.trainer.engines.observe(self._show_what_trains, "value")
+        self._show_what_trains()
         answer_while_busy(self)
         self._controller.list_engines()
         self._controller.list_offers()
-        if model is not None:
-            self.models.choose(model)
+        if chosen is not None:
+            self.models.choose(chosen)
 
     @classmethod
     def from_run(cls, run: Run | str, engines: Sequence[str] | None = None) -> Workbench:
@@ -225,8 +224,8 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.comparison.show(*runs)
         self.bar.selected = "compare"
 
-    def _on_engines(self, _: Any = None) -> None:
-        self.controls.suit(self.trainer.engines.value)
+    def _show_what_trains(self, _: Any = None) -> None:
+        self.controls.suit(self._controller.setup)
         self._steps.update()
         self._show_code()
 

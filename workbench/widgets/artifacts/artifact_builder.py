@@ -10,12 +10,13 @@ import anywidget
 import traitlets
 
 from workbench.artifacts.footprint import Estimate
-from workbench.controller import Controller
+from workbench.controller import Controller, State
 from workbench.controller.inspection import LayerRow
 from workbench.controller.prediction import Prediction
 from workbench.controller.predictor import ARTIFACT_SETTINGS
 from workbench.controller.view import View
 from workbench.models import Model
+from workbench.profiling import Profile
 from workbench.widgets.artifacts.footprint_view import FootprintView
 from workbench.widgets.artifacts.parameter_tree import ParameterTree
 from workbench.widgets.bundle import bundle
@@ -33,9 +34,11 @@ SHOWN = (
 TYPING_S = 1.0
 """Time without a change after which what was typed is taken as complete."""
 
+PROFILE = "Profile: time and memory of each node"
+
 
 class GenerateButton(anywidget.AnyWidget):
-    """Generates the artifacts."""
+    """Generates the artifacts, or profiles them."""
 
     _esm = bundle("generate_button.js")
     _css = bundle("generate_button.css")
@@ -54,9 +57,7 @@ class ArtifactBuilder(Alone):
     """Chooses the parameters, the loss and the optimizer, generates the artifacts and says what
     training with them takes."""
 
-    def __init__(
-        self, model: Model | str | None = None, *, controller: Controller | None = None
-    ) -> None:
+    def __init__(self, model: Any = None, *, controller: Controller | None = None) -> None:
         """Make the view.
 
         Args:
@@ -69,6 +70,7 @@ class ArtifactBuilder(Alone):
         self.form = SettingsForm(typed, only=SHOWN)
         self.button = GenerateButton()
         self.footprint = FootprintView()
+        self.profiler = GenerateButton(label=PROFILE)
         self.graph = GraphView()
         self.graphs = area("wb-graphs", [])
         """Holds the graphs of the artifacts once there are some."""
@@ -83,6 +85,7 @@ class ArtifactBuilder(Alone):
         self.controller.views.add(ArtifactsView(self))
         typed.observe(self._on_typed)
         self.button.on_msg(self._on_button)
+        self.profiler.on_msg(self._on_profiler)
         self._ready(model)
 
     def close(self) -> None:
@@ -136,12 +139,18 @@ class ArtifactBuilder(Alone):
             case {"kind": "press"} if self.button.enabled:
                 self.generate()
 
+    def _on_profiler(self, _: Any, content: dict[str, Any], __: Any) -> None:
+        match content:
+            case {"kind": "press"} if self.profiler.enabled:
+                self.controller.profile()
+
 
 class ArtifactsView(View):
     """Shows the parameters, and the artifacts when they are there."""
 
     def __init__(self, step: ArtifactBuilder) -> None:
         self._step = step
+        self._profiling = False
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         step = self._step
@@ -173,4 +182,14 @@ class ArtifactsView(View):
         self._step.button.show(self._step.model is not None, busy=bool(doing))
         if prediction is not None:
             self._step.graph.show(prediction.artifacts)
-            self._step.graphs.children = [self._step.graph]
+            self._step.graphs.children = [self._step.profiler, self._step.graph]
+
+    def show_state(self, state: State) -> None:
+        self._step.profiler.enabled = not self._profiling and not state.active
+
+    def show_profile(self, profile: Profile | None, doing: str = "", problem: str = "") -> None:
+        self._profiling = bool(doing)
+        self._step.profiler.label = "Profiling …" if doing else PROFILE
+        self._step.profiler.enabled = not doing
+        if profile is not None:
+            self._step.graph.paint(profile)

@@ -8,7 +8,7 @@ from typing import Any
 from workbench.controller import Controller
 from workbench.controller.data_preview import DataPreview
 from workbench.controller.inspection import LayerRow
-from workbench.controller.sources import csv_columns, is_csv
+from workbench.controller.sources import csv_columns, is_csv, model_or_name
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.widgets.model.choice_field import ChoiceField
@@ -37,9 +37,7 @@ class ModelView(Alone):
     `model_view.model` is the chosen `Model`, `model_view.setup` what jobs would be started with.
     """
 
-    def __init__(
-        self, model: Model | str | None = None, *, controller: Controller | None = None
-    ) -> None:
+    def __init__(self, model: Any = None, *, controller: Controller | None = None) -> None:
         """Make the view.
 
         Args:
@@ -93,12 +91,13 @@ class ModelView(Alone):
         self._look()
         self._ready(model)
 
-    def choose(self, model: Model | str) -> None:
+    def choose(self, model: Any) -> None:
         """Choose a model as if its name had been typed."""
-        name = model.name if isinstance(model, Model) else model
+        found = model_or_name(model)
+        name = found.name if isinstance(found, Model) else found
         self._chosen = name
         self.field.value = name
-        self.controller.choose_model(model)
+        self.controller.choose_model(found)
 
     def choose_dataset(self, dataset: str, target: str = "") -> None:
         """Choose a dataset as if it had been typed; `target`: of a .csv file, its target column."""

@@ -8,8 +8,9 @@ from typing import Any
 import ipywidgets
 
 from workbench.controller import Controller, Setup
+from workbench.controller.sources import model_or_name
 from workbench.controller.view import View
-from workbench.models import Model
+from workbench.errors import ModelError
 from workbench.widgets.page.boxes import area
 from workbench.widgets.page.controls import Controls
 from workbench.widgets.page.status import Status
@@ -42,20 +43,31 @@ class Alone(ipywidgets.Box):  # type: ignore[misc]
         self.controller.views.add(StatusView(self.status, self.controls))
         return [area("wb-top", [area("wb-actions", [self.status, self.controls])])]
 
-    def _ready(self, model: Model | str | None) -> None:
+    def _ready(self, model: Any) -> None:
         """Lay out and, where it is alone, choose the model."""
         if self._is_alone:
             self.add_class("wb-page")
             self.add_class("wb-alone")
             answer_while_busy(self)
             if model is not None:
-                self.choose(model)
+                try:
+                    self.choose(model)
+                except ModelError:
+                    self.close()
+                    raise
         else:
             self.add_class("wb-step")
 
-    def choose(self, model: Model | str) -> None:
-        """Choose a model as if its name had been typed."""
-        self.controller.choose_model(model)
+    def choose(self, model: Any) -> None:
+        """Choose a model as if its name had been typed.
+
+        Args:
+            model: a `Model`, what can be typed, or an object that has a name in the notebook.
+
+        Raises:
+            ModelError: it is an object that a page cannot choose.
+        """
+        self.controller.choose_model(model_or_name(model))
 
     def close(self) -> None:
         """Take the step away and, where it is alone, end its threads."""

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import anywidget
 import traitlets
 
+from workbench.controller.setup import Setup
+from workbench.settings.federation import FederationOptions
 from workbench.widgets.bundle import bundle
 
 NAMES = ("Train", "Compare", "Pause", "Resume", "Step once", "Stop")
@@ -54,6 +56,7 @@ class Controls(anywidget.AnyWidget):
         super().__init__(**kwargs)
         self._actions = dict(actions)
         self._engines: list[str] = []
+        self._federation: Mapping[str, Any] | None = None
         self._status, self._compares = "idle", False
         self.on_msg(self._on_message)
         self.show("idle")
@@ -83,13 +86,15 @@ class Controls(anywidget.AnyWidget):
             if name in self._actions
         ]
 
-    def suit(self, engines: Sequence[str]) -> None:
-        """Say on Train which engines it trains with."""
-        self._engines = list(engines)
+    def suit(self, setup: Setup) -> None:
+        """Say on Train which engines, or how many clients, it trains with."""
+        self._engines, self._federation = list(setup.engines), setup.federation
         self.show(self._status, compares=self._compares)
 
     @property
     def _train_label(self) -> str:
+        if self._federation is not None:
+            return f"Train on {self._clients}"
         match self._engines:
             case []:
                 return "Train"
@@ -98,7 +103,16 @@ class Controls(anywidget.AnyWidget):
         return f"Train on {len(self._engines)} engines in turn"
 
     @property
+    def _clients(self) -> str:
+        count = (self._federation or {}).get("clients", FederationOptions().clients)
+        if not isinstance(count, int):  # as while it is wrong
+            return "clients"
+        return "1 client" if count == 1 else f"{count:,} clients"
+
+    @property
     def _train_hint(self) -> str:
+        if self._federation is not None:
+            return f"Federated training of {self._clients}, simulated, each on device"
         if len(self._engines) < 2:
             return HINTS["Train"]
         return f"{len(self._engines)} runs, one after another: {', then '.join(self._engines)}"

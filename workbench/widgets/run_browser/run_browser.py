@@ -22,6 +22,11 @@ from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
 
 PLAIN_TEXT = "The recorded runs: run this cell in JupyterLab to see them."
 
+FOLDER_GONE = (
+    "The folder of this run was removed by something else. What is shown was read before; the run "
+    "cannot be resumed or exported any more."
+)
+
 
 class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
     """All recorded runs: search, sort, filter, label, open, compare, resume, export, delete.
@@ -197,6 +202,9 @@ class _View:
 
     def show_changes(self, changes: Changes) -> None:
         self._table.change(changes)
+        detail = self._browser.detail
+        if detail.heading and detail.run_id in changes.removed:
+            detail.problem = FOLDER_GONE
 
     def show_problem(self, problem: str) -> None:
         self._table.problem = problem

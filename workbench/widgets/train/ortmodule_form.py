@@ -93,7 +93,7 @@ def _field(name: str) -> dict[str, Any]:
     return {
         "name": name,
         "label": field.title,
-        "description": field.description,
+        "description": (field.description or "").replace("`", ""),
         "kind": kind,
         "choices": list(choices),
         "default": default,

@@ -36,7 +36,7 @@ class Trainer(Alone):
 
     def __init__(
         self,
-        model: Model | str | None = None,
+        model: Any = None,
         engines: Sequence[str] | None = None,
         *,
         controller: Controller | None = None,
@@ -63,6 +63,7 @@ class Trainer(Alone):
         self.statistics = RunStatistics()
         self._on_engines()
         self.engines.observe(self._on_engines, "value")
+        self.controller.typed.observe(self._on_engines)
         self.ortmodule.observe(self._on_ortmodule, "value")
         side = area("wb-side", [self.engines, self.form, self.ortmodule])
         results = [self.evaluation, self.worst, self.layers, self.statistics]
@@ -90,7 +91,7 @@ class Trainer(Alone):
     def _on_engines(self, _: Any = None) -> None:
         self.controller.typed.choose_engines(self.engines.value)
         if self.controls is not None:
-            self.controls.suit(self.engines.value)
+            self.controls.suit(self.setup)
 
     def _on_ortmodule(self, change: Any) -> None:
         self.setup.ortmodule = dict(change.new)

@@ -57,7 +57,6 @@ function barRow(bar: Bar, share: (ratio: number) => number, reference: string): 
   }
   const label = element("dt", { class: "wb-bar-label", title: bar.label }, bar.label);
   const value = element("dd", { class: "wb-bar-value" }, valueText(bar, reference));
-  value.style.margin = "0";
   return element("div", { class: "wb-bar-row" }, label, track, value);
 }
 

@@ -31,6 +31,8 @@ export type Pause = () => Promise<boolean>;
 
 const NODE_GAP = 18;
 const RANK_GAP = 26;
+/** As far from the corners of a box as this a line may end. */
+const CORNER = 8;
 /** Up to so many boxes are laid out by dagre at once: it takes about 20 ms. */
 const BAND = 56;
 
@@ -58,10 +60,20 @@ export async function layOut(input: LayoutInput, pause: Pause): Promise<LayoutRe
   });
   let next = 0;
   const lines = edges.map(([from, to]) => {
-    if (place.get(from) !== place.get(to)) return found.lines[next++]!;
-    return straight(places[from]!, sizes[from]!, places[to]!, sizes[to]!);
+    const line = place.get(from) === place.get(to) ? null : found.lines[next++]!;
+    const up = line !== null && line[line.length - 1]!.y < line[0]!.y;
+    if (!line || up) return straight(places[from]!, sizes[from]!, places[to]!, sizes[to]!);
+    // It ends at the border of a run, which is as wide as its widest box.
+    const start = onto(line[0]!, places[from]!, sizes[from]!);
+    return [start, ...line.slice(1, -1), onto(line[line.length - 1]!, places[to]!, sizes[to]!)];
   });
   return { ...found, places, lines };
+}
+
+/** The point moved sideways to where it is on the box. */
+function onto({ x, y }: Point, place: Point, { width }: Size): Point {
+  const corner = Math.min(CORNER, width / 2);
+  return { x: Math.min(Math.max(x, place.x + corner), place.x + width - corner), y };
 }
 
 /** The boxes in runs: in one, each is the only one to follow the one before, and follows it alone. */

@@ -62,12 +62,13 @@ function lineOf(field: Field): Line {
     if (input instanceof HTMLSelectElement) {
       const choices = now.kind === "switch" ? ["yes", "no"] : now.choices;
       const kept = input.value;
-      const none = element("option", { value: "" }, `${now.default} (default)`);
+      // That it is the default is said below it: beside the name it would cut that off.
+      const none = element("option", { value: "" }, now.default);
       const others = choices.filter((choice) => choice !== now.default || choice === kept);
       input.replaceChildren(none, ...others.map((one) => element("option", { value: one }, one)));
       input.value = kept;
     } else input.placeholder = now.default;
-    const applies = now.default === "" || chosen ? "" : `Default: ${now.default}.`;
+    const applies = now.default === "" ? "" : `Default: ${now.default}.`;
     const words = now.description && `${now.description[0]?.toUpperCase()}${now.description.slice(1)}.`;
     detail.textContent = [words, applies].filter(Boolean).join(" ");
     input.title = detail.textContent;
