@@ -185,7 +185,7 @@ def multiplying(count: int) -> float:
     """Seconds for as many operations of a large matrix product of NumPy's, on all cores."""
     size = 1024
     one, other = draw(size, size), draw(size, size)
-    return min(seconds(lambda: one @ other, 3) for _ in range(5)) * count / (2 * size**3)
+    return min(seconds(lambda: one @ other, 1) for _ in range(20)) * count / (2 * size**3)
 
 
 def main() -> None:

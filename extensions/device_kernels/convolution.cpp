@@ -77,35 +77,35 @@ FOR_EACH_PROCESSOR void convolve(const Places& places, int64_t begin, int64_t en
       });
 }
 
-// The transposed of dY, a row for each place, and the sums over places added to `sums`.
-FOR_EACH_PROCESSOR void turn(const float* dy, int64_t channels, int64_t places,
+// The transposed of some places of dY, a row for each, and the sums over them added to `sums`. `plane` is how
+// many places there are.
+FOR_EACH_PROCESSOR void turn(const float* dy, int64_t channels, int64_t plane, int64_t places,
                              float* __restrict turned, int64_t width, float* __restrict sums) {
   const int64_t whole = places / kBlockSize * kBlockSize;
   int64_t channel = 0;
   for (; channel + kBlockSize <= channels; channel += kBlockSize) {
-    const float* rows = dy + channel * places;
+    const float* rows = dy + channel * plane;
     for (int64_t i = 0; i < whole; i += kBlockSize)
-      transpose_block(rows + i, places, turned + i * width + channel, width);
+      transpose_block(rows + i, plane, turned + i * width + channel, width);
     for (int64_t i = whole; i < places; ++i)
-      for (int64_t j = 0; j < kBlockSize; ++j) turned[i * width + channel + j] = rows[j * places + i];
+      for (int64_t j = 0; j < kBlockSize; ++j) turned[i * width + channel + j] = rows[j * plane + i];
   }
   for (int64_t i = 0; i < places; ++i)
     for (int64_t j = channel; j < width; ++j)
-      turned[i * width + j] = j < channels ? dy[j * places + i] : 0.0f;
+      turned[i * width + j] = j < channels ? dy[j * plane + i] : 0.0f;
   for (int64_t j = 0; j < channels; ++j) {
     float sum = 0;
 #pragma omp simd reduction(+ : sum)
-    for (int64_t i = 0; i < places; ++i) sum += dy[j * places + i];
+    for (int64_t i = 0; i < places; ++i) sum += dy[j * plane + i];
     sums[j] += sum;
   }
 }
 
 FOR_EACH_PROCESSOR void add_weights(const float* picture, const std::vector<int64_t>& taps,
-                                    const std::vector<int64_t>& starts, const float* turned,
+                                    const int64_t* starts, int64_t places, const float* turned,
                                     const float* zeros, int64_t width, float* sums) {
   const int64_t count = static_cast<int64_t>(taps.size());
-  multiply_gathered(picture, taps.data(), count, starts.data(),
-                    static_cast<int64_t>(starts.size()), {turned, zeros, width},
+  multiply_gathered(picture, taps.data(), count, starts, places, {turned, zeros, width},
                     [&](int64_t first, int64_t column, int64_t columns, const float* made) {
                       const int64_t rows = std::min(kTileRows, count - first);
                       for (int64_t i = 0; i < rows; ++i) {
@@ -283,7 +283,7 @@ struct Gradients : Convolving {
     const int64_t width = rounded_up(filters, kLeastColumns);
 
     // Each part has sums of its own, of the weights and then of the biases.
-    constexpr int64_t kParts = 16, kSums = 1 << 20;
+    constexpr int64_t kParts = 16, kSums = 1 << 20, kPlaces = 1024;
     const int64_t step = (inner + 1) * width, work = std::max<int64_t>(places * inner * width, 1);
     const int64_t most = std::max<int64_t>(1, std::min(kParts, kSums / step));
     const int64_t in_part = std::max({(x.count + most - 1) / most, kWork / work, int64_t{1}});
@@ -292,15 +292,21 @@ struct Gradients : Convolving {
     for (int64_t group = 0; group < groups; ++group) {
       std::fill(sums.begin(), sums.end(), 0.0f);
       run.parallel(parts, [&](int64_t part) {
-        float *own = sums.data() + part * step, *turned = scratch_of(places * width + bordered.scratch(channels));
-        float* scratch = turned + places * width;
+        float* own = sums.data() + part * step;
+        // A few places at a time: the transposed stays in the cache, and small where pictures are large.
+        const int64_t block = std::min(kPlaces, places);
+        float* turned = scratch_of(block * width + bordered.scratch(channels));
+        float* scratch = turned + block * width;
         const int64_t end = std::min(x.count, (part + 1) * in_part);
         for (int64_t index = part * in_part; index < end; ++index) {
-          turn(dy + (index * of_weights[0] + group * filters) * places, filters, places, turned, width,
-               own + inner * width);
+          const float* upstream = dy + (index * of_weights[0] + group * filters) * places;
           const float* picture = bordered.of(
               pictures + (index * x.channels + group * channels) * x.places(), channels, scratch);
-          add_weights(picture, taps, starts, turned, zeros.data(), width, own);
+          for (int64_t begin = 0; begin < places; begin += kPlaces) {
+            const int64_t count = std::min(kPlaces, places - begin);
+            turn(upstream + begin, filters, places, count, turned, width, own + inner * width);
+            add_weights(picture, taps, starts.data() + begin, count, turned, zeros.data(), width, own);
+          }
         }
       });
       const int64_t in_sum = pieces_per_part(parts * width);
