@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import onnx
 import pytest
 import torch
+from onnx import helper, numpy_helper
 from torch import nn
 
 import workbench as wb
@@ -39,19 +39,37 @@ def own_loss(output: torch.Tensor, _target: torch.Tensor) -> torch.Tensor:
     return output.mean()
 
 
+def linear() -> onnx.ModelProto:
+    """The scores of 50 tags for each of six places."""
+    values = [("x", ["batch", 6, 8]), ("y", ["batch", 6, 50])]
+    given, made = (
+        helper.make_tensor_value_info(name, onnx.TensorProto.FLOAT, shape) for name, shape in values
+    )
+    weight = numpy_helper.from_array(np.ones((8, 50), np.float32), "weight")
+    node = helper.make_node("MatMul", ["x", "weight"], ["y"])
+    graph = helper.make_graph([node], "linear", [given], [made], [weight])
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)], ir_version=9)
+
+
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> dict[bool, Artifacts]:
-    """With label sparsity, and without."""
+    """With label sparsity, of a module with its loss, and without, of a graph."""
     folder = tmp_path_factory.mktemp("sparse")
     words, none = np.zeros((4, 6), np.int64), np.zeros(4, np.float32)
     model = wb.load_model(Tagger(), example_inputs=(words, words), name="tagger")
     data = wb.load_dataset((words, words), none, test_fraction=0)
-    settings: dict[str, Any] = {"loss": own_loss, "optimizer": "sgd", "data": data}
+    onnx.save(linear(), folder / "linear.onnx")
     return {
-        sparse: wb.generate_artifacts(
-            model, directory=folder / str(sparse), label_sparsity=sparse, **settings
-        )
-        for sparse in (True, False)
+        True: wb.generate_artifacts(
+            model, loss=own_loss, optimizer="sgd", data=data, directory=folder / "sparse"
+        ),
+        False: wb.generate_artifacts(
+            folder / "linear.onnx",
+            loss="cross_entropy",
+            optimizer="sgd",
+            label_sparsity=False,
+            directory=folder / "full",
+        ),
     }
 
 
@@ -85,5 +103,6 @@ def test_a_run_with_another_setting_is_refused(made: dict[bool, Artifacts]) -> N
     losses = losses_from_json(made[True].manifest["loss"])
     config = make_config({"loss": losses, "optimizer": "sgd"})
     refuse_other_settings(made[True], config)
-    with pytest.raises(EngineError, match="label_sparsity=False, but the run wants"):
-        refuse_other_settings(made[False], config)
+    full = config.model_copy(update={"label_sparsity": False})
+    with pytest.raises(EngineError, match=r"=True, but the run wants label_sparsity=False"):
+        refuse_other_settings(made[True], full)
