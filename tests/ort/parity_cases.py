@@ -343,7 +343,7 @@ def without_labels(loss: Any) -> dict[str, float]:
         value = native.train_step(list(batch))
         return {
             "loss": value,
-            "gradient": max(float(np.abs(native.gradient(name)).max()) for name in names),
+            "gradient": float(np.max([np.abs(native.gradient(name)).max() for name in names])),
         }
 
 

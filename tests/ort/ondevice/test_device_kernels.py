@@ -211,7 +211,7 @@ def test_the_record_says_which_kernels_ran(answers: dict[str, Any]) -> None:
     assert answers["on"]["state"] == {
         "option": "device_kernels",
         "state": "on",
-        "reason": "13 nodes of 12 operators",
+        "reason": "14 nodes of 12 operators",
     }
     assert answers["on"]["kernels"]["Gelu"] == {"the workbench": 1}
     assert answers["off"]["state"]["state"] == "off"
