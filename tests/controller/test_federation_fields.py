@@ -68,7 +68,7 @@ def test_what_is_typed_is_read_and_written_back() -> None:
         ({"federation.strategy_options": "eta=1"}, "federation.strategy_options", "'eta' is not"),
         ({"federation.devices": "fone"}, "federation.devices", "Did you mean 'phone'"),
         ({"epochs": "6"}, "epochs", "goes by rounds: give Local epochs"),
-        ({"base_except": "head"}, "base_except", "all weights"),
+        ({"base_except": "head"}, "base_except", "all of the initial weights"),
     ],
 )
 def test_what_is_wrong_is_said_at_its_field(typed: dict[str, str], name: str, words: str) -> None:

@@ -19,7 +19,7 @@ def test_a_step_is_done_as_soon_as_its_job_has_ended() -> None:
     steps.show_model(load_model("digits-mlp"))
     steps.show_state(State("running", "busy", "Training digits-mlp on fake."))
     [train] = [step for step in shown[-1] if step.name == "train"]
-    assert (train.state, train.note) == ("busy", "under way")
+    assert (train.state, train.note) == ("busy", "in progress")
     job: Any = SimpleNamespace(failed=False, status="completed")
     steps.job_ended(job)
     [train] = [step for step in shown[-1] if step.name == "train"]

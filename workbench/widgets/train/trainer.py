@@ -61,9 +61,9 @@ class Trainer(Alone):
         self.worst = WorstPredictionsView()
         self.layers = LayerStatisticsView()
         self.statistics = RunStatistics()
+        self.controller.typed.observe(self._on_settings)
         self._on_engines()
         self.engines.observe(self._on_engines, "value")
-        self.controller.typed.observe(self._on_engines)
         self.ortmodule.observe(self._on_ortmodule, "value")
         side = area("wb-side", [self.engines, self.form, self.ortmodule])
         results = [self.evaluation, self.worst, self.layers, self.statistics]
@@ -90,6 +90,8 @@ class Trainer(Alone):
 
     def _on_engines(self, _: Any = None) -> None:
         self.controller.typed.choose_engines(self.engines.value)
+
+    def _on_settings(self) -> None:
         if self.controls is not None:
             self.controls.suit(self.setup)
 
