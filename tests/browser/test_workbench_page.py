@@ -186,7 +186,7 @@ def test_pause_holds_the_run_and_resume_goes_on(open_notebook: MakeNotebook) -> 
 
 
 def test_a_reload_shows_the_run_again_still_going(open_notebook: MakeNotebook) -> None:
-    notebook = open_fake(open_notebook, step_ms=10)
+    notebook = open_fake(open_notebook, step_ms=25)
     notebook.set_number("Epochs", 12)
     notebook.button("Train").click()
     before = notebook.wait_for_step(20)
@@ -200,8 +200,8 @@ def test_a_reload_shows_the_run_again_still_going(open_notebook: MakeNotebook) -
     expect(notebook.chart("Loss")).to_have_accessible_name(re.compile("at step 1: fake 2"))
     expect(notebook.status).to_contain_text("Trained", timeout=SLOW_MS)
     # JupyterLab has forgotten where the figure belongs, and yet it gets there.
-    expect(notebook.page.get_by_text("Saving completed")).to_be_visible()
-    assert "image/png" in notebook.saved_outputs(0)[1]["data"]
+    while not any("image/png" in each.get("data", {}) for each in notebook.saved_outputs(0)):
+        notebook.page.wait_for_timeout(200)
 
 
 def test_a_reader_without_a_kernel_sees_the_figure_and_a_table(
