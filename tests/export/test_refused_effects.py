@@ -17,7 +17,7 @@ REFUSED = {
     "data-of-argument": "changes an argument by .data or .detach()",
     "squeezed": "something else with a batch of one row than with more",
     "scaled-by-rows": "something else with a batch of one row than with more",
-    "many-rows": "something else with a batch of more than 4 rows",
+    "many-rows": "computes batches of more than 4 rows differently from others",
     "table-once": "",
 }
 """By the case what is said; nothing where the graph does the same."""

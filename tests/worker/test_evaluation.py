@@ -122,7 +122,7 @@ def test_it_is_no_number_where_no_label_counts_and_json_takes_it() -> None:
 
 def test_an_engine_that_records_no_layers_says_so() -> None:
     batch = Batch((LOGITS[:3],), VALUES[:3])
-    with pytest.raises(EngineError, match="Given records no layer statistics"):
+    with pytest.raises(EngineError, match="Given cannot record layer statistics"):
         Given("mse", 1).observed_step(batch)
 
 

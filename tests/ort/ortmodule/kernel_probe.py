@@ -24,22 +24,22 @@ from workbench.errors import WorkbenchError
 from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.ortmodule.aten import Kernels
 from workbench.ort.ortmodule.aten.kernel_call import kernel_call
-from workbench.ort.ortmodule.session.session import TrainingSession
+from workbench.ort.ortmodule.session.session import GradientSession
 
 Answer = dict[str, Any]
 BATCHES = (3, 5)
-loaded: list[TrainingSession] = []
+loaded: list[GradientSession] = []
 
 
 def note_sessions() -> None:
     """Keep every session that is loaded: it knows the graph."""
-    load = TrainingSession.__init__
+    load = GradientSession.__init__
 
-    def noted(session: TrainingSession, *args: Any, **kwargs: Any) -> None:
+    def noted(session: GradientSession, *args: Any, **kwargs: Any) -> None:
         load(session, *args, **kwargs)
         loaded.append(session)
 
-    TrainingSession.__init__ = noted  # type: ignore[method-assign]
+    GradientSession.__init__ = noted  # type: ignore[method-assign]
 
 
 def kernels() -> Kernels:

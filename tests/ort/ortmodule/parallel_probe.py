@@ -24,7 +24,7 @@ from torch.distributed.tensor import DTensor
 
 from tests.ort.ortmodule.parallel_cases import CASES, Rows, every_step, in_pieces
 from workbench import ORTModule
-from workbench.ort.ortmodule.session.session import TrainingSession
+from workbench.ort.ortmodule.session.session import GradientSession
 
 ROWS = 16
 """Of each rank."""
@@ -127,9 +127,9 @@ def events() -> list[str]:
     """What ends in a backward pass, in order: a run of ONNX Runtime, or the filling of a bucket,
     which then leaves."""
     seen: list[str] = []
-    run = TrainingSession.backward
+    run = GradientSession.backward
 
-    def noting(session: TrainingSession, *arguments: Any) -> list[Tensor]:
+    def noting(session: GradientSession, *arguments: Any) -> list[Tensor]:
         gradients = run(session, *arguments)
         seen.append("run")
         return gradients
@@ -141,7 +141,7 @@ def events() -> list[str]:
     module = in_pieces()(ORTModule)
     # DDP reads the annotations of a function, and takes no text for them.
     module.register_comm_hook(None, lambda _, bucket: leave(bucket))  # type: ignore[operator]
-    with patch.object(TrainingSession, "backward", noting):
+    with patch.object(GradientSession, "backward", noting):
         for _ in every_step(module, own_rows()):
             last = seen.copy()
             seen.clear()
