@@ -5,6 +5,7 @@ Which library is faster depends on the processor, so a linear layer is timed by 
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Callable, Mapping
 from statistics import median
@@ -35,6 +36,12 @@ ROWS, INPUTS, OUTPUTS = 512, 256, 1024
 ROUNDS = 15
 
 
+_SPINNING = (
+    "PyTorch's idle threads would take the cores from them: set OMP_WAIT_POLICY=PASSIVE "
+    "before torch is imported"
+)
+
+
 class Choice(NamedTuple):
     """Which of PyTorch's kernels a graph uses."""
 
@@ -56,7 +63,14 @@ def chosen_kernels(options: ORTModuleOptions, graph: onnx.GraphProto) -> Choice:
     times = _measured() if products and not why_not_loaded() else None
     if times is None or is_deterministic(options):
         return Choice("all")
+    if times.prefers_onnxruntime and not _threads_sleep():
+        return Choice("all", f"{times}; {_SPINNING}")
     return Choice("no_linear" if times.prefers_onnxruntime else "all", str(times))
+
+
+def _threads_sleep() -> bool:
+    """Whether PyTorch's idle threads leave the cores to ONNX Runtime's."""
+    return os.environ.get("OMP_WAIT_POLICY", "").upper() == "PASSIVE"
 
 
 def _measured() -> ProductTimes | None:
