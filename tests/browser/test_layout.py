@@ -94,6 +94,7 @@ def test_nothing_overflows_or_overlaps_at_any_width(
     expect(notebook.status).to_contain_text("Compared fake", timeout=SLOW_MS)
     # Beside the file browser of 250 pixels nothing would be left of 400.
     page.keyboard.press("Control+b")
+    expect(page.get_by_role("region", name="File Browser Section")).to_be_hidden(timeout=SLOW_MS)
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 1200})
         for step in ("Model", "Artifacts", "Train", "Compare", "Runs"):
