@@ -61,8 +61,12 @@ def kept_path(engine: str, shapes: str, threads: int) -> Path | None:
     folder = kept_folder()
     if folder is None:
         return None
-    processor = hashlib.sha256(processor_model().encode()).hexdigest()[:8]
-    return folder / f"{engine}-{threads}-{processor}-{shapes[:24]}.json"
+    return folder / f"{engine}-{threads}-{processor_digest()}-{shapes[:24]}.json"
+
+
+def processor_digest() -> str:
+    """A short name of this processor, for files."""
+    return hashlib.sha256(processor_model().encode()).hexdigest()[:8]
 
 
 def keep(entry: Entry) -> Path | None:

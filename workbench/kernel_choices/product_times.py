@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from pathlib import Path
 from typing import Literal
 
@@ -10,9 +9,8 @@ from pydantic import ValidationError
 
 from workbench.errors import EngineError
 from workbench.files.output_file import replacing_file
-from workbench.kernel_choices.kept import kept_folder, this_environment
+from workbench.kernel_choices.kept import kept_folder, processor_digest, this_environment
 from workbench.kernel_choices.record import LARGEST_BYTES, Environment, Positive, Record
-from workbench.machine.machine import processor_model
 
 CLEARLY = 0.85
 """ONNX Runtime's products are taken where they need less than this part of the time of PyTorch's.
@@ -51,8 +49,7 @@ def product_times_path() -> Path | None:
     folder = kept_folder()
     if folder is None:
         return None
-    processor = hashlib.sha256(processor_model().encode()).hexdigest()[:8]
-    return folder.with_name("products") / f"{processor}.json"
+    return folder.with_name("products") / f"{processor_digest()}.json"
 
 
 def kept_product_times() -> ProductTimes | None:
