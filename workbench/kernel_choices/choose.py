@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from workbench.errors import ConfigError
@@ -61,6 +62,8 @@ def with_faster_products(config: TrainingConfig, model: Model) -> TrainingConfig
     """
     if config.engine != "ortmodule" or config.ortmodule.pytorch_kernels != "auto":
         return config
+    if os.environ.get("OMP_WAIT_POLICY", "PASSIVE").upper() != "PASSIVE":
+        return config  # the user's own policy stays, and with it the threads do not sleep
     times = kept_product_times()
     convolves = any(len(shape) > 2 for shape in model.parameter_shapes.values())
     if times is None or not times.prefers_onnxruntime or convolves:
