@@ -6,7 +6,6 @@ They have the vocabularies of the published models, and two layers of width 128.
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -152,11 +151,8 @@ def t5(vocabulary: int) -> nn.Module:
     return T5ForConditionalGeneration(config)
 
 
-def deberta(vocabulary: int, problem_type: str | None = None) -> nn.Module:
-    """As deberta-v3 has it: relative positions in shared keys, without absolute ones.
-
-    Without a `problem_type`, as run_glue leaves it, the model branches on the values of the labels.
-    """
+def deberta(vocabulary: int) -> nn.Module:
+    """As deberta-v3 has it: relative positions in shared keys, without absolute ones."""
     from transformers import DebertaV2Config, DebertaV2ForSequenceClassification
 
     config = DebertaV2Config(
@@ -169,7 +165,6 @@ def deberta(vocabulary: int, problem_type: str | None = None) -> nn.Module:
         position_biased_input=False,
         type_vocab_size=0,
         num_labels=3,
-        problem_type=problem_type,
         **ENCODER,
     )
     return DebertaV2ForSequenceClassification(config)
@@ -183,10 +178,4 @@ TASKS = {
     "bart": Task("summarization (run_summarization)", 50265, bart, other_tokens),
     "t5": Task("translation (run_translation)", 32128, t5, other_tokens),
     "deberta": Task("classification (run_glue)", 128100, deberta, one_of_three),
-    "deberta, problem_type set": Task(
-        "classification",
-        128100,
-        partial(deberta, problem_type="single_label_classification"),
-        one_of_three,
-    ),
 }

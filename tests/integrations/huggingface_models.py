@@ -27,6 +27,11 @@ LABELLED = [
     for index in range(STEPS * BATCH)
 ]
 """Rows of token ids with a class."""
+SOME_UNLABELLED = [
+    {**row, "labels": -100 if index % 3 == 0 else row["labels"]}
+    for index, row in enumerate(LABELLED)
+]
+"""The same rows, some of whose classes do not count."""
 TEXT = [{**row, "labels": row["input_ids"]} for row in LABELLED]
 """Rows of token ids, each of which is to be predicted from those before."""
 
@@ -45,6 +50,23 @@ def classifier() -> Any:
         max_position_embeddings=64,
     )
     return transformers.BertForSequenceClassification(config)
+
+
+def classifier_of_labels() -> Any:
+    """DeBERTa, which branches on the values of its labels."""
+    torch.manual_seed(0)
+    config = transformers.DebertaV2Config(
+        vocab_size=100,
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=64,
+        hidden_dropout_prob=0.0,
+        attention_probs_dropout_prob=0.0,
+        num_labels=3,
+        max_position_embeddings=64,
+    )
+    return transformers.DebertaV2ForSequenceClassification(config)
 
 
 def language_model() -> Any:

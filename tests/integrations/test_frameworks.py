@@ -38,6 +38,7 @@ TOLERANCES = {
     # products are those of bfloat16 is tested where it shows: autocast-products in usage_cases.py.
     "trainer-bfloat16": 4e-3,
     "trainer-adapters": 5e-6,
+    "trainer-deberta": 5e-6,
     "trainer-plain": 2e-5,
     "trainer-resumed": 0.0,
     "script-classify-text": 5e-6,
@@ -53,7 +54,7 @@ TOLERANCES = {
 USUAL = representative(
     TOLERANCES,
     every=4,  # "trainer", "trainer-bfloat16" and so on
-    always=("trainer-adapters", "trainer-resumed", "lightning"),
+    always=("trainer-adapters", "trainer-deberta", "trainer-resumed", "lightning"),
 )
 OTHERS = (
     *("trainer-saved-adapters", "trainer-given"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from torch import nn
+from torch import Tensor, nn
 from transformers import Trainer, TrainingArguments
 from typing_extensions import override
 
@@ -18,13 +18,17 @@ from workbench.errors import ConfigError
 from workbench.ort.ortmodule import ORTModule
 from workbench.settings.ortmodule_options import ORTModuleOptions
 
+BRANCH_ON_LABELS = ("deberta", "deberta-v2")
+"""Model types that ask for the labels' values, which no graph can, unless a problem type is set."""
+
 
 class ORTTrainer(Trainer):
     """A `transformers.Trainer` that trains its model in an ORTModule.
 
     `model` stays the plain model, by whose class the Trainer decides how to save it, what its
     labels are, and how to smooth them; `model_wrapped` is the ORTModule, or what holds it in
-    several processes. Evaluation and prediction run in PyTorch.
+    several processes. Evaluation and prediction run in PyTorch. DeBERTa that classifies sequences
+    gets the `problem_type` of its labels in its config, as the other models set it themselves.
 
     Args:
         args: those of `transformers.Trainer`. The model may be an ORTModule, which is used then.
@@ -74,10 +78,28 @@ class ORTTrainer(Trainer):
 
         accelerator.prepare_model, accelerator.unwrap_model = prepare, unwrap
 
+    @override
+    def training_step(self, model: nn.Module, inputs: dict[str, Any], *args: Any) -> Tensor:
+        _set_problem_type(self.model, inputs.get("labels"))
+        loss: Tensor = super().training_step(model, inputs, *args)
+        return loss
+
     def _as_ort_module(self, model: nn.Module) -> ORTModule:
         if self.ort_module is None or self.ort_module.wrapped is not model:
             self.ort_module = ORTModule(model, self._ortmodule_options)
         return self.ort_module
+
+
+def _set_problem_type(model: nn.Module | None, labels: object) -> None:
+    """Of a model that takes one class a row: equal results, by a loss without branches."""
+    config = getattr(model, "config", None)
+    if getattr(config, "model_type", None) not in BRANCH_ON_LABELS or not isinstance(
+        labels, Tensor
+    ):
+        return
+    classes = labels.dim() == 1 and not labels.is_floating_point()
+    if classes and config.problem_type is None and config.num_labels > 1:
+        config.problem_type = "single_label_classification"
 
 
 def _refuse_compilation(arguments: TrainingArguments | None) -> None:
