@@ -104,6 +104,16 @@ def losses() -> Iterator[Case]:
         feeds = {"x": draw(batch, classes), "i": labels, "dloss": np.ones(1, np.float32)}
         detail = f"{batch} rows of {classes} classes"
         yield Case("Cross entropy, both ways", detail, nodes, feeds, {"dx": (batch, classes)})
+    back = {"domain": MICROSOFT, "axis": 1}
+    nodes = [
+        helper.make_node("LogSoftmax", ["x"], ["logs"], "softmax", axis=1),
+        helper.make_node("Shape", ["logs"], ["shape"], "shape"),
+        helper.make_node("GatherElements", ["logs", "i"], ["value"], "gather", axis=1),
+        helper.make_node("GatherElementsGrad", ["dvalue", "shape", "i"], ["dlogs"], **back),
+        helper.make_node("LogSoftmaxGrad_13", ["dlogs", "logs"], ["dx"], "node", **back),
+    ]
+    feeds = {"x": draw(batch, classes), "i": labels[:, None], "dvalue": draw(batch, 1)}
+    yield Case("Log probability, both ways", detail, nodes, feeds, {"dx": (batch, classes)})
 
 
 def convolutions() -> Iterator[Case]:

@@ -5,6 +5,10 @@
 //     loss = sum of w (log(sum of powers) + largest - score of the label) / W,
 //     dscores = dloss w / W (probabilities - 1 at the label).
 // Rows labelled `ignore_index` count nothing. Weights are one for each class, or a single one for all.
+//
+// LogProbability: scores of rows of C classes, one label for each row -> logarithm of the label's probability,
+// and those two of each row. Labels below 0 count from the last class. LogProbabilityGradient: gradients of the
+// logarithms, scores, labels, those two of each row -> dscores, which may lie where the scores do.
 
 #include <algorithm>
 #include <cmath>
@@ -129,10 +133,78 @@ struct CrossEntropyGradient : Labelled {
   }
 };
 
+// Scores by rows of the last axis, and where the label of each row is among its classes.
+struct Rows {
+  int64_t count, size;
+  const int64_t* labels;
+
+  Rows(const Run& run, size_t scores)
+      : count(0), size(0), labels(run.input<int64_t>(scores + 1)) {
+    const Shape shape = run.shape(scores);
+    require(!shape.empty(), "the scores have no classes");
+    size = shape.back();
+    count = product(shape, 0, shape.size() - 1);
+    require(elements(run.shape(scores + 1)) == count, "there is not one label for each row");
+    for (int64_t row = 0; row < count; ++row)
+      require(-size <= labels[row] && labels[row] < size, "a label is not a class");
+  }
+
+  int64_t label(int64_t row) const { return labels[row] + (labels[row] < 0 ? size : 0); }
+
+  template <class Row>
+  void each(const Run& run, const Row& of_row) const {
+    const int64_t in_part = pieces_per_part(size);
+    run.parallel((count + in_part - 1) / in_part, [&](int64_t part) {
+      const int64_t end = std::min(count, (part + 1) * in_part);
+      for (int64_t row = part * in_part; row < end; ++row) of_row(row);
+    });
+  }
+};
+
+struct LogProbability {
+  LogProbability(const OrtApi&, const OrtKernelInfo*) {}
+
+  void compute(const Run& run) const {
+    const Rows rows(run, 0);
+    const float* scores = run.input<float>(0);
+    float *logarithms = run.output(0, run.shape(1)), *largest = run.output(1, {rows.count});
+    float* inverse = run.output(2, {rows.count});
+    rows.each(run, [&](int64_t row) {
+      const float* of_row = scores + row * rows.size;
+      float sum;
+      powers_of_row(of_row, rows.size, largest[row], sum);
+      inverse[row] = 1.0f / sum;
+      logarithms[row] = of_row[rows.label(row)] - largest[row] - std::log(sum);
+    });
+  }
+};
+
+struct LogProbabilityGradient {
+  LogProbabilityGradient(const OrtApi&, const OrtKernelInfo*) {}
+
+  void compute(const Run& run) const {
+    const Rows rows(run, 1);
+    require(elements(run.shape(0)) == rows.count, "there is not one gradient for each row");
+    require(elements(run.shape(3)) == rows.count && elements(run.shape(4)) == rows.count,
+            "there is not one largest score and one sum for each row");
+    const float *upstream = run.input<float>(0), *scores = run.input<float>(1);
+    const float *largest = run.input<float>(3), *inverse = run.input<float>(4);
+    float* slopes = run.output(0, run.shape(1));
+    rows.each(run, [&](int64_t row) {
+      float* slope = slopes + row * rows.size;
+      const float factor = -upstream[row] * inverse[row];
+      row_gradient(scores + row * rows.size, largest[row], factor, slope, rows.size);
+      slope[rows.label(row)] += upstream[row];
+    });
+  }
+};
+
 }  // namespace
 
 template <>
 constexpr int kOverwritten<CrossEntropyGradient> = 1;
+template <>
+constexpr int kOverwritten<LogProbabilityGradient> = 1;
 
 const OrtCustomOp* cross_entropy() {
   return make_operator<CrossEntropy>({"CrossEntropy", {kFloat, kInteger, kFloat}, 3});
@@ -141,6 +213,15 @@ const OrtCustomOp* cross_entropy() {
 const OrtCustomOp* cross_entropy_gradient() {
   return make_operator<CrossEntropyGradient>(
       {"CrossEntropyGradient", {kFloat, kFloat, kInteger, kFloat, kFloat, kFloat}, 1});
+}
+
+const OrtCustomOp* log_probability() {
+  return make_operator<LogProbability>({"LogProbability", {kFloat, kInteger}, 3});
+}
+
+const OrtCustomOp* log_probability_gradient() {
+  return make_operator<LogProbabilityGradient>(
+      {"LogProbabilityGradient", {kFloat, kFloat, kInteger, kFloat, kFloat}, 1});
 }
 
 }  // namespace device_kernels

@@ -18,6 +18,8 @@ const OrtCustomOp* convolution_gradient();
 const OrtCustomOp* convolution_weight_gradient();
 const OrtCustomOp* cross_entropy();
 const OrtCustomOp* cross_entropy_gradient();
+const OrtCustomOp* log_probability();
+const OrtCustomOp* log_probability_gradient();
 const OrtCustomOp* embedding_gradient();
 const OrtCustomOp* gelu();
 const OrtCustomOp* gelu_gradient();

@@ -15,7 +15,8 @@ extern "C" __attribute__((visibility("default"))) OrtStatus* RegisterCustomOps(
        {attention(), attention_gradient(), bias_gelu(), bias_gelu_gradient(), column_sum(),
         convolution(), convolution_gradient(), convolution_weight_gradient(), cross_entropy(),
         cross_entropy_gradient(), embedding_gradient(), gelu(), gelu_gradient(),
-        layer_normalization(), layer_normalization_gradient(), max_pool(), max_pool_gradient(),
+        layer_normalization(), layer_normalization_gradient(), log_probability(),
+        log_probability_gradient(), max_pool(), max_pool_gradient(),
         relu_gradient(), softmax_gradient()})
     if (failed == nullptr) failed = api->CustomOpDomain_Add(domain, op);
   return failed == nullptr ? api->AddCustomOpDomain(options, domain) : failed;

@@ -93,11 +93,9 @@ class ORTTrainer(Trainer):
 def _set_problem_type(model: nn.Module | None, labels: object) -> None:
     """Of a model that takes one class a row: equal results, by a loss without branches."""
     config = getattr(model, "config", None)
-    if getattr(config, "model_type", None) not in BRANCH_ON_LABELS or not isinstance(
-        labels, Tensor
-    ):
+    if config is None or getattr(config, "model_type", None) not in BRANCH_ON_LABELS:
         return
-    classes = labels.dim() == 1 and not labels.is_floating_point()
+    classes = isinstance(labels, Tensor) and labels.dim() == 1 and not labels.is_floating_point()
     if classes and config.problem_type is None and config.num_labels > 1:
         config.problem_type = "single_label_classification"
 

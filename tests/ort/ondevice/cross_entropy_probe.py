@@ -61,11 +61,39 @@ def against_pytorch(run: Run, case: dict[str, Any]) -> float:
     assert all(np.array_equal(*pair) for pair in zip(one, two, strict=True)), (
         "cross entropy depends on the number of threads"
     )
+    results = [*zip(one, (loss, gradient), strict=True)]
+    if weights is None and rows:
+        results += _log_probabilities(run, scores, labels)
     worst = 0.0
-    for got, expected in zip(one, (loss, gradient), strict=True):
+    for got, expected in results:
         wanted = expected.detach().numpy()
         assert got.shape == wanted.shape
         if wanted.size:
             largest = max(float(np.abs(wanted).max()), 1.0)
             worst = max(worst, float(np.abs(got - wanted).max()) / largest)
     return worst
+
+
+def _log_probabilities(run: Run, scores: Any, labels: Any) -> list[tuple[Any, Any]]:
+    """Logarithms at the labels and their gradients, of our kernels and PyTorch's. Every other label
+    counts from the last class."""
+    import torch
+
+    rows, classes = scores.shape
+    taken = np.where(labels == IGNORED, 0, labels)[:, None] - classes * (
+        np.arange(rows)[:, None] % 2
+    )
+    upstream = np.random.default_rng(1).standard_normal((rows, 1)).astype(np.float32)
+    both = []
+    for threads in (1, 2):
+        made, *row_values = run("LogProbability", [scores, taken], 3, threads)
+        fed = [upstream, scores, taken, *row_values]
+        both.append([made, *run("LogProbabilityGradient", fed, 1, threads)])
+    one, two = both
+    assert all(np.array_equal(*pair) for pair in zip(one, two, strict=True)), (
+        "log probabilities depend on the number of threads"
+    )
+    leaf = torch.tensor(scores, dtype=torch.float64, requires_grad=True)
+    expected = leaf.log_softmax(-1).gather(-1, torch.tensor(taken % classes))
+    (gradient,) = torch.autograd.grad(expected, leaf, torch.tensor(upstream).double())
+    return [*zip(one, (expected, gradient), strict=True)]

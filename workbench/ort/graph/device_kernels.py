@@ -10,6 +10,7 @@ from workbench.ort.graph.attention_kernels import write_attention_kernels
 from workbench.ort.graph.convolution_kernels import write_convolution_kernels
 from workbench.ort.graph.cross_entropy_kernels import write_cross_entropy_kernels
 from workbench.ort.graph.graph_editor import GraphEditor, attribute, output
+from workbench.ort.graph.log_probability_kernels import write_log_probability_kernels
 from workbench.ort.graph.pooling_kernels import write_pooling_kernels
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def write_device_kernels(model: onnx.ModelProto) -> dict[str, str]:
     replaced = {
         **write_attention_kernels(model, DOMAIN),
         **write_cross_entropy_kernels(model, DOMAIN),
+        **write_log_probability_kernels(model, DOMAIN),
         **write_convolution_kernels(model, DOMAIN),
         **write_pooling_kernels(model, DOMAIN),
         **_write_biased_gelus(model),

@@ -170,6 +170,16 @@ def _cross_entropy(drawn: np.random.Generator, scores: Array, weights: Array) ->
     slopes = dloss * counted * (powers / sums - at_label)
     yield Case("CrossEntropyGradient", attributes, [np.array(dloss), *given, *rows], _float(slopes))
 
+    # The class of each row counted from the last one, which is allowed.
+    of_row = np.where(used, labels[:, None], 0) - SIZE
+    rows = _float(largest[:, 0], 1 / sums[:, 0])
+    at_label = np.arange(SIZE) - SIZE == of_row
+    value = np.where(at_label, wide, 0).sum(1, keepdims=True) - largest - np.log(sums)
+    yield Case("LogProbability", {}, [scores, of_row], [*_float(value), *rows])
+    upstream = weights[:ROWS, None]
+    slopes = upstream * (at_label - powers / sums)
+    yield Case("LogProbabilityGradient", {}, [upstream, scores, of_row, *rows], _float(slopes))
+
 
 def _float(*arrays: Array) -> list[Array]:
     return [np.asarray(array, np.float32) for array in arrays]
