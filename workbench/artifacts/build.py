@@ -35,6 +35,7 @@ from workbench.ort.losses.losses import append_losses
 from workbench.ort.ondevice.checkpoint import write_nominal_checkpoint
 from workbench.ort.ondevice.optimizers import gradient_weight_decay, make_optimizer_model
 from workbench.run_folder.run_folder import write_json
+from workbench.settings.operator_kernels import libraries_of
 from workbench.trainable import Report as RewriteReport
 from workbench.trainable import seeded_draws, without_randomness
 
@@ -81,6 +82,7 @@ def build(request: Request, report: Callable[[str], None]) -> None:
             request.optimizer, request.weight_decay, request.max_grad_norm
         )
         / request.gradient_accumulation,
+        operator_kernels=libraries_of(request.operator_kernels),
     )
     times.append(time.perf_counter())
     evaluation = with_losses(forward.evaluation, request, terms_too=True)

@@ -25,6 +25,7 @@ from workbench.progress import ProgressBar
 from workbench.run_folder.run_folder import folder_name, home
 from workbench.settings.config import TrainingConfig, make_config
 from workbench.settings.lora import LoraOptions
+from workbench.settings.operator_kernels import of_device_graph
 from workbench.settings.requires_grad import trainable_names
 
 if TYPE_CHECKING:
@@ -190,24 +191,55 @@ def generate_from_saved(
         with temporary_folder(directory, ArtifactsError) as temporary:
             built = temporary / "built"
             built.mkdir()
-            request = Request(
-                model=model_path.absolute(),
-                directory=built,
-                losses=config.losses,
-                optimizer=config.optimizer,
-                weight_decay=config.effective_weight_decay,
-                max_grad_norm=config.max_grad_norm,
-                gradient_accumulation=config.gradient_accumulation,
-                requires_grad=config.requires_grad,
-                lora=config.lora,
-                label_sparsity=config.label_sparsity,
-                targets=None if targets is None else tuple(targets),
-                disable_randomness=disable_randomness,
-                nominal_checkpoint=nominal_checkpoint,
+            request = _request(model_path, config, built, targets)._replace(
+                disable_randomness=disable_randomness, nominal_checkpoint=nominal_checkpoint
             )
             cache_s = fill(request, report or _no_report, environment or os.environ)
             _replace(directory, built, temporary / "replaced")
     return Artifacts.load(directory)._replace(cache_s=cache_s)
+
+
+def generate_in_process(
+    model_path: Path,
+    config: TrainingConfig,
+    directory: Path,
+    *,
+    targets: Sequence[TensorSpec] | None = None,
+) -> None:
+    """As `generate_from_saved`, by this process, which may crash and has torch in memory.
+
+    Args:
+        model_path: folder of the saved model.
+        config: its settings of a graph are used.
+        directory: created; lies in a folder of its own.
+        targets: specs of the targets, if known.
+    """
+    from workbench.artifacts.build import build
+
+    directory.mkdir()
+    build(_request(model_path, config, directory, targets), _no_report)
+
+
+def _request(
+    model_path: Path,
+    config: TrainingConfig,
+    directory: Path,
+    targets: Sequence[TensorSpec] | None,
+) -> Request:
+    return Request(
+        model=model_path.absolute(),
+        directory=directory,
+        losses=config.losses,
+        optimizer=config.optimizer,
+        weight_decay=config.effective_weight_decay,
+        max_grad_norm=config.max_grad_norm,
+        gradient_accumulation=config.gradient_accumulation,
+        requires_grad=config.requires_grad,
+        lora=config.lora,
+        label_sparsity=config.label_sparsity,
+        operator_kernels=of_device_graph(config.device_kernels, config.operator_kernels),
+        targets=None if targets is None else tuple(targets),
+    )
 
 
 def _replace(directory: Path, built: Path, old: Path) -> None:
