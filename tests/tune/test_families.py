@@ -75,7 +75,7 @@ class FakeCandidate:
 
     MS: ClassVar = {"relu=standard": 0.7, "relu=onnxruntime": 0.6, "sum=onnxruntime": 2.0}
 
-    def __init__(self, request: Request, libraries: dict[str, str]) -> None:
+    def __init__(self, libraries: dict[str, str]) -> None:
         self.libraries = libraries
         chosen = [f"{family}={library}" for family, library in libraries.items()]
         if "convolution=onnxruntime" in chosen:
@@ -85,14 +85,24 @@ class FakeCandidate:
         self.steps = FakeSteps(float(ms), [])
 
 
+class FakeEngines:
+    """Makes such candidates."""
+
+    def __init__(self, request: Request) -> None:
+        self.request = request
+
+    def candidate(self, libraries: dict[str, str]) -> FakeCandidate:
+        return FakeCandidate(libraries)
+
+
 @pytest.fixture
 def run_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_turns: None) -> Any:
     """The search, on engines that are none."""
     del quick_turns
     shares = {"relu": 0.5, "convolution": 0.3, "max_pool": 0.1, "sum": 0.06, "softmax": 0.02}
-    monkeypatch.setattr(search, "measured_times", lambda request: [])
+    monkeypatch.setattr(search, "measured_times", lambda engines: [])
     monkeypatch.setattr(search, "shares_of", lambda engine, times: shares)
-    monkeypatch.setattr(search, "_Candidate", FakeCandidate)
+    monkeypatch.setattr(search, "Engines", FakeEngines)
     monkeypatch.setattr(search, "native_extension", lambda name: type("Found", (), {"problem": ""}))
     config = make_config({"engine": "ondevice", "threads": 1})
     request = Request(tmp_path, tmp_path, config, 3, tmp_path)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -29,6 +30,7 @@ from workbench.settings.operator_kernels import of_device_graph
 from workbench.settings.requires_grad import trainable_names
 
 if TYPE_CHECKING:
+    from workbench.artifacts.build import Exported
     from workbench.models import Model
 
 Report = Callable[[str], None]
@@ -199,25 +201,34 @@ def generate_from_saved(
     return Artifacts.load(directory)._replace(cache_s=cache_s)
 
 
-def generate_in_process(
-    model_path: Path,
-    config: TrainingConfig,
-    directory: Path,
-    *,
-    targets: Sequence[TensorSpec] | None = None,
-) -> None:
+class ArtifactsInProcess:
     """As `generate_from_saved`, by this process, which may crash and has torch in memory.
 
-    Args:
-        model_path: folder of the saved model.
-        config: its settings of a graph are used.
-        directory: created; lies in a folder of its own.
-        targets: specs of the targets, if known.
+    The model is exported once for artifacts that differ in `operator_kernels` alone.
     """
-    from workbench.artifacts.build import build
 
-    directory.mkdir()
-    build(_request(model_path, config, directory, targets), _no_report)
+    def __init__(self, model_path: Path, targets: Sequence[TensorSpec] | None = None) -> None:
+        """
+        Args:
+            model_path: folder of the saved model.
+            targets: specs of the targets, if known.
+        """
+        self._model_path, self._targets = model_path, targets
+        self._exported: Exported | None = None
+
+    def write(self, config: TrainingConfig, directory: Path) -> None:
+        """Write artifacts into `directory`, which is created.
+
+        The folder that it lies in must stay as long as others are written.
+        """
+        from workbench.artifacts.build import export, write
+
+        directory.mkdir()
+        request = _request(self._model_path, config, directory, self._targets)
+        if self._exported is None:
+            self._exported = export(request, _no_report)
+        exported = self._exported
+        write(request, exported._replace(graphs=deepcopy(exported.graphs)), _no_report)
 
 
 def _request(

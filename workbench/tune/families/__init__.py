@@ -2,7 +2,7 @@
 
 refine ── starts the process, reads its answer ──▶ record
 __main__ ── the process: one family after another by each other library
-  device_artifacts ── what an engine on device reads
+  candidate ── an engine with some families by other libraries
   shares ── what a step takes by family
   trial ── steps of two engines in turn, and whether their results agree
 """

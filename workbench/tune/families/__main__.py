@@ -6,9 +6,7 @@ engines share this process, so that none has to start: their environment is that
 
 from __future__ import annotations
 
-import gc
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -18,24 +16,18 @@ from typing import Any
 import numpy as np
 
 from workbench.child_process.child import serve
-from workbench.data import Batch
-from workbench.engines.base import Engine, Gradients
 from workbench.errors import WorkbenchError
 from workbench.extensions.native_extension import DEVICE_KERNELS, TORCH_INTEROP, native_extension
-from workbench.kernel_choices.choose import with_operator_kernels
 from workbench.profiling.request import Request
-from workbench.profiling.steps import Steps
 from workbench.run_folder.run_folder import write_json
 from workbench.settings.config import TrainingConfig
 from workbench.settings.operator_kernels import (
     FAMILIES,
-    as_choices,
-    check_choices,
     sentence_of,
     usual_libraries,
     without_kernels,
 )
-from workbench.tune.families.device_artifacts import write_artifacts
+from workbench.tune.families.candidate import Candidate, Engines
 from workbench.tune.families.shares import measured_times, shares_of
 from workbench.tune.families.trial import FASTER, TOLERANCE, difference, timed
 
@@ -48,29 +40,11 @@ LEAST_SHARE = 0.03
 Report = Callable[[str], None]
 
 
-class _Candidate:
-    """An engine that has taken its first steps, and its results before them."""
-
-    results: Gradients
-
-    def __init__(self, request: Request, libraries: dict[str, str]) -> None:
-        choices = check_choices(request.config.engine, as_choices(libraries))
-        config = with_operator_kernels(request.config, choices)
-        work = Path(tempfile.mkdtemp(dir=request.work))
-        self.libraries = libraries
-        own = request._replace(config=config, work=work)
-        write_artifacts(own)
-        self.steps = Steps(own, lambda _: None, before=self._keep_results)
-
-    def _keep_results(self, engine: Engine, batch: Batch) -> None:
-        self.results = engine.gradients(batch)
-
-
 class _Search:
     """The fastest libraries so far, and what was tried."""
 
     def __init__(self, request: Request, report: Report) -> None:
-        self._request, self._report = request, report
+        self._engines, self._report = Engines(request), report
         self._engine = request.config.engine
         self._started = time.monotonic()
         self._usual = _usual_libraries(request.config)
@@ -83,9 +57,9 @@ class _Search:
             WorkbenchError: the variant itself cannot be trained.
         """
         self._report("profiling the step")
-        times = measured_times(self._request)
+        times = measured_times(self._engines)
         self._report("building the variant")
-        variant = fastest = self._built({})
+        variant = fastest = self._engines.candidate({})
         for family, share in shares_of(self._engine, times).items():
             if share < LEAST_SHARE:
                 break
@@ -106,13 +80,9 @@ class _Search:
         usual = self._usual[family]
         return [each for each in known if each != usual and (usable or each != known[0])]
 
-    def _built(self, libraries: dict[str, str]) -> _Candidate:
-        gc.collect()
-        return _Candidate(self._request, libraries)
-
     def _try(
-        self, variant: _Candidate, fastest: _Candidate, family: str, library: str, share: float
-    ) -> _Candidate:
+        self, variant: Candidate, fastest: Candidate, family: str, library: str, share: float
+    ) -> Candidate:
         """The faster of the fastest so far and the same with one family by another library."""
         tried: dict[str, Any] = {"family": family, "library": library, "share": share}
         self._tried.append(tried)
@@ -121,7 +91,7 @@ class _Search:
             return fastest
         self._report(f"trying {sentence_of({family: library})}")
         try:
-            candidate = self._built({**fastest.libraries, family: library})
+            candidate = self._engines.candidate({**fastest.libraries, family: library})
         except WorkbenchError as error:
             tried["problem"] = str(error).splitlines()[0][:400]
             return fastest
@@ -133,7 +103,7 @@ class _Search:
         tried |= {"ratio": found.median, "low": found.low, "high": found.high}
         return candidate if found.high < FASTER else fastest
 
-    def _refined(self, variant: _Candidate, fastest: _Candidate) -> dict[str, Any] | None:
+    def _refined(self, variant: Candidate, fastest: Candidate) -> dict[str, Any] | None:
         """All that won, over the variant, measured once more; None: not clearly faster."""
         self._report("timing all that was faster together")
         found, seconds = timed(variant.steps, fastest.steps, whole=True)

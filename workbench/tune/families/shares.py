@@ -8,10 +8,8 @@ from types import MappingProxyType
 from typing import Any
 
 from workbench.files.temporary_folder import temporary_folder
-from workbench.profiling.request import Request
-from workbench.profiling.steps import Steps
 from workbench.run_folder.operator_timing import OperatorTime, Timing, median_times
-from workbench.tune.families.device_artifacts import write_artifacts
+from workbench.tune.families.candidate import Engines
 
 STEPS = 4
 """Under the profiler."""
@@ -88,24 +86,23 @@ def shares_of(engine: str, times: Sequence[OperatorTime]) -> dict[str, float]:
     return dict(sorted(found.items(), key=lambda item: -item[1]))
 
 
-def measured_times(request: Request) -> list[OperatorTime]:
-    """The operators of some steps, in an engine of their own."""
+def measured_times(engines: Engines) -> list[OperatorTime]:
+    """The operators of some steps, in an engine of their own, of the variant."""
     from workbench.ort.graph.profiles import profiled
 
     with temporary_folder() as folder:
         with profiled(folder):
-            own = request._replace(work=folder)
-            write_artifacts(own)
-            steps = Steps(own, lambda _: None)
+            steps = engines.candidate({}).steps
         engine: Any = steps.engine
         timings: list[list[Timing]]
-        if request.config.engine == "ondevice":
+        config = engines.request.config
+        if config.engine == "ondevice":
             from workbench.ort.ondevice.profile import step_timings as device_timings
 
             for _ in range(STEPS):
                 steps.step()
             engine.close()
-            batches = request.config.gradient_accumulation
+            batches = config.gradient_accumulation
             timings = device_timings(folder, engine.training_model, STEPS, batches)
         else:
             from workbench.ort.ortmodule.operator_profile import StepWindow, step_timings
