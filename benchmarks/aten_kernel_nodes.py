@@ -15,10 +15,10 @@ import torch
 from onnx import TensorProto, helper, numpy_helper
 
 from workbench.ort.native import native
-from workbench.ort.ortmodule.aten import fuse_layers, use_pytorch_kernels
+from workbench.ort.ortmodule.aten import Libraries, fuse_layers, use_pytorch_kernels
 from workbench.ort.ortmodule.session.session_options import native_options
 from workbench.settings.config import default_threads
-from workbench.settings.ortmodule_options import DEFAULTS
+from workbench.settings.ortmodule_options import DEFAULTS, ORTModuleOptions
 
 BURST_S = 0.05
 MICROSOFT = "com.microsoft"
@@ -242,8 +242,9 @@ def runner(
 def in_turn(case: Case, rounds: int, threads: int) -> dict[str, Any]:
     """Seconds a run in each round, by whose kernel ran, and the largest relative difference."""
     ours = model_of(case)
-    fused = fuse_layers(ours, ())
-    kernels = use_pytorch_kernels(ours).with_layers(fused.layers)
+    libraries = Libraries(ORTModuleOptions(pytorch_kernels="all"))
+    fused = fuse_layers(ours, (), libraries)
+    kernels = use_pytorch_kernels(ours, libraries).with_layers(fused.layers)
     if kernels.why_not:
         raise SystemExit(kernels.why_not)
     assert kernels.replaced, f"{case.operator} {case.detail} is not replaced"

@@ -22,6 +22,7 @@ from benchmarks.model_tables import as_markdown
 from benchmarks.model_ways import Outcome, measure
 from workbench.errors import WorkbenchError
 from workbench.machine.machine import describe_machine, machine_sentence
+from workbench.tune.products import ensure_product_times
 
 ROUNDS, QUICK_ROUNDS = 10, 6
 ROUND_S, QUICK_ROUND_S = 0.2, 0.05
@@ -49,6 +50,10 @@ def main(arguments: Sequence[str]) -> int:
         # Empty, so that every start is the first of its model, of torch.compile as well.
         for variable in ("WORKBENCH_HOME", "WORKBENCH_CACHE", "TORCHINDUCTOR_CACHE_DIR"):
             os.environ[variable] = str(Path(folder) / variable.lower())
+        # Set-up does this once for a machine, before the first run.
+        times = ensure_product_times(lambda _: None)
+        if times is not None:
+            problems.append(f"Measured before the first start, as set-up does: {times.sentence}.")
         for name in names:
             started = time.monotonic()
             try:

@@ -1,4 +1,5 @@
-"""The variants that `workbench tune` chooses from, each over the default, in lockstep."""
+"""What `workbench tune` chooses from, in lockstep: variants over the default, then families of
+operators over the fastest before, then all chosen families over the variant."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ import workbench as wb
 from benchmarks.result import Result
 from workbench.kernel_choices.record import Entry, Measured
 from workbench.settings.kernel_variants import DEFAULT, VARIANTS
+from workbench.settings.operator_kernels import libraries_of, sentence_of
 
 SAMPLES = ("text-bert", "text-gpt", "hf-classifier", "digits-cnn", "digits-mlp")
 QUICK_SAMPLES = ("digits-mlp",)
@@ -27,12 +29,40 @@ def measure(quick: bool) -> list[Result]:
                     results += [
                         _result(entry, one) for one in entry.measured if one.variant != DEFAULT
                     ]
+                    results += _families(entry)
         finally:
             if before is None:
                 del os.environ["WORKBENCH_CACHE"]
             else:
                 os.environ["WORKBENCH_CACHE"] = before
     return results
+
+
+def _families(entry: Entry) -> list[Result]:
+    def result(what: str, value: float, low: float, high: float, note: str) -> Result:
+        return Result(
+            what=f"step of `{entry.model}` on `{entry.engine}`, {what}",
+            value=value,
+            low=low,
+            high=high,
+            spread="95 % interval",
+            unit="",
+            aim=math.inf,
+            note=note,
+        )
+
+    found = []
+    for one in entry.families:
+        if one.ratio is not None and one.low is not None and one.high is not None:
+            note = f"{one.share:.0%} of the step{'; chosen' if one.chosen else ''}"
+            what = f"{one.sentence}, over the fastest before"
+            found.append(result(what, one.ratio, one.low, one.high, note))
+    if entry.refined is not None:
+        all_of = sentence_of(libraries_of(entry.operator_kernels))
+        each = entry.refined
+        note = f"{each.step_ms:.2f} ms, {each.rounds} rounds"
+        found.append(result(f"{all_of}, over the variant", each.ratio, each.low, each.high, note))
+    return found
 
 
 def _result(entry: Entry, one: Measured) -> Result:

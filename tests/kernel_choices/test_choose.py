@@ -14,7 +14,7 @@ from workbench.doctor.kernels import tuning_finding
 from workbench.engines.tuning_state import tuning_state
 from workbench.errors import ConfigError
 from workbench.kernel_choices.kept import keep, kept_path, write_tuning
-from workbench.kernel_choices.record import Entry, Measured, read_tuning
+from workbench.kernel_choices.record import Entry, Family, Measured, Refined, read_tuning
 from workbench.kernel_choices.shapes import shape_class
 from workbench.load import load_model
 from workbench.models import Model
@@ -75,6 +75,36 @@ def test_a_kept_choice_is_used_and_recorded(model: Model, digits: Dataset) -> No
     assert config_of(model, digits, **{**again.model_dump(), "loss": again.loss}) == config
 
 
+def with_family(entry: Entry, family: str, library: str) -> Entry:
+    """With a family that was faster by another library."""
+    ratio = {"ratio": 0.9, "low": 0.8, "high": 0.95}
+    chosen = Family(family=family, library=library, share=0.2, chosen=True, **ratio)
+    refined = Refined(step_ms=1.8, rounds=11, **ratio)
+    return entry.model_copy(update={"families": (chosen,), "refined": refined})
+
+
+@pytest.mark.parametrize("chosen", ["default", "onnxruntime"])
+def test_families_of_operators_come_on_top_of_the_variant(
+    model: Model, digits: Dataset, chosen: str
+) -> None:
+    keep(with_family(entry_of(model, digits, "ondevice", chosen), "relu", "onnxruntime"))
+    config = config_of(model, digits)
+    assert config.operator_kernels == ("relu=onnxruntime",)
+    assert config.device_kernels == (chosen == "default")
+    state = tuning_state(config)
+    assert state.state == "on"
+    assert state.reason.endswith(
+        "; relu by ONNX Runtime: 0.90 of that (0.80 to 0.95); measured here"
+    )
+    assert "relu by ONNX Runtime" in tuning_finding().detail
+    assert read_config(json.loads(json.dumps(config.model_dump(mode="json")))) == config
+    keep(with_family(entry_of(model, digits, "ortmodule", "no_linear"), "relu", "standard"))
+    config = config_of(model, digits, engine="ortmodule")
+    assert config.ortmodule.operator_kernels == ("relu=standard",)
+    assert config.ortmodule.pytorch_kernels == "no_linear"
+    assert config.operator_kernels == ()
+
+
 def test_the_default_may_be_the_choice(model: Model, digits: Dataset) -> None:
     keep(entry_of(model, digits, "ondevice", "default"))
     config = config_of(model, digits)
@@ -102,6 +132,8 @@ def test_off_uses_nothing(model: Model, digits: Dataset) -> None:
     ("engine", "settings"),
     [
         ("ondevice", {"device_kernels": False}),
+        ("ondevice", {"operator_kernels": ("gelu=standard",)}),
+        ("ortmodule", {"ortmodule": {"operator_kernels": ("gelu=standard",)}}),
         ("ortmodule", {"ortmodule": {"pytorch_kernels": "off"}}),
         ("ortmodule", {"ortmodule": {"threads": 1}}),
     ],
@@ -157,6 +189,18 @@ DAMAGES: dict[str, tuple[Damage, str]] = {
     "settings of its own": (changed(settings={"threads": 9}), "entries.0.settings: "),
     "no measurement": (changed(measured=[]), "entries.0.measured: must have 1 entries or more"),
     "no entry": (lambda record: record.update(entries=[]), "entries: must have 1 entries"),
+    "an unknown family": (
+        changed(families=[{"family": "abacus", "library": "standard", "share": 0.1}]),
+        "operator_kernels='abacus=standard'",
+    ),
+    "a library that lacks the family": (
+        changed(families=[{"family": "softmax", "library": "standard", "share": 0.1}]),
+        "softmax can be computed by workbench or onnxruntime",
+    ),
+    "families that were not measured together": (
+        changed(families=[{"family": "gelu", "library": "standard", "share": 0.1, "chosen": True}]),
+        "families were chosen without a measurement of all",
+    ),
     "a newer format": (lambda record: record.update(format=2), "format: "),
     "another kind": (lambda record: record.update(kind="run"), "not written by `workbench tune`"),
 }

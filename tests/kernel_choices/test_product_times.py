@@ -47,7 +47,10 @@ def test_a_run_takes_the_faster_products(digits: Dataset) -> None:
     assert config.tuning.reason == (
         "ONNX Runtime's products took 5.0 ms, PyTorch's 10.0 ms, measured on this processor"
     )
-    assert tuning_finding().detail == f"Matrix products: {config.tuning.reason}."
+    assert tuning_finding().detail == (
+        "Linear layers of ORTModule use ONNX Runtime's products: "
+        f"{config.tuning.reason}, 0.50 of them."
+    )
     for ratio in (0.9, 2.0):
         keep_product_times(times(ratio))
         assert config_of(digits).ortmodule.pytorch_kernels == "auto"

@@ -56,7 +56,7 @@ def test_rounds_are_compared_with_the_default_of_the_same_round() -> None:
 def test_what_is_measured_is_kept_and_saved(
     digits: Dataset, tmp_path: Path, extension_cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One engine on one thread: two variants, in processes as those of a run."""
+    """One engine on one thread: two variants, in processes as those of a run, then families."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(extension_cache))
     monkeypatch.setattr(kept, "kept_folder", lambda: tmp_path / "tuning")
     monkeypatch.setattr(lock_step, "BUDGET_S", 0.0)
@@ -67,15 +67,20 @@ def test_what_is_measured_is_kept_and_saved(
     assert entry.rounds == lock_step.FEWEST_ROUNDS
     assert entry.measured[0].ratio == 1
     assert "ondevice, variant 2 of 2: warming up" in said
-    assert said[-1] == f"ondevice: round {entry.rounds} of {entry.rounds}"
+    assert f"ondevice: round {entry.rounds} of {entry.rounds}" in said
+    assert entry.problem == ""
+    assert entry.families, "no operator of the model has a choice"
+    for each in entry.families:
+        assert each.ratio is not None, each.problem
+        assert f"ondevice: trying {each.sentence}" in said
+        assert f"{each.sentence} ({each.share:.0%} of the step)" in str(found)
     [path] = (tmp_path / "tuning").iterdir()
     saved = found.save(tmp_path / "tuned.json")
     assert read_tuning(path) == read_tuning(saved) == found.record
-    used = [
-        prepare("digits-mlp", digits, {"threads": 1, "tuning": tuning})[2].device_kernels
-        for tuning in ("kept", str(saved))
-    ]
-    assert used == [entry.chosen == "default"] * 2
+    for tuning in ("kept", str(saved)):
+        used = prepare("digits-mlp", digits, {"threads": 1, "tuning": tuning})[2]
+        assert used.device_kernels == (entry.chosen == "default")
+        assert used.operator_kernels == entry.operator_kernels
 
 
 @pytest.mark.fault
@@ -87,7 +92,9 @@ def test_what_cannot_be_tuned_is_refused(digits: Dataset) -> None:
         ({"epochs": 3}, "epochs=3: has no effect on tuning"),
         ({"device_kernels": False}, "device_kernels=False: tuning measures what is best itself"),
         ({"processes": 2}, "processes=2: one process is tuned"),
-        ({"ortmodule": {"threads": 1}}, "tuning measures pytorch_kernels and threads itself"),
+        ({"ortmodule": {"threads": 1}}, "tuning measures threads itself"),
+        ({"operator_kernels": "gelu=standard"}, "operator_kernels='gelu=standard': tuning"),
+        ({"ortmodule": {"operator_kernels": "gelu=standard"}}, "measures operator_kernels itself"),
         ({"batch_sise": 3}, "batch_sise: no such setting"),
     ):
         with pytest.raises(ConfigError, match=words):

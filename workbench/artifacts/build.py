@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,9 +22,9 @@ from workbench.artifacts.manifest_record import (
 )
 from workbench.artifacts.provenance import provenance_of, write_provenance
 from workbench.artifacts.request import Request
-from workbench.artifacts.trainable_graph import trainable_graph
+from workbench.artifacts.trainable_graph import TrainableGraph, trainable_graph
 from workbench.losses.loss_outputs import outputs_read, with_outputs_named
-from workbench.models import load_saved
+from workbench.models import Model, load_saved
 from workbench.onnx_io.graph_metadata import uses_running_statistics
 from workbench.onnx_io.large_file import write_onnx
 from workbench.ort.graph.device_kernels import device_kernel_counts
@@ -35,11 +34,20 @@ from workbench.ort.losses.losses import append_losses
 from workbench.ort.ondevice.checkpoint import write_nominal_checkpoint
 from workbench.ort.ondevice.optimizers import gradient_weight_decay, make_optimizer_model
 from workbench.run_folder.run_folder import write_json
+from workbench.settings.operator_kernels import libraries_of
 from workbench.trainable import Report as RewriteReport
 from workbench.trainable import seeded_draws, without_randomness
 
 if TYPE_CHECKING:
     import onnx
+
+
+class Exported(NamedTuple):
+    """A model that was exported for the artifacts of a request, and of others like it."""
+
+    model: Model
+    graphs: TrainableGraph
+    seconds: float
 
 
 def build(request: Request, report: Callable[[str], None]) -> None:
@@ -48,7 +56,15 @@ def build(request: Request, report: Callable[[str], None]) -> None:
     Raises:
         WorkbenchError: the model or the settings cannot be used.
     """
-    folder = request.directory
+    write(request, export(request, report), report)
+
+
+def export(request: Request, report: Callable[[str], None]) -> Exported:
+    """Export the model; what is large stays in files beside the request's directory.
+
+    Raises:
+        WorkbenchError: the model or the settings cannot be used.
+    """
     report("loading the model")
     model = load_saved(request.model)
 
@@ -59,17 +75,30 @@ def build(request: Request, report: Callable[[str], None]) -> None:
         del made.graph.output[1:]
         return made
 
-    times = [time.perf_counter()]
-    forward, graph, kept, trainable, rewrites, counters, sparse_losses = made = trainable_graph(
+    started = time.perf_counter()
+    made = trainable_graph(
         model,
         request.requires_grad,
         report,
         lora=request.lora,
         prepare=loss_only,
         label_sparsity=request.label_sparsity,
-        state_folder=folder.parent,
+        state_folder=request.directory.parent,
     )
-    times.append(time.perf_counter())
+    return Exported(model, made, time.perf_counter() - started)
+
+
+def write(request: Request, exported: Exported, report: Callable[[str], None]) -> None:
+    """Build the gradient of what was exported, and write the artifacts.
+
+    Args:
+        request: as `exported` was made for, but for its directory and `operator_kernels`.
+        exported: its graphs may be changed.
+        report: called with short progress texts.
+    """
+    folder, model = request.directory, exported.model
+    forward, graph, kept, trainable, rewrites, counters, sparse_losses = made = exported.graphs
+    started = time.perf_counter()
     report("building the gradient graph")
     training_model, origins, kernels_model = build_training_graph(
         trainable,
@@ -81,8 +110,9 @@ def build(request: Request, report: Callable[[str], None]) -> None:
             request.optimizer, request.weight_decay, request.max_grad_norm
         )
         / request.gradient_accumulation,
+        operator_kernels=libraries_of(request.operator_kernels),
     )
-    times.append(time.perf_counter())
+    gradient_s = time.perf_counter() - started
     evaluation = with_losses(forward.evaluation, request, terms_too=True)
     if request.label_sparsity:
         leave_out_ignored_labels(evaluation)
@@ -110,9 +140,7 @@ def build(request: Request, report: Callable[[str], None]) -> None:
         counters=counters,
         sparse_losses=sparse_losses,
         minimum_batch=minimum_batch(trainable, rewrites),
-        statistics=graph_statistics(
-            made, training_model, *[end - start for start, end in pairwise(times)]
-        ),
+        statistics=graph_statistics(made, training_model, exported.seconds, gradient_s),
     )
     write_json(folder / MANIFEST, manifest)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,9 +26,11 @@ from workbench.progress import ProgressBar
 from workbench.run_folder.run_folder import folder_name, home
 from workbench.settings.config import TrainingConfig, make_config
 from workbench.settings.lora import LoraOptions
+from workbench.settings.operator_kernels import of_device_graph
 from workbench.settings.requires_grad import trainable_names
 
 if TYPE_CHECKING:
+    from workbench.artifacts.build import Exported
     from workbench.models import Model
 
 Report = Callable[[str], None]
@@ -190,24 +193,64 @@ def generate_from_saved(
         with temporary_folder(directory, ArtifactsError) as temporary:
             built = temporary / "built"
             built.mkdir()
-            request = Request(
-                model=model_path.absolute(),
-                directory=built,
-                losses=config.losses,
-                optimizer=config.optimizer,
-                weight_decay=config.effective_weight_decay,
-                max_grad_norm=config.max_grad_norm,
-                gradient_accumulation=config.gradient_accumulation,
-                requires_grad=config.requires_grad,
-                lora=config.lora,
-                label_sparsity=config.label_sparsity,
-                targets=None if targets is None else tuple(targets),
-                disable_randomness=disable_randomness,
-                nominal_checkpoint=nominal_checkpoint,
+            request = _request(model_path, config, built, targets)._replace(
+                disable_randomness=disable_randomness, nominal_checkpoint=nominal_checkpoint
             )
             cache_s = fill(request, report or _no_report, environment or os.environ)
             _replace(directory, built, temporary / "replaced")
     return Artifacts.load(directory)._replace(cache_s=cache_s)
+
+
+class ArtifactsInProcess:
+    """As `generate_from_saved`, by this process, which may crash and has torch in memory.
+
+    The model is exported once for artifacts that differ in `operator_kernels` alone.
+    """
+
+    def __init__(self, model_path: Path, targets: Sequence[TensorSpec] | None = None) -> None:
+        """
+        Args:
+            model_path: folder of the saved model.
+            targets: specs of the targets, if known.
+        """
+        self._model_path, self._targets = model_path, targets
+        self._exported: Exported | None = None
+
+    def write(self, config: TrainingConfig, directory: Path) -> None:
+        """Write artifacts into `directory`, which is created.
+
+        The folder that it lies in must stay as long as others are written.
+        """
+        from workbench.artifacts.build import export, write
+
+        directory.mkdir()
+        request = _request(self._model_path, config, directory, self._targets)
+        if self._exported is None:
+            self._exported = export(request, _no_report)
+        exported = self._exported
+        write(request, exported._replace(graphs=deepcopy(exported.graphs)), _no_report)
+
+
+def _request(
+    model_path: Path,
+    config: TrainingConfig,
+    directory: Path,
+    targets: Sequence[TensorSpec] | None,
+) -> Request:
+    return Request(
+        model=model_path.absolute(),
+        directory=directory,
+        losses=config.losses,
+        optimizer=config.optimizer,
+        weight_decay=config.effective_weight_decay,
+        max_grad_norm=config.max_grad_norm,
+        gradient_accumulation=config.gradient_accumulation,
+        requires_grad=config.requires_grad,
+        lora=config.lora,
+        label_sparsity=config.label_sparsity,
+        operator_kernels=of_device_graph(config.device_kernels, config.operator_kernels),
+        targets=None if targets is None else tuple(targets),
+    )
 
 
 def _replace(directory: Path, built: Path, old: Path) -> None:

@@ -67,6 +67,7 @@ def make_manifest(
         "minimum_batch": minimum_batch,
         "statistics": statistics,
         "device_kernels": dict(device_kernels),
+        "operator_kernels": list(request.operator_kernels),
         "parameters": {
             "trainable": _described(parameters.trainable, forward.weights),
             "frozen": _described(parameters.frozen, forward.weights),

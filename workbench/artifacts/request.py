@@ -31,6 +31,8 @@ class Request(NamedTuple):
     lora: LoraOptions | None = None
     label_sparsity: bool = True
     """Whether losses compute nothing for the labels that they ignore."""
+    operator_kernels: tuple[str, ...] = ()
+    """The families that another library than the workbench computes: "gelu=standard"."""
     disable_randomness: bool = False
     """Whether dropout and random tensors are disabled."""
     nominal_checkpoint: bool = False
@@ -79,6 +81,7 @@ class Request(NamedTuple):
             lora=None if lora is None else LoraOptions.model_validate(lora),
             targets=None if targets is None else tuple(map(TensorSpec.from_json, targets)),
             label_sparsity=record["label_sparsity"],
+            operator_kernels=tuple(record["operator_kernels"]),
             disable_randomness=record["disable_randomness"],
             nominal_checkpoint=record["nominal_checkpoint"],
             record_code=record["record_code"],

@@ -29,11 +29,13 @@ def build_extensions(
     """Compile the kernels for training on device, and PyTorch's kernels for ORTModule.
 
     This takes about a minute. They are stored in the user's cache. Training works without them,
-    but is slower.
+    but is slower. Then the matrix products of PyTorch and of ONNX Runtime are timed on this
+    processor, once, so that ORTModule takes the faster ones.
     """
     from workbench.errors import EngineError
     from workbench.extensions.build_extensions import build_extensions
     from workbench.extensions.native_extension import EXTENSIONS
+    from workbench.tune.products import ensure_product_times
 
     with Progress(
         TextColumn("{task.description}"),
@@ -57,6 +59,17 @@ def build_extensions(
                     raise
                 progress.stop()
                 stderr.print(printable(f"{_WITHOUT[name]} {error}"), markup=False)
+        progress.update(task, completed=None, total=None)
+        times = None
+        try:
+            times = ensure_product_times(
+                lambda text: progress.update(task, description=text), again=force
+            )
+        except EngineError as error:
+            if not if_possible:
+                raise
+            progress.stop()
+            stderr.print(printable(f"Matrix products were not timed. {error}"), markup=False)
     if json:
         print_json(
             [
@@ -72,3 +85,5 @@ def build_extensions(
     for each in found:
         took = f"Built in {each.seconds:.0f} s" if each.seconds else "Already built"
         say(f"{took}: {each.extension.library}")
+    if times is not None:
+        say(f"{times.sentence}.")

@@ -61,6 +61,11 @@ OPTIONS: dict[str, tuple[Any, str]] = {
         bool,
         "Run the workbench's own kernels where they are faster; engine ondevice.",
     ),
+    "operator_kernels": (
+        list[str],
+        "Library of a family of operators, such as gelu=standard; may be repeated; engine "
+        "ondevice.",
+    ),
     "label_sparsity": (
         bool,
         "Compute logits only where the label is not ignored; engine ondevice.",
@@ -105,6 +110,7 @@ compares both."""
 METAVARS = {
     "base": "RUN|FILE",
     "loss_option": "NAME=VALUE",
+    "operator_kernels": "FAMILY=LIBRARY",
     "ortmodule": "NAME=VALUE",
     "tuning": "kept|off|FILE",
 }

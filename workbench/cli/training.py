@@ -25,6 +25,7 @@ COMMON = (
     *(
         "threads",
         "device_kernels",
+        "operator_kernels",
         "label_sparsity",
         "tuning",
         "warmup_steps",

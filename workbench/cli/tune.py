@@ -26,13 +26,16 @@ def tune(
         str | None,
         typer.Option(metavar="FILE", help="Also write a file for the option --tuning."),
     ] = None,
+    families: Annotated[
+        bool, typer.Option(help="Also try each family of operators by each other library.")
+    ] = True,
     json: opt.JsonOption = False,
     **settings: Any,
 ) -> None:
     """Time the kernels that can run a model's steps here, and keep the fastest choice.
 
     It is kept for this processor, these versions and such shapes: train and compare use it from
-    then on. This takes half a minute to some minutes.
+    then on. This takes one minute to some minutes.
     """
     import workbench as wb
     from workbench.cli.training import dataset
@@ -44,7 +47,12 @@ def tune(
     chosen = None if engines is None else [name.strip() for name in engines.split(",") if name]
     with stderr.status("Loading the model") as status:
         found = wb.tune(
-            model, dataset(data, target), chosen, report=status_updater(status), **settings
+            model,
+            dataset(data, target),
+            chosen,
+            families=families,
+            report=status_updater(status),
+            **settings,
         )
     if save is not None:
         found.save(save)

@@ -85,6 +85,7 @@ LABELS: Mapping[str, tuple[str, str]] = {
     "processes": ("Processes", ""),
     "threads": ("Threads", "threads of the engine, at most the number of cores"),
     "device_kernels": ("Own kernels on device", ""),
+    "operator_kernels": ("Kernels by operator", "such as gelu=standard"),
     "label_sparsity": ("Label sparsity on device", ""),
     "tuning": ("Tuning", "kept, off, or a file of workbench tune"),
     "memory_limit_bytes": ("Memory limit", ""),
@@ -149,6 +150,7 @@ LAYOUT: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
                 "processes",
                 "threads",
                 "device_kernels",
+                "operator_kernels",
                 "label_sparsity",
                 "tuning",
                 "memory_limit_bytes",
@@ -180,7 +182,7 @@ SWITCHES = (
     *("evaluate", "lora", "device_kernels", "label_sparsity", "detached"),
     *("federation", "federation.secure_aggregation"),
 )
-NAMES = ("requires_grad", "base_except", "lora.targets", "federation.devices")
+NAMES = ("requires_grad", "operator_kernels", "base_except", "lora.targets", "federation.devices")
 OPTIONS = ("federation.strategy_options",)
 BYTES = ("memory_limit_bytes", "device.memory_bytes")
 

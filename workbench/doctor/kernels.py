@@ -35,7 +35,7 @@ def tuning_finding() -> Finding:
     ]
     times = kept_product_times()
     if times is not None:
-        said.insert(0, f"Matrix products: {times}.")
+        said.insert(0, f"{times.sentence}.")
     nothing = "nothing measured; workbench tune MODEL measures what is fastest on this machine"
     state: State = "note" if any(found.entry is None for found in kept) else "ok"
     return Finding(subject, state, " ".join(said) or nothing, required=False)

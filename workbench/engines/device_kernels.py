@@ -10,6 +10,7 @@ from workbench.artifacts import Artifacts
 from workbench.ort.ondevice.kernels import device_kernels
 from workbench.run_folder.statistics import OptionState
 from workbench.settings.config import TrainingConfig
+from workbench.settings.operator_kernels import libraries_of, of_device_graph, sentence_of
 
 OPTION = "device_kernels"
 """Its name in `TrainingConfig`."""
@@ -38,14 +39,26 @@ def chosen_kernels(config: TrainingConfig, artifacts: Artifacts) -> ChosenKernel
             OptionState(option=OPTION, state=state, reason=reason),
         )
 
-    if not config.device_kernels:
+    generated = tuple(artifacts.manifest.get("operator_kernels", ()))
+    wanted = of_device_graph(config.device_kernels, config.operator_kernels)
+    if not config.device_kernels and not (wanted and wanted == generated):
         return without("off")
     if artifacts.kernels_model is None:
         return without("off", "no operator of the graph has one")
+    nodes: dict[str, int] = artifacts.manifest["device_kernels"]
+    if not nodes:
+        state = OptionState(option=OPTION, state="off", reason="")
+        return ChosenKernels(artifacts.kernels_model, None, {}, state)
     found = device_kernels()
     if found.library is None:
         return without("not available here", found.problem)
-    nodes: dict[str, int] = artifacts.manifest["device_kernels"]
     reason = f"{sum(nodes.values())} nodes of {len(nodes)} operators"
     state = OptionState(option=OPTION, state="on", reason=reason)
     return ChosenKernels(artifacts.kernels_model, found.library, nodes, state)
+
+
+def operator_state(artifacts: Artifacts) -> OptionState:
+    """What `operator_kernels` says of the graph that runs."""
+    chosen = libraries_of(artifacts.manifest.get("operator_kernels", ()))
+    state = "on" if chosen else "off"
+    return OptionState(option="operator_kernels", state=state, reason=sentence_of(chosen))

@@ -25,7 +25,7 @@ from workbench.engines.base import (
     ObservedStep,
     ParameterNorms,
 )
-from workbench.engines.device_kernels import ChosenKernels, chosen_kernels
+from workbench.engines.device_kernels import ChosenKernels, chosen_kernels, operator_state
 from workbench.engines.device_memory import refuse_over_device_memory
 from workbench.engines.ondevice_state import NATIVE_CHECKPOINT, read_state, write_state
 from workbench.engines.training_build import training_build
@@ -243,7 +243,10 @@ def _statistics(
     config: TrainingConfig, artifacts: Artifacts, load_s: float, kernels: ChosenKernels
 ) -> Statistics:
     built = artifacts.manifest.get("statistics")
-    options = (kernels.state, _label_sparsity(artifacts), tuning_state(config))
+    options = (
+        *(kernels.state, operator_state(artifacts)),
+        *(_label_sparsity(artifacts), tuning_state(config)),
+    )
     # Artifacts that were generated before these were kept have none.
     if built is None:
         return Statistics(engine=config.engine, options=options)

@@ -11,7 +11,8 @@ def tuning_state(config: TrainingConfig) -> OptionState:
     """The state of the setting `tuning`; "on" where it changed other settings."""
     tuning = config.tuning
     if isinstance(tuning, TunedKernels):
-        state = "off" if tuning.variant in (None, DEFAULT) else "on"
+        changed = tuning.refined or tuning.variant not in (None, DEFAULT)
+        state = "on" if changed else "off"
         return OptionState(option="tuning", state=state, reason=tuning.reason)
     nothing = "nothing was measured for such shapes: `workbench tune` does"
     return OptionState(option="tuning", state="off", reason="" if tuning == "off" else nothing)

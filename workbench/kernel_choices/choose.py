@@ -45,13 +45,31 @@ def with_chosen_kernels(config: TrainingConfig, model: Model) -> TrainingConfig:
     if own:
         return _with_note(config, None, f"Nothing was changed: {own} was given.")
     reason = f"{entry.sentence}; {source}"
-    if entry.chosen == DEFAULT:
-        return _with_note(with_faster_products(config, model), DEFAULT, reason)
-    changed = VARIANTS[config.engine][entry.chosen].settings(config.engine, config.threads)
+    chosen = with_variant(config, model, entry.chosen)
+    chosen = with_operator_kernels(chosen, entry.operator_kernels)
+    note = TunedKernels(variant=entry.chosen, refined=bool(entry.operator_kernels), reason=reason)
+    return chosen.model_copy(update={"tuning": note})
+
+
+def with_variant(config: TrainingConfig, model: Model, name: str) -> TrainingConfig:
+    """With the settings of one of `VARIANTS`."""
+    if name == DEFAULT:
+        return with_faster_products(config, model)
+    changed = VARIANTS[config.engine][name].settings(config.engine, config.threads)
     options = changed.pop("ortmodule", None)
     if options is not None:
         changed["ortmodule"] = config.ortmodule.model_copy(update=options)
-    return _with_note(config.model_copy(update=changed), entry.chosen, reason)
+    return config.model_copy(update=changed)
+
+
+def with_operator_kernels(config: TrainingConfig, choices: tuple[str, ...]) -> TrainingConfig:
+    """With these families by other libraries; unchanged without any."""
+    if not choices:
+        return config
+    if config.engine == "ondevice":
+        return config.model_copy(update={"operator_kernels": choices})
+    options = config.ortmodule.model_copy(update={"operator_kernels": choices})
+    return config.model_copy(update={"ortmodule": options})
 
 
 def with_faster_products(config: TrainingConfig, model: Model) -> TrainingConfig:
@@ -81,9 +99,12 @@ def _given(config: TrainingConfig) -> str:
     """A setting of the user's that a variant would change; empty: there is none."""
     if config.processes > 1:
         return f"processes={config.processes}"
+    own = config.operator_kernels if config.engine == "ondevice" else ()
+    options = config.ortmodule
+    if own or (config.engine == "ortmodule" and options.operator_kernels):
+        return f"operator_kernels={','.join(own or options.operator_kernels)}"
     if config.engine == "ondevice":
         return "" if config.device_kernels else "device_kernels=False"
-    options = config.ortmodule
     if options.threads is not None:
         return f"threads={options.threads} of ortmodule"
     changed = options.pytorch_kernels != "auto"

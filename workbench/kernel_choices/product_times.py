@@ -39,6 +39,12 @@ class ProductTimes(Record):
     def prefers_onnxruntime(self) -> bool:
         return self.ratio < CLEARLY
 
+    @property
+    def sentence(self) -> str:
+        """Whose ORTModule takes, and why."""
+        whose = "ONNX Runtime's" if self.prefers_onnxruntime else "PyTorch's"
+        return f"Linear layers of ORTModule use {whose} products: {self}, {self.ratio:.2f} of them"
+
     def __str__(self) -> str:
         times = f"{self.onnxruntime_ms:.1f} ms, PyTorch's {self.pytorch_ms:.1f} ms"
         return f"ONNX Runtime's products took {times}, measured on this processor"

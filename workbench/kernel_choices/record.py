@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from workbench.display.validation_words import validation_words
 from workbench.settings.kernel_variants import DEFAULT, VARIANTS
+from workbench.settings.operator_kernels import check_choices, libraries_of, sentence_of
 
 KIND: Literal["kernel-tuning"] = "kernel-tuning"
 """The field "kind" of the file."""
@@ -69,6 +70,37 @@ class Measured(Record):
     """95 % interval of the ratio."""
 
 
+class Family(Record):
+    """A family of operators by another library than in the chosen variant."""
+
+    family: Text
+    library: Text
+    share: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    """Of the operators' time in a step, by the profile."""
+    ratio: Positive | None = None
+    """Of the step's time to the fastest before: median over the rounds; None: not measured."""
+    low: Positive | None = None
+    high: Positive | None = None
+    """95 % interval of the ratio."""
+    chosen: bool = False
+    problem: Text = ""
+    """Why it was not measured, or not chosen although it was faster."""
+
+    @property
+    def sentence(self) -> str:
+        return sentence_of({self.family: self.library})
+
+
+class Refined(Record):
+    """The steps with all families as chosen, over those of the variant, measured once more."""
+
+    step_ms: Positive
+    ratio: Positive
+    low: Positive
+    high: Positive
+    rounds: Annotated[int, Field(ge=1)]
+
+
 class Entry(Record):
     """What was measured for one engine and one class of shapes."""
 
@@ -87,6 +119,12 @@ class Entry(Record):
     """Cores that other programs used meanwhile, on average; None: not known."""
     time: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     """When, in seconds since 1970."""
+    families: Annotated[tuple[Family, ...], Field(max_length=40)] = ()
+    """What was tried on top of the chosen variant, in this order."""
+    refined: Refined | None = None
+    """None: no family by another library is faster."""
+    problem: Text = ""
+    """Why the families were not measured."""
 
     @model_validator(mode="after")
     def _know_variants(self) -> Entry:
@@ -102,6 +140,27 @@ class Entry(Record):
                 f"its variants {', '.join(names)} are not the chosen, the default and others"
             )
         return self
+
+    @model_validator(mode="after")
+    def _know_families(self) -> Entry:
+        check_choices(
+            self.engine, tuple(f"{each.family}={each.library}" for each in self.chosen_families)
+        )
+        for each in self.families:
+            check_choices(self.engine, (f"{each.family}={each.library}",))
+        if (self.refined is None) != (not self.chosen_families):
+            raise ValueError("families were chosen without a measurement of all, or the reverse")
+        return self
+
+    @property
+    def chosen_families(self) -> tuple[Family, ...]:
+        return tuple(each for each in self.families if each.chosen)
+
+    @property
+    def operator_kernels(self) -> tuple[str, ...]:
+        """The setting of that name, of families that another library computes faster."""
+        chosen = tuple(f"{each.family}={each.library}" for each in self.chosen_families)
+        return check_choices(self.engine, chosen)
 
     @property
     def disturbed(self) -> bool:
@@ -123,15 +182,23 @@ class Entry(Record):
     def sentence(self) -> str:
         """What was chosen, and what that is over the default."""
         described = VARIANTS[self.engine][self.chosen].description
-        found = self.of_chosen
-        if self.chosen == DEFAULT:
-            return f"{described}: nothing else was clearly faster"
+        found, refined = self.of_chosen, self.refined
         beside = (
             f", beside other programs on {self.other_cores:.1f} cores" if self.disturbed else ""
         )
+        if self.chosen != DEFAULT:
+            described += (
+                f": {found.ratio:.2f} of the default's time "
+                f"({found.low:.2f} to {found.high:.2f}{beside})"
+            )
+        elif refined is None:
+            return f"{described}: nothing else was clearly faster"
+        if refined is None:
+            return described
+        families = sentence_of(libraries_of(self.operator_kernels))
         return (
-            f"{described}: {found.ratio:.2f} of the default's time "
-            f"({found.low:.2f} to {found.high:.2f}{beside})"
+            f"{described}; {families}: {refined.ratio:.2f} of that "
+            f"({refined.low:.2f} to {refined.high:.2f})"
         )
 
 

@@ -27,7 +27,10 @@ def shape_class(model: Model, config: TrainingConfig) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
-_NO_MATTER = {"saved_graphs", "saved_graphs_prefix", "log_level", "pytorch_kernels", "threads"}
+_NO_MATTER = {
+    *("saved_graphs", "saved_graphs_prefix", "log_level"),
+    *("pytorch_kernels", "operator_kernels", "threads"),
+}
 
 
 def _options(config: TrainingConfig) -> dict[str, Any]:

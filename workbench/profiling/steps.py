@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from workbench.data import Batch, Split, load_saved_dataset
 from workbench.data.target_specs import target_specs
 from workbench.engines import engine_class
-from workbench.engines.base import EngineSetup
+from workbench.engines.base import Engine, EngineSetup
 from workbench.profiling.request import Request
 from workbench.settings.config import TrainingConfig
 
@@ -16,8 +16,19 @@ from workbench.settings.config import TrainingConfig
 class Steps:
     """An engine and its batches."""
 
-    def __init__(self, request: Request, report: Callable[[str], None]) -> None:
-        """Build the engine and take the warm-up steps."""
+    def __init__(
+        self,
+        request: Request,
+        report: Callable[[str], None],
+        before: Callable[[Engine, Batch], None] | None = None,
+    ) -> None:
+        """Build the engine and take the warm-up steps.
+
+        Args:
+            request: the engine's settings, its model and data.
+            report: called with the text of each phase.
+            before: called with the engine and the first batch before the first step.
+        """
         config = request.config
         split = load_saved_dataset(request.data).train
         self.engine = engine_class(config.engine)(
@@ -29,6 +40,8 @@ class Steps:
                 targets=target_specs(split.targets),
             )
         )
+        if before is not None:
+            before(self.engine, next(endless(split, config)))
         self._batches = endless(split, config)
         self._accumulation = config.gradient_accumulation
         report("warming up")

@@ -23,6 +23,7 @@ from workbench.settings.device import ONDEVICE_BYTES, Device, as_device
 from workbench.settings.engines import EngineName
 from workbench.settings.kernel_variants import TunedKernels
 from workbench.settings.lora import LoraOptions
+from workbench.settings.operator_kernels import DeviceChoices
 from workbench.settings.ortmodule_options import ORTModuleOptions
 from workbench.settings.plain_numbers import PlainNumbers
 from workbench.settings.processes import processes_problems
@@ -125,14 +126,14 @@ class TrainingConfig(PlainNumbers):
         description="engine ondevice: training runs the workbench's own kernels where they are "
         "faster than ONNX Runtime's. Requires `workbench build-extensions`",
     )
+    operator_kernels: DeviceChoices = ()
     label_sparsity: bool = Field(
         default=True, description="engine ondevice: logits of ignored labels are not computed"
     )
     tuning: str | TunedKernels = Field(
         default="kept",
-        description="engines ondevice and ortmodule: kept applies the kernels and threads that "
-        "`workbench tune` measured to be the fastest here for such shapes, if it did; off does "
-        "not; or the path of a file of `workbench tune`",
+        description="engines ondevice and ortmodule: kept applies what `workbench tune` measured "
+        "to be fastest here for such shapes, if it did; off does not; or the path of its file",
     )
     warmup_steps: int = Field(
         default=5, ge=0, le=LARGEST_COUNT, description="first steps, excluded from throughput"

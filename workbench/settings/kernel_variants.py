@@ -29,6 +29,8 @@ class TunedKernels(BaseModel):
 
     variant: str | None
     """Of `VARIANTS`; None: nothing was changed."""
+    refined: bool = False
+    """Whether families of operators are by other libraries too."""
     reason: str
     """What was measured, and where that is from; or why nothing was changed. A short text."""
 

@@ -18,6 +18,7 @@ from pydantic import (
 
 from workbench.errors import ConfigError
 from workbench.machine.threads import RECORD, within_cores
+from workbench.settings.operator_kernels import ORTModuleChoices
 from workbench.settings.plain_numbers import PlainNumbers
 from workbench.settings.setting_problems import problems_of
 
@@ -127,6 +128,13 @@ class ORTModuleOptions(PlainNumbers):
         "and attention; no_products: nor for convolution. auto: all or no_linear, whose products "
         "were measured faster on this processor, once. `workbench tune` measures whole steps. "
         "Requires `workbench build-extensions`.",
+    )
+    operator_kernels: ORTModuleChoices = Field(
+        default=(),
+        title="Kernels by operator",
+        description="Families of operators that another library computes than PyTorch's kernels "
+        "says, such as gelu=standard or linear=onnxruntime. `workbench tune` measures which are "
+        "faster.",
     )
     gradient_pieces: bool = Field(
         default=True,

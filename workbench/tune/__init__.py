@@ -12,7 +12,7 @@ from workbench.data import Dataset
 from workbench.errors import ConfigError, EngineError, nearest
 from workbench.files.disk import disk_errors
 from workbench.files.temporary_folder import temporary_folder
-from workbench.kernel_choices.choose import with_faster_products
+from workbench.kernel_choices.choose import with_variant
 from workbench.kernel_choices.kept import keep, this_environment, usable_extensions
 from workbench.kernel_choices.record import Entry, TuningRecord
 from workbench.kernel_choices.shapes import shape_class
@@ -23,8 +23,10 @@ from workbench.progress import ProgressBar
 from workbench.runs import prepare
 from workbench.runs.launch import worker_environment
 from workbench.settings.config import TrainingConfig
-from workbench.settings.kernel_variants import VARIANTS, Variant, variants_of
+from workbench.settings.kernel_variants import VARIANTS, variants_of
+from workbench.tune.families import refine
 from workbench.tune.lock_step import LockStep, rounds_of
+from workbench.tune.products import ensure_product_times
 from workbench.tune.result import Tuning, as_entry
 
 __all__ = ["Tuning", "tune"]
@@ -38,7 +40,7 @@ _NO_EFFECT = (
 )
 """Settings of a run that do not affect the time of a step here."""
 
-_CHOSEN = ("tuning", "device_kernels")
+_CHOSEN = ("tuning", "device_kernels", "operator_kernels")
 """Settings that tuning chooses."""
 
 
@@ -47,6 +49,7 @@ def tune(
     data: Dataset | str | None = None,
     engines: Sequence[str] | str | None = None,
     *,
+    families: bool = True,
     report: Report | None = None,
     **settings: Any,
 ) -> Tuning:
@@ -54,14 +57,17 @@ def tune(
 
     Each variant (`workbench.settings.kernel_variants`) trains in a process of its own, with the
     environment of a run; they take turns of a few steps. Another variant than the default is chosen
-    where it is clearly faster. That is kept for this processor, these versions and shapes like
-    these: runs and comparisons use it from now on, unless their `tuning` is "off". Results differ
-    between variants by rounding alone.
+    where it is clearly faster. Then each family of operators that matters in the step is tried by
+    each other library, and those that make the step faster are chosen too; one whose losses or
+    gradients differ from the variant's by more than rounding is not. The choice is kept for this
+    processor, these versions and shapes like these: runs and comparisons use it from now on, unless
+    their `tuning` is "off".
 
     Args:
         model: a `Model`, or what `load_model` takes.
         data: a `Dataset`, or what `load_dataset` takes; None: the dataset of the sample.
         engines: of "ortmodule" and "ondevice"; None: those that can train the model.
+        families: whether to try families of operators, which takes up to a minute an engine.
         report: called with short progress texts; None: a progress bar in notebooks.
         **settings: fields of `TrainingConfig`; the model's defaults apply to the others.
 
@@ -76,12 +82,15 @@ def tune(
     chosen = _engines(engines, loaded)
     _check_settings(settings)
     with temporary_folder() as folder, disk_errors(folder, EngineError), ProgressBar() as bar:
+        if "ortmodule" in chosen:
+            # The default of a machine that is set up, whose runs know the faster products.
+            ensure_product_times(report or bar.say)
         entries = []
         for engine in chosen:
             given = {**settings, "engine": engine, "tuning": "off"}
             _, dataset, config = prepare(loaded, data, given)
             _check_unchosen(config)
-            work = _Work(loaded, dataset, config, folder, report or bar.say)
+            work = _Work(loaded, dataset, config, folder, report or bar.say, families)
             entry = work.measure()
             keep(entry)
             entries.append(entry)
@@ -92,9 +101,15 @@ class _Work:
     """One engine's variants, whose processes read the model and the data from a folder."""
 
     def __init__(
-        self, model: Model, dataset: Dataset, config: TrainingConfig, folder: Path, report: Report
+        self,
+        model: Model,
+        dataset: Dataset,
+        config: TrainingConfig,
+        folder: Path,
+        report: Report,
+        families: bool,
     ) -> None:
-        self.model, self.report = model, report
+        self.model, self.report, self.families = model, report, families
         self.folder = folder / config.engine
         self.folder.mkdir()
         model.save(self.folder / "model")
@@ -115,12 +130,12 @@ class _Work:
             for number, (name, variant) in enumerate(variants.items(), 1):
                 prefix = f"{engine}, variant {number} of {len(variants)}"
                 self._say(prefix, variant.description)
-                config = self._config(variant)
+                config = with_variant(self.config, self.model, name)
                 said = partial(self._say, prefix)
                 processes.start(name, config, worker_environment(config, code), said)
             load = processes.measure(partial(self._say, engine))
             seconds = processes.finish()
-        return as_entry(
+        entry = as_entry(
             self.config,
             self.model.name,
             shape_class(self.model, self.config),
@@ -128,18 +143,15 @@ class _Work:
             load,
             time.time(),
         )
+        if not self.families:
+            return entry
+        config = with_variant(self.config, self.model, entry.chosen)
+        environment = worker_environment(config, code)
+        found = refine(self.folder, config, environment, partial(self._say, engine))
+        return entry.model_copy(update=found._asdict())
 
     def _say(self, what: str, text: str) -> None:
         self.report(f"{what}: {text}")
-
-    def _config(self, variant: Variant) -> TrainingConfig:
-        changed = variant.settings(self.config.engine, self.config.threads)
-        if not changed:
-            return with_faster_products(self.config, self.model)
-        options = changed.pop("ortmodule", None)
-        if options is not None:
-            changed["ortmodule"] = self.config.ortmodule.model_copy(update=options)
-        return self.config.model_copy(update=changed)
 
 
 def _engines(engines: Sequence[str] | str | None, model: Model) -> list[str]:
@@ -177,10 +189,9 @@ def _check_settings(settings: dict[str, Any]) -> None:
 
 
 def _check_unchosen(config: TrainingConfig) -> None:
-    options = config.ortmodule
-    if config.engine == "ortmodule" and (
-        options.threads is not None or options.pytorch_kernels != "auto"
-    ):
+    names = ("pytorch_kernels", "operator_kernels", "threads")
+    given = [name for name in names if name in config.ortmodule.changed]
+    if config.engine == "ortmodule" and given:
         raise ConfigError(
-            ["ortmodule: tuning measures pytorch_kernels and threads itself; omit them."]
+            [f"ortmodule: tuning measures {' and '.join(given)} itself; omit what it measures."]
         )

@@ -6,16 +6,15 @@
 from __future__ import annotations
 
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
-from statistics import median
 
 from workbench.child_process.child import serve
 from workbench.profiling.request import Request
 from workbench.profiling.steps import Steps
 from workbench.run_folder.run_folder import write_json
-from workbench.tune.lock_step import IDLE, TURN_S
+from workbench.tune.lock_step import IDLE
+from workbench.tune.turns import turn
 
 
 def take_turns(report: Callable[[str], None]) -> None:
@@ -29,18 +28,9 @@ def take_turns(report: Callable[[str], None]) -> None:
     turns = []
     report(IDLE)
     for _ in sys.stdin:
-        turns.append(_turn(steps, request.steps))
+        turns.append(turn(steps, request.steps))
         report(IDLE)
     write_json(request.answer_path, {"turns_s": turns})
-
-
-def _turn(steps: Steps, fewest: int) -> float:
-    """Median seconds of some steps."""
-    started = time.perf_counter()
-    taken: list[float] = []
-    while len(taken) < fewest or time.perf_counter() - started < TURN_S:
-        taken.append(steps.wall_ms() / 1e3)
-    return median(taken)
 
 
 if __name__ == "__main__":

@@ -20,15 +20,10 @@ from workbench.errors import EngineError
 from workbench.machine.load import Load, LoadMeter
 from workbench.profiling.request import Request
 from workbench.settings.config import TrainingConfig
+from workbench.tune.turns import FEWEST_STEPS
 
 IDLE = "idle"
 """The phase of a process that waits for its next turn."""
-
-TURN_S = 0.15
-"""A turn begins no step after this."""
-
-FEWEST_STEPS = 3
-"""Of a turn, whose median counts: the first step after a pause is slow."""
 
 MOST_ROUNDS, FEWEST_ROUNDS = 21, 7
 BUDGET_S = 20.0

@@ -15,7 +15,7 @@ from workbench.compare.statistics import ratio
 from workbench.errors import ConfigError, EngineError, nearest
 from workbench.files.output_file import output_path
 from workbench.kernel_choices.kept import write_tuning
-from workbench.kernel_choices.record import Entry, Measured, TuningRecord
+from workbench.kernel_choices.record import Entry, Family, Measured, TuningRecord
 from workbench.machine.load import Load
 from workbench.settings.config import TrainingConfig
 from workbench.settings.kernel_variants import DEFAULT, VARIANTS
@@ -44,7 +44,11 @@ class Tuning:
         if engine not in found:
             raise ConfigError([f"{engine!r} was not tuned. {nearest(engine, found)}"])
         entry = found[engine]
-        return VARIANTS[engine][entry.chosen].settings(engine, entry.threads)
+        chosen = VARIANTS[engine][entry.chosen].settings(engine, entry.threads)
+        if entry.operator_kernels:
+            place = chosen.setdefault("ortmodule", {}) if engine == "ortmodule" else chosen
+            place["operator_kernels"] = entry.operator_kernels
+        return chosen
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write a file for the setting `tuning`.
@@ -64,8 +68,11 @@ class Tuning:
         lines = []
         for entry in self.entries:
             lines.append(entry.title)
-            width = max(len(text) for text, _ in rows(entry))
+            width = max(len(text) for text, _ in [*rows(entry), *family_rows(entry)])
             lines += [f"  {text:<{width}}  {figures}" for text, figures in rows(entry)]
+            if entry.families:
+                lines.append("  on top of it, over the fastest before:")
+            lines += [f"  {text:<{width}}  {figures}" for text, figures in family_rows(entry)]
             lines.append(f"  chosen: {entry.sentence}.")
             lines += [f"  {each}" for each in notes(entry)]
         return "\n".join(lines)
@@ -79,7 +86,7 @@ class Tuning:
             body = "".join(
                 f"<tr><td style='text-align:left'>{escape(text)}</td>"
                 f"<td>{escape(figures)}</td></tr>"
-                for text, figures in rows(entry)
+                for text, figures in [*rows(entry), *family_rows(entry)]
             )
             said = " ".join([f"Chosen: {entry.sentence}.", *notes(entry)])
             parts.append(
@@ -100,9 +107,30 @@ def rows(entry: Entry) -> list[tuple[str, str]]:
     ]
 
 
+def family_rows(entry: Entry) -> list[tuple[str, str]]:
+    """Each family by another library and its figures, in the order in which they were tried."""
+    return [
+        (
+            f"{each.sentence} ({each.share:.0%} of the step)",
+            _figures(each),
+        )
+        for each in entry.families
+    ]
+
+
+def _figures(family: Family) -> str:
+    if family.ratio is None or family.low is None or family.high is None:
+        return family.problem
+    chosen = "; chosen" if family.chosen else ""
+    why_not = f"; {family.problem}" if family.problem else ""
+    return f"{family.ratio:.2f} ({family.low:.2f} to {family.high:.2f}){chosen}{why_not}"
+
+
 def notes(entry: Entry) -> list[str]:
     """What a reader should know of the figures."""
     said = [f"Ratios to the default: medians of {entry.rounds} rounds, with 95 % intervals."]
+    if entry.problem:
+        said.append(f"Families of operators were not tried: {entry.problem}")
     if entry.disturbed:
         said.append(
             f"Other programs used {entry.other_cores:.1f} cores meanwhile: what is best beside "

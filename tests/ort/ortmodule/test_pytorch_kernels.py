@@ -73,6 +73,21 @@ def test_products_can_be_left_to_onnx_runtime(answers: Answers) -> None:
     assert answer["no_products"]["reason"].endswith("and no product")
 
 
+def test_a_family_can_be_left_to_another_library(answers: Answers) -> None:
+    """Over `pytorch_kernels`, in both directions."""
+    answer = answers["without products"]
+    differences = answer["differences"]["families"]
+    assert max(differences.values()) <= 1e-5, differences
+    before, chosen = (
+        {op for op, counts in answer["chosen"][switch].items() if "PyTorch" in counts}
+        for switch in ("no_products", "families")
+    )
+    elsewhere = {"Gelu", "GeluGrad", "FastGeluGrad", "GatherGrad"}
+    elsewhere |= {"LayerNormalization", "LayerNormalizationGrad"}
+    assert before - chosen == before & elsewhere
+    assert chosen - before == {"Linear"}
+
+
 @pytest.mark.parametrize("group", GROUPS)
 def test_switched_off_none_is_used(group: str, answers: Answers) -> None:
     answer = answers[group]

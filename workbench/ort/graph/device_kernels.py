@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Container, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from workbench.ort.graph.attention_kernels import write_attention_kernels
@@ -22,7 +22,7 @@ DOMAIN = "workbench"
 _MICROSOFT = "com.microsoft"
 
 
-def write_device_kernels(model: onnx.ModelProto) -> dict[str, str]:
+def write_device_kernels(model: onnx.ModelProto, but: Container[str] = ()) -> dict[str, str]:
     """Replace each node of `model` that a kernel of ours computes faster, in place.
 
     The results are the same up to rounding. A node stays as it is where its types, axes or outputs
@@ -31,24 +31,21 @@ def write_device_kernels(model: onnx.ModelProto) -> dict[str, str]:
     Args:
         model: both passes, as ONNX Runtime builds them. A value whose type it does not tell is
             float32.
+        but: families, of `FAMILIES["ondevice"]`, that stay as they are.
 
     Returns:
         First output of each new node -> first output of the node that it replaced.
     """
     from onnx import helper
 
-    replaced = {
-        **write_attention_kernels(model, DOMAIN),
-        **write_cross_entropy_kernels(model, DOMAIN),
-        **write_log_probability_kernels(model, DOMAIN),
-        **write_convolution_kernels(model, DOMAIN),
-        **write_pooling_kernels(model, DOMAIN),
-        **_write_biased_gelus(model),
-    }
+    replaced: dict[str, str] = {}
+    for family, write in _WHOLE:
+        if family not in but:
+            replaced |= write(model, DOMAIN)
     editor = GraphEditor(model.graph)
     for node in editor.nodes:
-        find = _FOUND.get((node.domain, node.op_type))
-        found = None if find is None else find(editor, node)
+        family, find = _FOUND.get((node.domain, node.op_type), ("", None))
+        found = None if find is None or family in but else find(editor, node)
         if found is not None:
             operator, attributes = found
             made = helper.make_node(
@@ -80,7 +77,7 @@ def device_kernel_counts(model: onnx.ModelProto) -> dict[str, int]:
     return dict(nodes.most_common())
 
 
-def _write_biased_gelus(model: onnx.ModelProto) -> dict[str, str]:
+def _write_biased_gelus(model: onnx.ModelProto, domain: str) -> dict[str, str]:
     """Replace each GELU of a sum with a bias, and its gradient, by one kernel each way.
 
     The gradient of the bias comes with the other; the sum itself is not kept.
@@ -114,14 +111,14 @@ def _write_biased_gelus(model: onnx.ModelProto) -> dict[str, str]:
         # Nothing sums it where the bias is frozen.
         of_bias = sums[0].output[0] if sums else f"{gradient}.bias"
         made = helper.make_node(
-            "BiasGelu", given, forward.output, forward.name or forward.output[0], domain=DOMAIN
+            "BiasGelu", given, forward.output, forward.name or forward.output[0], domain=domain
         )
         back = helper.make_node(
             "BiasGeluGradient",
             [backward.input[0], *given],
             [gradient, of_bias],
             backward.name or gradient,
-            domain=DOMAIN,
+            domain=domain,
         )
         editor.replace([add, forward], [made], at=forward)
         editor.replace([backward, *sums[:1]], [back], at=backward)
@@ -207,14 +204,27 @@ def _embedding_gradient(editor: GraphEditor, node: onnx.NodeProto) -> _Found | N
 _FLOAT, _INT64 = 1, 7
 """Of `onnx.TensorProto`, which is loaded on use."""
 
-_FOUND: Mapping[tuple[str, str], Callable[[GraphEditor, onnx.NodeProto], _Found | None]] = {
-    ("", "Gelu"): _gelu,
-    (_MICROSOFT, "Gelu"): _gelu,
-    (_MICROSOFT, "GeluGrad"): _gelu_gradient,
-    ("", "LayerNormalization"): _layer_normalization,
-    (_MICROSOFT, "LayerNormalizationGrad"): _layer_normalization_gradient,
-    ("", "ReduceSum"): _column_sum,
-    (_MICROSOFT, "ReluGrad"): _relu_gradient,
-    (_MICROSOFT, "SoftmaxGrad_13"): _softmax_gradient,
-    (_MICROSOFT, "GatherGrad"): _embedding_gradient,
+_WHOLE: Sequence[tuple[str, Callable[[onnx.ModelProto, str], dict[str, str]]]] = (
+    ("attention", write_attention_kernels),
+    ("cross_entropy", write_cross_entropy_kernels),
+    ("cross_entropy", write_log_probability_kernels),
+    ("convolution", write_convolution_kernels),
+    ("max_pool", write_pooling_kernels),
+    ("gelu", _write_biased_gelus),
+)
+"""Families, and what replaces several nodes at once, before single ones are."""
+
+_Find = Callable[[GraphEditor, "onnx.NodeProto"], "_Found | None"]
+
+_FOUND: Mapping[tuple[str, str], tuple[str, _Find]] = {
+    ("", "Gelu"): ("gelu", _gelu),
+    (_MICROSOFT, "Gelu"): ("gelu", _gelu),
+    (_MICROSOFT, "GeluGrad"): ("gelu", _gelu_gradient),
+    ("", "LayerNormalization"): ("layer_norm", _layer_normalization),
+    (_MICROSOFT, "LayerNormalizationGrad"): ("layer_norm", _layer_normalization_gradient),
+    ("", "ReduceSum"): ("sum", _column_sum),
+    (_MICROSOFT, "ReluGrad"): ("relu", _relu_gradient),
+    (_MICROSOFT, "SoftmaxGrad_13"): ("softmax", _softmax_gradient),
+    (_MICROSOFT, "GatherGrad"): ("embedding", _embedding_gradient),
 }
+"""Domain and operator -> its family, and the kernel of a node."""

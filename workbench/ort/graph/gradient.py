@@ -8,8 +8,9 @@ The layout is what ONNX Runtime's on-device `Module` asks for:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.errors import ArtifactsError
@@ -19,6 +20,7 @@ from workbench.ort.graph.node_origins import NodeOrigin, NodeOrigins
 from workbench.ort.graph.recompute import recompute_in_backward
 from workbench.ort.graph.standard_gradients import write_standard_gradients
 from workbench.ort.native import native
+from workbench.settings.operator_kernels import ONNX_RUNTIME
 
 if TYPE_CHECKING:
     import onnx
@@ -97,6 +99,7 @@ def build_training_graph(
     state_updates: Sequence[StateUpdate] = (),
     gradients: Sequence[NodeGradient] = (),
     weight_decay: float = 0.0,
+    operator_kernels: Mapping[str, str] = MappingProxyType({}),
 ) -> TrainingGraph:
     """Append the gradient of the first output of `model`, its loss, to each trainable parameter.
 
@@ -109,6 +112,7 @@ def build_training_graph(
             of the named output.
         gradients: of the nodes whose gradient is our own.
         weight_decay: times the parameter is added to its gradient.
+        operator_kernels: family, of `FAMILIES["ondevice"]` -> library, where that is not our own.
 
     Raises:
         ArtifactsError: ONNX Runtime cannot build the gradient.
@@ -130,18 +134,20 @@ def build_training_graph(
     hidden.reveal(made)
     kernels = onnx.ModelProto()
     kernels.CopyFrom(made)
-    own = write_device_kernels(kernels)
-    if own:
-        write_standard_gradients(kernels)
+    own = write_device_kernels(kernels, but=operator_kernels)
+    native = {family for family, library in operator_kernels.items() if library == ONNX_RUNTIME}
+    other = bool(own or native)
+    if other:
+        write_standard_gradients(kernels, but=native)
         recompute_in_backward(kernels, loss.name)
         _write_updates(kernels, loss, trainable, state_updates, weight_decay)
     replaced = write_standard_gradients(made)
     again = recompute_in_backward(made, loss.name)
     updates = _write_updates(made, loss, trainable, state_updates, weight_decay)
-    if own:
+    if other:
         name_as_portable(kernels.graph, made.graph)
     found = origins.of(made.graph, hidden.expanded, updates, {**replaced, **again})
-    return TrainingGraph(made, found, kernels if own else None)
+    return TrainingGraph(made, found, kernels if other else None)
 
 
 def _write_updates(

@@ -7,7 +7,7 @@ of GatherGrad, which differ from run to run with several threads, are the same i
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
 from workbench.ort.graph.graph_editor import GraphEditor, attribute
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _MICROSOFT = "com.microsoft"
 
 
-def write_standard_gradients(model: onnx.ModelProto) -> dict[str, str]:
+def write_standard_gradients(model: onnx.ModelProto, but: Collection[str] = ()) -> dict[str, str]:
     """Write every GatherGrad, GeluGrad and ReluGrad of `model` in standard operators, in place.
 
     The results are the same for finite gradients, up to rounding. A node stays as it is where too
@@ -27,6 +27,7 @@ def write_standard_gradients(model: onnx.ModelProto) -> dict[str, str]:
     Args:
         model: both passes. Its domain "" has opset 16 or later. A value whose type it does not
             tell is float32.
+        but: families, of `FAMILIES`, whose gradients stay as they are.
 
     Returns:
         First output of each new node -> first output of the node that it replaced.
@@ -34,7 +35,9 @@ def write_standard_gradients(model: onnx.ModelProto) -> dict[str, str]:
     editor = GraphEditor(model.graph)
     replaced: dict[str, str] = {}
     for node in editor.nodes:
-        write = _WRITERS.get(node.op_type)
+        family, write = _WRITERS.get(node.op_type, ("", None))
+        if family in but:
+            continue
         made = write(editor, node) if write is not None and node.domain == _MICROSOFT else None
         if made:
             editor.replace([node], made)
@@ -119,8 +122,11 @@ def _relu_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodeP
     return steps.made
 
 
-_WRITERS: Mapping[str, Callable[[GraphEditor, onnx.NodeProto], list[onnx.NodeProto] | None]] = {
-    "GatherGrad": _gather_gradient,
-    "GeluGrad": _gelu_gradient,
-    "ReluGrad": _relu_gradient,
+_Write = Callable[[GraphEditor, "onnx.NodeProto"], "list[onnx.NodeProto] | None"]
+
+_WRITERS: Mapping[str, tuple[str, _Write]] = {
+    "GatherGrad": ("embedding", _gather_gradient),
+    "GeluGrad": ("gelu", _gelu_gradient),
+    "ReluGrad": ("relu", _relu_gradient),
 }
+"""Operator -> its family, and what writes it."""

@@ -25,6 +25,7 @@ from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.capture.narrow_dtypes import widen
 from workbench.ort.ortmodule.capture.preserved_buffers import preserved_buffers
 from workbench.ort.ortmodule.capture.rounded_values import compute_in_float32
+from workbench.ort.ortmodule.capture.shared_export import exported_once
 from workbench.ort.ortmodule.capture.sizes import ANY_SIZE, Axes, Ranges
 from workbench.ort.ortmodule.capture.structure import LEAF, Structure
 from workbench.ort.ortmodule.capture.tensor_check import check_tensors
@@ -136,14 +137,17 @@ def build(
         held = {**layout.buffers, **layout.parameters}
         refuse_half_precision((name, registry[key]) for name, (registry, key) in held.items())
     started = time.perf_counter()
-    exported = export_forward(
-        module,
-        arguments,
-        tensors,
-        axes,
-        layout.attributes.leave_out_changed,
-        options.training_outputs,
-        autocast,
+    exported = exported_once(
+        (arguments, tuple(map(_kind, tensors)), axes, options.training_outputs, autocast),
+        lambda: export_forward(
+            module,
+            arguments,
+            tensors,
+            axes,
+            layout.attributes.leave_out_changed,
+            options.training_outputs,
+            autocast,
+        ),
     )
     export_s = time.perf_counter() - started
     updated = _updated_buffers(exported.model)
@@ -172,6 +176,10 @@ def build(
         else:
             made = _in_pieces(exported, tensors, layout, options, axes, export_s, cuts)
     return made._replace(updated=updated, ranges=exported.ranges)
+
+
+def _kind(tensor: torch.Tensor) -> tuple[torch.Size, torch.dtype, bool]:
+    return tensor.shape, tensor.dtype, tensor.requires_grad
 
 
 def _in_pieces(

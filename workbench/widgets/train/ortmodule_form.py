@@ -28,7 +28,10 @@ GROUPS: dict[str, tuple[str, ...]] = {
         "cast_propagation_strategy",
         "cast_propagation_allow",
     ),
-    "Running": ("gradient_pieces", "threads", "spinning", "deterministic", "pytorch_kernels"),
+    "Running": (
+        *("gradient_pieces", "threads", "spinning", "deterministic", "pytorch_kernels"),
+        "operator_kernels",
+    ),
     "Records": ("saved_graphs", "saved_graphs_prefix", "log_level"),
 }
 """Heading -> the options under it."""

@@ -2,6 +2,7 @@
 
     attention, linear, ... ── what a whole layer looks like ──▶ fusion ──▶ a forward pass
     products ── whose matrix products are faster here ──▶ fusion
+    libraries ── whose kernels run a family of operators ──▶ fusion, replacement
     choices ── what is replaced, by what, measured how ──┐
     executor ── the compiled library, if it was built ───┼──▶ replacement ──▶ a gradient graph
     convolution, pooling, activations, ... ── how ───────┘
@@ -13,7 +14,8 @@ A replaced node is an `org.pytorch.aten::ATen`, which ONNX Runtime runs through 
 from __future__ import annotations
 
 from workbench.ort.ortmodule.aten.fusion import Fused, fuse_layers
+from workbench.ort.ortmodule.aten.libraries import Libraries
 from workbench.ort.ortmodule.aten.products import chosen_kernels
 from workbench.ort.ortmodule.aten.replacement import Kernels, use_pytorch_kernels
 
-__all__ = ["Fused", "Kernels", "chosen_kernels", "fuse_layers", "use_pytorch_kernels"]
+__all__ = ["Fused", "Kernels", "Libraries", "chosen_kernels", "fuse_layers", "use_pytorch_kernels"]

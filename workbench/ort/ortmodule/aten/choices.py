@@ -40,10 +40,10 @@ class Choice(NamedTuple):
     each on a 2-core Xeon with AVX-512, torch 2.13, onnxruntime-training-cpu 1.19.2."""
     replace: Replace
     """The nodes in place of one; None where the conditions are not met."""
+    family: str = ""
+    """Of `FAMILIES`, by which settings name it; empty: only `pytorch_kernels` says."""
     in_forward: bool = False
     """Whether it belongs to the forward pass."""
-    is_product: bool = False
-    """Whether most of its time is a matrix product."""
 
 
 CHOICES: Mapping[str, Choice] = MappingProxyType(
@@ -52,41 +52,52 @@ CHOICES: Mapping[str, Choice] = MappingProxyType(
             "aten::convolution; not 1 x 1, from 100,000 multiplications a sample",
             0.55,
             convolution,
+            "convolution",
             in_forward=True,
-            is_product=True,
         ),
         "ConvGrad": Choice(
             "aten::convolution_backward; not 1 x 1, from 100,000 multiplications a sample",
             0.45,
             convolution_gradient,
-            is_product=True,
+            "convolution",
         ),
         "MaxPoolGrad": Choice(
-            "of our own, from the maxima themselves; one or two axes", 0.9, max_pool_gradient
+            "of our own, from the maxima themselves; one or two axes",
+            0.9,
+            max_pool_gradient,
+            "max_pool",
         ),
-        "ReluGrad": Choice("aten::threshold_backward", 0.1, relu_gradient),
-        "Gelu": Choice("aten::gelu; from 8,192 elements a sample", 0.6, gelu, in_forward=True),
+        "ReluGrad": Choice("aten::threshold_backward", 0.1, relu_gradient, "relu"),
+        "Gelu": Choice(
+            "aten::gelu; from 8,192 elements a sample", 0.6, gelu, "gelu", in_forward=True
+        ),
         "GeluGrad": Choice(
-            "aten::gelu_backward; from 8,192 elements a sample", 0.25, gelu_gradient
+            "aten::gelu_backward; from 8,192 elements a sample", 0.25, gelu_gradient, "gelu"
         ),
-        "FastGeluGrad": Choice("aten::gelu_backward, tanh", 0.07, fast_gelu_gradient),
+        "FastGeluGrad": Choice("aten::gelu_backward, tanh", 0.07, fast_gelu_gradient, "gelu"),
         "SoftmaxGrad_13": Choice(
-            "aten::_softmax_backward_data; from 8,192 elements a sample", 0.3, softmax_gradient
+            "aten::_softmax_backward_data; from 8,192 elements a sample",
+            0.3,
+            softmax_gradient,
+            "softmax",
         ),
         "LayerNormalization": Choice(
             "aten::native_layer_norm; from 4,096 elements a sample",
             0.4,
             layer_norm,
+            "layer_norm",
             in_forward=True,
         ),
         "LayerNormalizationGrad": Choice(
-            "aten::native_layer_norm_backward", 0.25, layer_norm_gradient
+            "aten::native_layer_norm_backward", 0.25, layer_norm_gradient, "layer_norm"
         ),
-        "Add": Choice("aten::add; from 16,384 elements a sample", 1.0, addition, in_forward=True),
-        "Sum": Choice("aten::add; from 16,384 elements a sample", 0.75, addition),
+        "Add": Choice(
+            "aten::add; from 16,384 elements a sample", 1.0, addition, "addition", in_forward=True
+        ),
+        "Sum": Choice("aten::add; from 16,384 elements a sample", 0.75, addition, "addition"),
         "Dropout": Choice("of our own", 0.2, dropout, in_forward=True),
         "DropoutGrad": Choice("of our own", 0.2, dropout_gradient),
-        "GatherGrad": Choice("of our own", 0.02, gather_gradient),
+        "GatherGrad": Choice("of our own", 0.02, gather_gradient, "embedding"),
     }
 )
 """Operator -> what runs in its place."""

@@ -12,6 +12,7 @@ from workbench.ort.ortmodule.aten import attention, linear
 from workbench.ort.ortmodule.aten.decomposed_gelu import fuse_decomposed_gelu
 from workbench.ort.ortmodule.aten.executor import why_not_loaded
 from workbench.ort.ortmodule.aten.fusion_graph import FusionGraph
+from workbench.ort.ortmodule.aten.libraries import Libraries
 from workbench.ort.ortmodule.aten.packed_projection import fuse_heads, fuse_unpacking
 
 if TYPE_CHECKING:
@@ -21,16 +22,16 @@ if TYPE_CHECKING:
 
 Fuse = Callable[["onnx.NodeProto", FusionGraph], bool]
 
-_FUSIONS: Sequence[tuple[str, Fuse, str]] = (
-    ("Squeeze", fuse_unpacking, ""),
-    ("Reshape", fuse_heads, ""),
-    ("Softmax", attention.fuse_attention, "Attention"),
-    ("Tanh", fuse_decomposed_gelu, ""),
-    ("MatMul", linear.fuse_linear, "Linear"),
-    ("Gemm", linear.fuse_linear, "Linear"),
+_FUSIONS: Sequence[tuple[str, Fuse, str, str]] = (
+    ("Squeeze", fuse_unpacking, "attention", ""),
+    ("Reshape", fuse_heads, "attention", ""),
+    ("Softmax", attention.fuse_attention, "attention", "Attention"),
+    ("Tanh", fuse_decomposed_gelu, "gelu", ""),
+    ("MatMul", linear.fuse_linear, "linear", "Linear"),
+    ("Gemm", linear.fuse_linear, "linear", "Linear"),
 )
-"""An operator, what makes a layer of what is around a node of it, and the layer's name where it is
-one kernel of PyTorch's; in the order in which they are tried."""
+"""An operator, what makes a layer of what is around a node of it, its family, and the layer's name
+where it is one kernel of PyTorch's; in the order in which they are tried."""
 
 
 class Fused(NamedTuple):
@@ -43,26 +44,26 @@ class Fused(NamedTuple):
 
 
 def fuse_layers(
-    model: onnx.ModelProto, requires_grad: Collection[str], *, linear: bool = True
+    model: onnx.ModelProto, requires_grad: Collection[str], libraries: Libraries
 ) -> Fused:
     """Fuse what is attention or a linear layer, in place; nothing without PyTorch's kernels.
 
     Args:
         model: a forward pass whose parameters are inputs.
         requires_grad: inputs whose gradients are wanted.
-        linear: whether linear layers and attention are fused.
+        libraries: says of each family whether it is fused.
     """
     import onnx
 
-    if why_not_loaded():
+    if not libraries.calls_any or why_not_loaded():
         return Fused()
     known = onnx.shape_inference.infer_shapes(model, data_prop=True).graph.value_info
     del model.graph.value_info[:]
     model.graph.value_info.extend(known)
     graph = FusionGraph(model.graph, requires_grad)
     layers: Counter[str] = Counter()
-    for op, fuse, layer in _FUSIONS:
-        if fuse is not fuse_decomposed_gelu and not linear:
+    for op, fuse, family, layer in _FUSIONS:
+        if not libraries.calls_kernel(family):
             continue
         for node in graph.nodes:
             found = graph.producer(node.output[0], op)

@@ -10,7 +10,7 @@ from workbench.ort.ortmodule.aten.choices import CHOICES
 from workbench.ort.ortmodule.aten.executor import why_not_loaded
 from workbench.ort.ortmodule.aten.fusion import complete_gradients
 from workbench.ort.ortmodule.aten.kernel_call import DOMAIN
-from workbench.settings.ortmodule_options import PyTorchKernels
+from workbench.ort.ortmodule.aten.libraries import Libraries
 
 if TYPE_CHECKING:
     import onnx
@@ -38,19 +38,19 @@ class Kernels(NamedTuple):
 
 
 def use_pytorch_kernels(
-    model: onnx.ModelProto, *, wanted: PyTorchKernels = "all", keep_forward: bool = False
+    model: onnx.ModelProto, libraries: Libraries, *, keep_forward: bool = False
 ) -> Kernels:
     """Replace the nodes of `model`, a graph of both passes, for which that is faster, in place.
 
     Args:
         model: as the gradient builder gives it; ONNX Runtime has not optimized it yet.
-        wanted: which of them are; not "auto".
+        libraries: says of which families they are.
         keep_forward: leave the forward pass as it is, for what looks for its operators there.
 
     Returns:
         What was chosen for each operator.
     """
-    why_not = "they are switched off" if wanted == "off" else why_not_loaded()
+    why_not = why_not_loaded() if libraries.calls_any else "they are switched off"
     graph = GraphEditor(model.graph)
     chosen: dict[str, dict[str, int]] = {}
     nodes: list[onnx.NodeProto] = []
@@ -60,9 +60,7 @@ def use_pytorch_kernels(
             nodes.append(node)
             continue
         made = None
-        kept = (keep_forward and choice.in_forward) or (
-            wanted == "no_products" and choice.is_product
-        )
+        kept = (keep_forward and choice.in_forward) or not libraries.calls_kernel(choice.family)
         if not why_not and not kept:
             made = choice.replace(node, graph)
         nodes += [node] if made is None else made

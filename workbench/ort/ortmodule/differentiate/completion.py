@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from workbench.ort.graph.gradient_overrides import HiddenNodes
 from workbench.ort.graph.standard_gradients import write_standard_gradients
-from workbench.ort.ortmodule.aten import Kernels, use_pytorch_kernels
+from workbench.ort.ortmodule.aten import Kernels, Libraries, use_pytorch_kernels
 from workbench.settings.ortmodule_options import ORTModuleOptions
 
 if TYPE_CHECKING:
@@ -41,10 +41,9 @@ def complete(
     hidden.reveal(proto)
     _keep_results(proto.graph, results)
     _return_from_forward(proto.graph, updates)
-    kernels = use_pytorch_kernels(
-        proto, wanted=options.pytorch_kernels, keep_forward=options.recomputes
-    )
-    write_standard_gradients(proto)
+    libraries = Libraries(options)
+    kernels = use_pytorch_kernels(proto, libraries, keep_forward=options.recomputes)
+    write_standard_gradients(proto, but=libraries.own_gradients)
     return proto.SerializeToString(), kernels
 
 

@@ -10,7 +10,7 @@ from workbench.ort.graph.gelu_approximation import approximate_gelu
 from workbench.ort.graph.gradient import parameters_as_inputs
 from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
 from workbench.ort.graph.padding.leave_out import PaddingReport, leave_out_padding
-from workbench.ort.ortmodule.aten import Fused, fuse_layers
+from workbench.ort.ortmodule.aten import Fused, Libraries, fuse_layers
 from workbench.ort.ortmodule.differentiate.constant_results import keep_constant_results
 from workbench.ort.ortmodule.differentiate.graph_options import (
     Differentiated,
@@ -87,9 +87,8 @@ def trainable_forward(
     state = [name for name in (*names.parameters, *names.buffers) if name in present]
     model = parameters_as_inputs(model, state)
     # The memory optimizer finds what to recompute by the operators of the forward pass.
-    fuses = options.pytorch_kernels != "off" and not options.recomputes
-    linear = options.pytorch_kernels == "all"
-    fused = fuse_layers(model, requires_grad, linear=linear) if fuses else Fused()
+    libraries = Libraries(options)
+    fused = Fused() if options.recomputes else fuse_layers(model, requires_grad, libraries)
 
     constants = keep_constant_results(model.graph)
 

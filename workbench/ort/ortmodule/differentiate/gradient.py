@@ -23,6 +23,7 @@ from workbench.ort.ortmodule.differentiate.gradient_graph import (
 )
 from workbench.ort.ortmodule.differentiate.graph_options import (
     changed_options_hint,
+    families_report,
     graph_report,
     kernels_report,
     native_gradient,
@@ -147,6 +148,7 @@ def _report(
             *native.options,
             *forward.options,
             kernels_report(options, kernels, measured),
+            families_report(options),
             *saved.report,
         ),
     )

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.ort.graph.padding.leave_out import PaddingReport
 from workbench.ort.native import native
-from workbench.ort.ortmodule.aten import Kernels
+from workbench.ort.ortmodule.aten import Kernels, Libraries
+from workbench.settings.operator_kernels import libraries_of, sentence_of
 from workbench.settings.ortmodule_options import OptionReport, OptionStateName, ORTModuleOptions
 
 if TYPE_CHECKING:
@@ -190,10 +191,17 @@ def _computes_in_half(model: onnx.ModelProto) -> bool:
 def kernels_report(options: ORTModuleOptions, kernels: Kernels, measured: str) -> OptionReport:
     """What came of `pytorch_kernels`: so many nodes and what decided, or why none can be."""
     name = "pytorch_kernels"
-    if options.pytorch_kernels == "off":
+    if not Libraries(options).calls_any:
         return OptionReport(name, "off")
     if kernels.why_not:
         return OptionReport(name, "not available here", kernels.why_not)
     but = _LEFT_OUT.get(options.pytorch_kernels, "")
     why = f"; {measured}" if measured else ""
     return OptionReport(name, "on", f"they run {kernels.replaced} nodes{but}{why}")
+
+
+def families_report(options: ORTModuleOptions) -> OptionReport:
+    """What `operator_kernels` says."""
+    chosen = libraries_of(options.operator_kernels)
+    state: OptionStateName = "on" if chosen else "off"
+    return OptionReport("operator_kernels", state, sentence_of(chosen))

@@ -1,0 +1,80 @@
+"""Which library computes a family of operators: the setting, and what it does with others."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from workbench.errors import ConfigError
+from workbench.ort.graph.device_kernels import _FOUND, _WHOLE
+from workbench.ort.graph.standard_gradients import _WRITERS
+from workbench.settings.config import make_config
+from workbench.settings.operator_kernels import (
+    FAMILIES,
+    LIBRARIES,
+    libraries_of,
+    of_device_graph,
+    usual_libraries,
+)
+from workbench.tune.families.shares import OPERATORS
+
+
+def test_choices_are_read_in_any_order_and_kept_in_one() -> None:
+    config = make_config({"operator_kernels": "gelu=standard, attention=onnxruntime"})
+    assert config.operator_kernels == ("attention=onnxruntime", "gelu=standard")
+    assert make_config({"operator_kernels": config.operator_kernels[::-1]}) == config
+    options = make_config({"ortmodule": {"operator_kernels": ["linear=onnxruntime"]}}).ortmodule
+    assert options.operator_kernels == ("linear=onnxruntime",)
+
+
+def test_without_own_kernels_a_choice_leaves_the_others_to_onnxruntime() -> None:
+    assert of_device_graph(False, ()) == ()
+    assert of_device_graph(True, ("gelu=standard",)) == ("gelu=standard",)
+    chosen = libraries_of(of_device_graph(False, ("gelu=workbench",)))
+    assert chosen.pop("gelu") == "workbench"
+    others = usual_libraries("ondevice", kernels=False)
+    assert chosen == {family: others[family] for family in chosen}
+    assert len(chosen) == len(FAMILIES["ondevice"]) - 1
+
+
+def test_what_whole_settings_say() -> None:
+    of_all, without = (usual_libraries("ortmodule", kernels) for kernels in ("all", "off"))
+    assert of_all["linear"] == of_all["gelu"] == "pytorch"
+    assert (without["linear"], without["gelu"]) == ("onnxruntime", "standard")
+    left_out = usual_libraries("ortmodule", "no_linear")
+    assert {family for family in of_all if of_all[family] != left_out[family]} == {
+        *("linear", "attention")
+    }
+    assert usual_libraries("ortmodule", "no_products")["convolution"] == "onnxruntime"
+    assert usual_libraries("ortmodule", "auto") == of_all
+
+
+def test_every_family_is_known_wherever_families_are_named() -> None:
+    for engine, families in FAMILIES.items():
+        assert list(OPERATORS[engine]) == [*families]
+        for libraries in families.values():
+            assert set(libraries) <= set(LIBRARIES)
+            assert len(libraries) > 1
+        standard = {family for family, libraries in families.items() if "standard" in libraries}
+        assert standard == {family for family, _ in _WRITERS.values()}
+    assert {*_WHOLE, *(family for family, _ in _FOUND.values())} == set(FAMILIES["ondevice"])
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ("gelo=standard", "operator_kernels='gelo=standard': .* Did you mean 'gelu'"),
+        ("gelu", "gelu can be computed by workbench or standard or onnxruntime"),
+        ("gelu=pytorch", "gelu can be computed by workbench or standard or onnxruntime"),
+        ("gelu=standard,gelu=workbench", "names 'gelu' twice"),
+        (("",), "give family=library"),
+    ],
+)
+def test_a_wrong_choice_is_refused(given: str, words: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        make_config({"operator_kernels": given})
+    assert re.search(words, str(refused.value))
+    with pytest.raises(ConfigError, match="linear can be computed by pytorch or onnxruntime"):
+        make_config({"ortmodule": {"operator_kernels": "linear=standard"}})

@@ -1,0 +1,162 @@
+"""Which library computes a family of operators, where an engine has several kernels for it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import partial
+from types import MappingProxyType
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from workbench.errors import nearest
+
+PYTORCH, WORKBENCH, ONNX_RUNTIME, STANDARD = "pytorch", "workbench", "onnxruntime", "standard"
+
+LIBRARIES: Mapping[str, str] = MappingProxyType(
+    {
+        PYTORCH: "PyTorch",
+        WORKBENCH: "the workbench",
+        ONNX_RUNTIME: "ONNX Runtime",
+        STANDARD: "standard operators",
+    }
+)
+"""Name in settings -> in sentences. "standard" writes a gradient in standard operators."""
+
+FAMILIES: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
+    {
+        "ortmodule": {
+            "linear": (PYTORCH, ONNX_RUNTIME),
+            "attention": (PYTORCH, ONNX_RUNTIME),
+            "convolution": (PYTORCH, ONNX_RUNTIME),
+            "max_pool": (WORKBENCH, ONNX_RUNTIME),
+            "relu": (PYTORCH, STANDARD, ONNX_RUNTIME),
+            "gelu": (PYTORCH, STANDARD, ONNX_RUNTIME),
+            "softmax": (PYTORCH, ONNX_RUNTIME),
+            "layer_norm": (PYTORCH, ONNX_RUNTIME),
+            "addition": (PYTORCH, ONNX_RUNTIME),
+            "embedding": (WORKBENCH, STANDARD),
+        },
+        "ondevice": {
+            "attention": (WORKBENCH, ONNX_RUNTIME),
+            "convolution": (WORKBENCH, ONNX_RUNTIME),
+            "max_pool": (WORKBENCH, ONNX_RUNTIME),
+            "relu": (WORKBENCH, STANDARD, ONNX_RUNTIME),
+            "gelu": (WORKBENCH, STANDARD, ONNX_RUNTIME),
+            "softmax": (WORKBENCH, ONNX_RUNTIME),
+            "cross_entropy": (WORKBENCH, ONNX_RUNTIME),
+            "layer_norm": (WORKBENCH, ONNX_RUNTIME),
+            "sum": (WORKBENCH, ONNX_RUNTIME),
+            "embedding": (WORKBENCH, STANDARD),
+        },
+    }
+)
+"""Engine -> family -> the libraries that can compute it, the usual one first.
+
+Without dropout, whose random numbers differ between libraries, and without ONNX Runtime's gradient
+of an embedding, whose sums differ from run to run."""
+
+
+def _split(value: Any) -> Any:
+    """A text of choices with commas becomes several."""
+    if isinstance(value, str):
+        return tuple(part.strip() for part in value.split(",") if part.strip())
+    return value
+
+
+def check_choices(engine: str, choices: tuple[str, ...]) -> tuple[str, ...]:
+    """Check texts such as "gelu=standard"; in the order of the families.
+
+    Raises:
+        ValueError: an unknown family or library, or a family twice.
+    """
+    families = FAMILIES[engine]
+    chosen: dict[str, str] = {}
+    for choice in choices:
+        family, _, library = choice.partition("=")
+        if family not in families:
+            raise ValueError(
+                f"operator_kernels={choice!r}: give family=library, such as 'gelu=standard'. "
+                f"{nearest(family, families)}"
+            )
+        if library not in families[family]:
+            raise ValueError(
+                f"operator_kernels={choice!r}: {family} can be computed by "
+                f"{' or '.join(families[family])}."
+            )
+        if family in chosen:
+            raise ValueError(f"operator_kernels names {family!r} twice: give it once.")
+        chosen[family] = library
+    return as_choices({family: chosen[family] for family in families if family in chosen})
+
+
+_Split = BeforeValidator(_split)
+
+DeviceChoices = Annotated[
+    tuple[str, ...],
+    _Split,
+    AfterValidator(partial(check_choices, "ondevice")),
+    Field(description="engine ondevice: operators by another library, such as gelu=standard"),
+]
+ORTModuleChoices = Annotated[
+    tuple[str, ...], _Split, AfterValidator(partial(check_choices, "ortmodule"))
+]
+"""The settings `operator_kernels`: texts such as "gelu=standard", or one with commas."""
+
+
+def libraries_of(choices: Iterable[str]) -> dict[str, str]:
+    """Family -> library, of texts such as "gelu=standard"."""
+    return {family: library for family, _, library in (each.partition("=") for each in choices)}
+
+
+def as_choices(libraries: Mapping[str, str]) -> tuple[str, ...]:
+    """The texts that `libraries_of` reads."""
+    return tuple(f"{family}={library}" for family, library in libraries.items())
+
+
+def usual_libraries(engine: str, kernels: str | bool) -> dict[str, str]:
+    """Family -> library, by the setting of the engine's kernels as a whole.
+
+    Args:
+        engine: a key of `FAMILIES`.
+        kernels: `device_kernels`, or `pytorch_kernels`, of which "auto" counts as "all".
+    """
+    if kernels in ("off", False):
+        return without_kernels(engine)
+    usual = {family: libraries[0] for family, libraries in FAMILIES[engine].items()}
+    return usual | dict.fromkeys(_LEFT_OUT.get(kernels, ()), ONNX_RUNTIME)
+
+
+_LEFT_OUT: Mapping[str | bool, tuple[str, ...]] = {
+    "no_linear": ("linear", "attention"),
+    "no_products": ("linear", "attention", "convolution"),
+}
+"""What is ONNX Runtime's by `pytorch_kernels`."""
+
+
+def without_kernels(engine: str) -> dict[str, str]:
+    """Family -> ONNX Runtime's library: in standard operators where its own gradient is slow."""
+    return {
+        family: STANDARD if STANDARD in libraries else ONNX_RUNTIME
+        for family, libraries in FAMILIES[engine].items()
+    }
+
+
+def of_device_graph(device_kernels: bool, choices: tuple[str, ...]) -> tuple[str, ...]:
+    """The choices for a graph that is ours but for them, with the same kernels.
+
+    Args:
+        device_kernels: the setting, which says of the other families.
+        choices: `operator_kernels` of a run on device.
+    """
+    if device_kernels or not choices:
+        return choices
+    return as_choices(without_kernels("ondevice") | libraries_of(choices))
+
+
+def sentence_of(libraries: Mapping[str, str]) -> str:
+    """In words, such as "gelu by standard operators, linear by ONNX Runtime"."""
+    return ", ".join(
+        f"{family.replace('_', ' ')} by {LIBRARIES[library]}"
+        for family, library in libraries.items()
+    )

@@ -1,0 +1,14 @@
+"""Which library computes each family of operators fastest, on top of a variant of the whole graph.
+
+refine ── starts the process, reads its answer ──▶ record
+__main__ ── the process: one family after another by each other library
+  candidate ── an engine with some families by other libraries
+  shares ── what a step takes by family
+  trial ── steps of two engines in turn, and whether their results agree
+"""
+
+from __future__ import annotations
+
+from workbench.tune.families.refine import Found, refine
+
+__all__ = ["Found", "refine"]

@@ -1,0 +1,63 @@
+"""Starts the process that tries the families of operators, and reads what it found."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from workbench.child_process.child import run_child
+from workbench.errors import EngineError, WorkbenchError
+from workbench.kernel_choices.record import Family, Refined
+from workbench.profiling.request import Request
+from workbench.settings.config import TrainingConfig
+from workbench.tune.turns import FEWEST_STEPS
+
+
+class Found(NamedTuple):
+    """What came of the families."""
+
+    families: tuple[Family, ...] = ()
+    refined: Refined | None = None
+    problem: str = ""
+    """Why there is nothing; empty: there is."""
+
+
+def refine(
+    folder: Path,
+    config: TrainingConfig,
+    environment: Mapping[str, str],
+    report: Callable[[str], None],
+) -> Found:
+    """Try each family of operators of a graph by each other library.
+
+    A process that fails costs nothing but the families: the variant was measured already.
+
+    Args:
+        folder: holds `model` and `data`, as they save themselves.
+        config: of the chosen variant.
+        environment: of a run with these settings.
+        report: called with short progress texts.
+    """
+    work = folder / "families"
+    work.mkdir()
+    request = Request(folder / "model", folder / "data", config, FEWEST_STEPS, work)
+    request.write(work / "request.json")
+    try:
+        run_child(
+            "workbench.tune.families",
+            work / "request.json",
+            report,
+            environment,
+            work="times families of operators",
+            failure=EngineError,
+        )
+    except WorkbenchError as error:
+        return Found(problem=str(error).splitlines()[0][:400])
+    answer: dict[str, Any] = json.loads(request.answer_path.read_text(encoding="utf-8"))
+    refined = answer["refined"]
+    return Found(
+        tuple(Family(**each) for each in answer["families"]),
+        None if refined is None else Refined(**refined),
+    )
