@@ -123,6 +123,8 @@ def test_runs_are_found_sorted_labelled_deleted_and_brought_back(
 
 
 def test_it_fits_400_pixels_in_both_themes(open_notebook: MakeNotebook, home: Path) -> None:
+    long = "digits-cnn with all rows, cosine schedule and 200 steps of warm-up"
+    Run(RunFolder(next((home / "runs").iterdir()))).rename(long)
     notebook = open_notebook(CELL)
     notebook.run(0)
     page, grid = notebook.page, grid_of(notebook)
@@ -133,6 +135,15 @@ def test_it_fits_400_pixels_in_both_themes(open_notebook: MakeNotebook, home: Pa
         colors.add(grid.evaluate("node => getComputedStyle(node).backgroundColor"))
     assert len(colors) == 2
     table = page.locator(".wb-run-table")
+    table.evaluate("node => { node.style.width = '860px'; }")
+    expect(grid.get_by_role("columnheader")).to_have_count(6)
+    name = grid.locator(".wb-run-name", has_text=long)
+    assert name.evaluate("node => node.scrollHeight <= node.clientHeight"), "it is cut"
+    facts = name.locator("xpath=following-sibling::*")
+    assert facts.evaluate(
+        "node => node.getBoundingClientRect().bottom <= "
+        "node.closest('[role=row]').getBoundingClientRect().bottom"
+    )
     table.evaluate("node => { node.style.width = '400px'; }")
     expect(grid.get_by_role("columnheader")).to_have_count(2)
     for node in (grid, table):

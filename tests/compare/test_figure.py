@@ -64,6 +64,23 @@ def test_a_bar_is_a_ratio_with_its_interval(runs: dict[str, Run]) -> None:
     assert figure.get_supxlabel().startswith("model-pytorch on rows, batch 10")
 
 
+def test_a_long_verdict_is_not_cut(runs: dict[str, Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    comparison = Comparison("c", PLAN, ["pytorch", "ondevice"], runs=runs)
+    sentence = (
+        "ondevice is 15.4 times as fast as pytorch (8.6 to 42.0), no difference seen between "
+        "ortmodule and pytorch (0.75 to 2.5); the machine was busy (other programs used 1.0 of 2 "
+        "cores): do not trust these ratios."
+    )
+    verdict = comparison.verdict()._replace(level="busy", sentence=sentence)
+    monkeypatch.setattr(comparison, "verdict", lambda: verdict)
+    figure = comparison.plot()
+    figure.draw_without_rendering()
+    [title] = [text for text in figure.texts if text.get_text().startswith("Comparison with")]
+    assert " ".join(title.get_text().split()) == f"Comparison with pytorch {sentence}"
+    box = title.get_window_extent()
+    assert (box.x0 > 0, box.x1 < figure.bbox.width) == (True, True), f"{box.x0} to {box.x1}"
+
+
 def test_few_rounds_have_a_bar_and_no_interval(runs: dict[str, Run]) -> None:
     comparison = Comparison("c", Plan(2, 12, 62), ["pytorch", "ondevice"], runs=runs)
     ratios = comparison.plot().axes[3]

@@ -16,7 +16,7 @@ import workbench as wb
 from tests.controller.recording_view import PATIENCE_S, RecordingView, until
 from tests.runs import recorded
 from workbench.controller import Controller, Setup
-from workbench.controller.job import ComparisonJob, Training
+from workbench.controller.job import ComparisonJob, Job, Training
 from workbench.controller.sources import Sources
 from workbench.controller.state import failure
 from workbench.errors import ConfigError
@@ -93,6 +93,23 @@ def test_what_a_job_came_to_stays_until_something_is_wrong(make: Make) -> None:
     until(lambda: "matches no parameter" in controller.state.message)
     del controller.setup.settings["requires_grad"]
     controller.estimate()
+    until(lambda: "digits-mlp is ready" in controller.state.message)
+
+
+def test_what_goes_wrong_while_the_figures_of_a_job_are_made_is_told(make: Make) -> None:
+    controller, view = make()
+    wrong = "but the rows of dataset"
+
+    def make_figures(_: Job) -> None:
+        controller.choose_dataset("breast-cancer")
+        until(lambda: wrong in controller.state.message)
+
+    view.job_ended = make_figures  # type: ignore[method-assign]
+    controller.setup.settings["steps"] = 1
+    controller.train()
+    assert controller.wait(PATIENCE_S)
+    assert (controller.state.status, wrong in controller.state.message) == ("idle", True)
+    controller.choose_dataset("")
     until(lambda: "digits-mlp is ready" in controller.state.message)
 
 
@@ -230,6 +247,24 @@ def test_what_keeps_a_job_from_starting_is_told_and_leaves_no_job(make: Make) ->
         assert sentence in controller.state.message
     assert view.failures == 3
     assert view.started == []
+
+
+def test_the_message_follows_what_is_typed(make: Make) -> None:
+    """It does not say "ready" beside a tab that says what is wrong, nor repeat what is mended."""
+    controller, _ = make()
+    ready = "digits-mlp is ready. Press Train or Compare."
+    until(lambda: controller.state.message == ready)
+    controller.typed.type("epochs", "-1")
+    assert controller.state.message == "1 setting is wrong: Epochs. The field says why."
+    controller.typed.type("quiet_s", "soon")
+    wrong = "2 settings are wrong: Epochs, Wait for idle machine (s). Each field says why."
+    assert controller.state.message == wrong
+    controller.train()
+    assert controller.wait(PATIENCE_S)
+    assert "epochs=-1" in controller.state.message
+    for name in ("quiet_s", "epochs"):
+        controller.typed.type(name, "")
+    assert controller.state.message == ready
 
 
 @pytest.mark.fault

@@ -135,3 +135,14 @@ def test_a_recorded_run_fills_the_form(digits: Dataset) -> None:
     }
     assert read_texts(write_texts({"federation": found})).problems == {}
     assert form_of(FederationOptions(), "iid") == {}
+
+
+def test_a_run_by_groups_is_not_restored_as_another() -> None:
+    """The groups of its rows were given by code, and are not in the form."""
+    form = form_of(FederationOptions(clients=2), "groups")
+    assert form == {"clients": 2, "split": "groups"}
+    assert list(read_texts(write_texts({"federation": form})).problems) == ["federation.split"]
+    with pytest.raises(ConfigError, match="groups of rows, which only code can give"):
+        federate_settings(form)
+    setup = Setup(model="digits-mlp", federation=form)
+    assert "split=wb.federated.groups(groups_of_training_rows" in code_for(setup, "train", {})

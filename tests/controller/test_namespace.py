@@ -156,7 +156,12 @@ def test_an_example_input_that_was_left_is_none_of_a_sample_or_a_model() -> None
 @pytest.mark.fault
 @pytest.mark.parametrize(
     ("model", "example", "sentence"),
-    [("net", "", "name an example input"), ("net", "z", "The notebook has no 'z'")],
+    [
+        ("net", "", "name an example input"),
+        ("net", "z", "The notebook has no 'z'"),
+        ("Linear", "", r"is a class of the notebook: .* net = Linear\(\)"),
+        ("number", "", "number is of type int in the notebook, which is no model"),
+    ],
 )
 def test_what_is_missing_is_a_sentence(model: str, example: str, sentence: str) -> None:
     with pytest.raises(ModelError, match=sentence):

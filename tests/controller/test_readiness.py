@@ -7,12 +7,14 @@ from typing import Any
 import workbench as wb
 from workbench.controller.data_preview import DataPreview
 from workbench.controller.readiness import Readiness
+from workbench.controller.setup import Setup
 from workbench.controller.state import State
+from workbench.controller.typed_settings import TypedSettings
 
 
 def test_artifacts_are_told_from_their_beginning_to_their_end() -> None:
     told: list[State] = []
-    readiness = Readiness(told.append)
+    readiness = Readiness(told.append, TypedSettings(Setup()))
     prediction: Any = object()
     readiness.show_model(wb.load_model("digits-mlp"))
     readiness.show_data(DataPreview("digits", ()))
@@ -40,7 +42,7 @@ def test_artifacts_are_told_from_their_beginning_to_their_end() -> None:
 
 def test_a_model_without_a_dataset_needs_one() -> None:
     told: list[State] = []
-    readiness = Readiness(told.append)
+    readiness = Readiness(told.append, TypedSettings(Setup()))
     readiness.show_data(None, "houses.csv has no column 'price'.")
     readiness.show_model(wb.load_model("digits-mlp"))
     readiness.show_data(None)

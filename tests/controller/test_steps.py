@@ -24,3 +24,32 @@ def test_a_step_is_done_as_soon_as_its_job_has_ended() -> None:
     steps.job_ended(job)
     [train] = [step for step in shown[-1] if step.name == "train"]
     assert (train.state, train.note) == ("done", "completed")
+    job.failed = True
+    steps.job_ended(job)
+    [train] = [step for step in shown[-1] if step.name == "train"]
+    assert (train.state, train.note) == ("failed", "failed"), "no check mark beside it"
+
+
+def test_a_step_says_what_is_wrong_with_what_it_takes() -> None:
+    """A comparison takes steps of its own, and a training does not wait for an idle machine."""
+    shown: list[Any] = []
+    setup = Setup(engines=["fake"])
+    typed = TypedSettings(setup)
+    steps = Steps(setup, typed, shown.append)
+    steps.show_model(load_model("digits-mlp"))
+
+    def notes() -> list[str]:
+        return [step.note for step in shown[-1] if step.name in ("train", "compare")]
+
+    typed.type("epochs", "-1")
+    assert notes() == ["1 setting is wrong", "ready"]
+    typed.type("batch_size", "0")
+    assert notes() == ["2 settings are wrong", "1 setting is wrong"]
+    typed.type("quiet_s", "soon")
+    assert notes() == ["2 settings are wrong", "2 settings are wrong"]
+    for name in ("epochs", "batch_size"):
+        typed.type(name, "")
+    assert notes() == ["ready", "1 setting is wrong"]
+    typed.type("quiet_s", "")
+    typed.set(federation={"clients": 4}, gradient_accumulation=2)
+    assert notes() == ["1 setting is wrong", "ready"]

@@ -19,6 +19,7 @@ from workbench.runs import Run
 from workbench.runs.listing import RunIndex, RunRow, index, read_row
 from workbench.runs.listing.index import MANY_RUNS, UNSETTLED_S
 from workbench.runs.listing.read_row import RowReader
+from workbench.settings.federation import FederationOptions
 
 DONE = {"status": "completed", "ended": LAUNCHED + 5}
 
@@ -102,6 +103,15 @@ def test_what_is_gone_is_removed_once(tmp_path: Path) -> None:
     kept.folder.path.symlink_to(tmp_path / "nowhere")
     [row] = runs.poll().rows
     assert (row.id, row.status) == (kept.id, "unreadable")
+
+
+def test_the_steps_of_a_federated_run_are_rounds() -> None:
+    run, federated = (write_run(label, [], DONE) for label in "ab")
+    record = {"options": FederationOptions().model_dump(), "split": "iid", "clients": []}
+    record |= {"parameters": [], "deployed": False}
+    federated.folder.write_spec({**federated.spec, "federation": record})
+    words = {row.id: row.step_word for row in RunIndex().poll().rows}
+    assert words == {run.id: "step", federated.id: "round"}
 
 
 def test_folders_that_hold_no_run_are_left_out() -> None:

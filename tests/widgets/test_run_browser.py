@@ -77,6 +77,8 @@ def test_a_deleted_run_is_not_selected_any_more_and_can_be_brought_back(
     wire.press("delete", [first])
     assert wire.browser.detail.heading == ""
     assert table.selected == [second]
+    assert f"wb.load_run({second!r})" in wire.browser.code
+    assert first not in wire.browser.code
     assert (table.outcome, table.message, table.undo) == ("done", "Deleted 1 run.", [first])
     assert [(each["id"], each["title"]) for each in table.deleted] == [(first, title)]
     wire.press("undelete", table.undo)

@@ -160,7 +160,7 @@ def test_profiling_has_a_button_where_the_graphs_are(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(step.graph, "paint", painted.append)
     try:
         step.controller.typed.set(batch_size=4, epochs=3)
-        until(lambda: "ready" in step.controller.state.message)
+        until(lambda: step.status.message == "digits-mlp is ready.")  # no Train here
         assert step.profiler.enabled
         step.profiler._handle_custom_msg({"kind": "press"}, [])
         until(lambda: painted == ["found"])

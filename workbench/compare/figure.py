@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 WARNING_STYLE: dict[str, Any] = {"fontsize": 10, "fontweight": "bold", "color": "#b91c1c"}
 """Title style of a figure with a warning."""
 VERDICT_STYLE: dict[str, Any] = {"fontsize": 10, "fontweight": "bold"}
+VERDICT_LETTERS = 140
+"""Of the verdict in a line: as many fit the width of the figure."""
 
 
 def plot_comparison(comparison: Comparison) -> Figure:
@@ -41,7 +44,8 @@ def plot_comparison(comparison: Comparison) -> Figure:
     verdict = comparison.verdict()
     if verdict.level != "none":
         style = WARNING_STYLE if verdict.level == "busy" else VERDICT_STYLE
-        figure.suptitle(printable(f"{title}\n{verdict.sentence}"), parse_math=False, **style)
+        lines = [title, *textwrap.wrap(printable(verdict.sentence), VERDICT_LETTERS)]
+        figure.suptitle(printable("\n".join(lines)), parse_math=False, **style)
     return figure
 
 

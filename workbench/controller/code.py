@@ -23,13 +23,11 @@ def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) ->
 
     Args:
         setup: what the page would do.
-        step: "model", "artifacts", "train", "compare" or "runs".
+        step: "model", "artifacts", "train" or "compare"; for the runs see `runs_code`.
         names: objects of the notebook, which code may name; None: those there are.
     """
     own = own_names() if names is None else names
     lines = ["import workbench as wb", ""]
-    if step == "runs":
-        return "\n".join([*lines, "wb.runs()"]) + "\n"
     if not setup.model:
         return "\n".join([*lines, "# Choose a model first.", ""])
     lines.append(_model(setup, own))

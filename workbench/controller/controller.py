@@ -28,7 +28,6 @@ from workbench.federated import federate
 from workbench.models import Model
 from workbench.runs import Run, load_run, prepare, resume, train
 from workbench.runs.activity import ENDED
-from workbench.settings.config import TrainingConfig
 
 Load = Callable[[], tuple[Model, Dataset]]
 
@@ -63,19 +62,24 @@ class Controller:
         self.setup = Setup() if setup is None else setup
         self.state = CHOOSE
         self.typed = TypedSettings(self.setup)
-        self.views = Views(view, Readiness(self._show_readiness))
+        self.readiness = Readiness(self._show_readiness, self.typed)
+        self.views = Views(view, self.readiness)
         self.sources = Sources(names)
-        self._view = self.views
         self._follower: Follower | None = None
         self._lock = threading.RLock()
         self._idle = threading.Event()
         self._idle.set()
-        self._outcome_shown = False
-        """Whether the message is what a job came to."""
+        self._outcome = ""
+        """What the message says of a job: that it "ended", was "refused", or nothing."""
         self._models = ModelLoader(
-            self.views, self.sources, self._loss, self._on_loaded, self._on_side_error
+            self.views,
+            self.sources,
+            self.setup.loss,
+            lambda model: self.typed.set_defaults(model.defaults),
+            self._on_side_error,
         )
         self.typed.observe(self._models.loss_changed)
+        self.typed.observe(self._on_typed)
         self._requests = RequestThread("workbench-page", self._on_error, self._poll, PERIOD_S)
         self._engines = RequestThread("workbench-engines", self._on_side_error)
         self._artifacts = Predictor(
@@ -101,7 +105,7 @@ class Controller:
 
     def list_engines(self) -> None:
         """Find out which engines can run here; the view is notified."""
-        self._engines.ask(lambda: self._view.show_engines(engine_rows()))
+        self._engines.ask(lambda: self.views.show_engines(engine_rows()))
 
     def list_offers(self) -> None:
         """Find out which runs still train or were interrupted; the view is notified."""
@@ -141,7 +145,7 @@ class Controller:
 
         def make() -> Job:
             run = load_run(offer.folder) if offer.action == "follow" else resume(offer.folder)
-            self._view.offer_accepted(run)
+            self.views.offer_accepted(run)
             return Training.of(run)
 
         self._start(make)
@@ -183,7 +187,7 @@ class Controller:
         found = offers()
         with self._lock:
             # What was started meanwhile is followed already, and what else there is can wait.
-            self._view.show_offers([] if self.state.active else found)
+            self.views.show_offers([] if self.state.active else found)
 
     def _start(self, make: Callable[[], Job]) -> None:
         self._idle.clear()
@@ -196,9 +200,9 @@ class Controller:
             return
         self._show(PREPARING)
         job = make()
-        self._view.job_started(job)
+        self.views.job_started(job)
         show_s = COMPARISON_PERIOD_S if isinstance(job, ComparisonJob) else 0.0
-        self._follower = Follower(job, self._view, self._show, show_s)
+        self._follower = Follower(job, self.views, self._show, show_s)
         self._poll()
 
     def _poll(self) -> bool:
@@ -209,40 +213,35 @@ class Controller:
         return self._follower is not None
 
     def _finish(self, job: Job) -> None:
+        self._outcome = "ended"
         try:
-            self._view.job_ended(job)
+            self.views.job_ended(job)
         finally:
             self._follower = None
             self._rest(self.state._replace(status="idle"))
 
     def _rest(self, state: State) -> None:
         self._show(state)
-        self._outcome_shown = True
         self._idle.set()
 
     def _show(self, state: State) -> None:
         with self._lock:
             self.state = state
-            self._view.show_state(state)
+            self.views.show_state(state)
 
     def _show_beside(self, state: State) -> None:
-        """Show the message of `state`, which is not about a job, unless one is followed. A job that
-        is about to start keeps its status."""
+        """Show the message of `state`, which is not about a job, unless one is in progress. A job
+        that is about to start, or whose figures are being made, keeps its status."""
         with self._lock:
-            if self._follower is None:
-                self._outcome_shown = False
+            if self._follower is None or self.state.status in ENDED:
+                self._outcome = ""
                 self._show(state._replace(status=self.state.status))
 
     def _show_readiness(self, state: State) -> None:
         """What a job came to stays until there is more to say than that another can start."""
         with self._lock:
-            if state.level != "idle" or not self._outcome_shown:
+            if state.level != "idle" or not self._outcome:
                 self._show_beside(state)
-
-    def _loss(self, model: Model) -> Any:
-        """The loss that a run would be started with now."""
-        chosen = {**model.defaults, **self.setup.settings}
-        return chosen.get("loss", TrainingConfig.model_fields["loss"].default)
 
     def _steer(self, action: Callable[[Job], None]) -> None:
         def act() -> None:
@@ -261,15 +260,12 @@ class Controller:
         config = setup.config_settings()
         for engine in engines:  # wrong settings of a later one are reported before the first trains
             prepare(model, dataset, {**config, "engine": engine})
-        return Training(
-            lambda engine: train(model, dataset, engine=engine, **settings),
-            engines,
-        )
+        return Training(lambda engine: train(model, dataset, engine=engine, **settings), engines)
 
     def _make_comparison(self, setup: Setup, load: Load) -> Job:
         model, dataset = load()
-        engines, settings = setup.chosen_engines(), setup.comparison_settings()
-        return ComparisonJob(compare(model, dataset, engines, **settings))
+        engines = setup.chosen_engines()
+        return ComparisonJob(compare(model, dataset, engines, **setup.comparison_settings()))
 
     def _loading(self, setup: Setup) -> Load:
         """A function that loads the model and the dataset of `setup`, as they are chosen now."""
@@ -285,8 +281,13 @@ class Controller:
 
         return load
 
-    def _on_loaded(self, model: Model) -> None:
-        self.typed.set_defaults(model.defaults)
+    def _on_typed(self) -> None:
+        """Follow what was typed, unless the message is about something that is in progress."""
+        with self._lock:
+            if self._outcome == "refused":  # what was typed may have mended it
+                self._outcome = ""
+            if self.state.level not in ("busy", "paused"):
+                self.readiness.tell()
 
     def _on_side_error(self, error: Exception) -> None:
         self._show_beside(failure(error))
@@ -294,5 +295,6 @@ class Controller:
     def _on_error(self, error: Exception) -> None:
         """What kept a job from starting or from being followed: it is not followed any more."""
         self._follower = None
-        self._view.job_failed()
+        self.views.job_failed()
         self._rest(failure(error))
+        self._outcome = "refused"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal, get_args
 
-from pydantic import Field, ValidationError
+from pydantic import Field, ValidationError, field_validator
 
 from workbench.errors import ConfigError
 from workbench.federated import ClientSplit, dirichlet, feature_shift, iid, quantity
@@ -27,6 +27,11 @@ SPLITS: Mapping[str, Callable[..., ClientSplit]] = {
     "feature_shift": feature_shift,
 }
 """By its name in the form. `groups` needs a group of each row, which nobody types."""
+GROUPS = (
+    "This run was divided by groups of rows, which only code can give: "
+    "wb.federate(..., split=wb.federated.groups(...)). Choose another split to train here."
+)
+"""Why a form that was filled from a run by groups cannot start another."""
 OF_ALPHA = ("dirichlet", "quantity")
 
 
@@ -43,6 +48,13 @@ class FederationForm(FederationOptions):
         lt=1e9,
         description="of dirichlet and quantity: the smaller, the less alike are the clients",
     )
+
+    @field_validator("split", mode="before")
+    @classmethod
+    def _refuse_groups(cls, value: Any) -> Any:
+        if value == "groups":
+            raise ValueError(f"split='groups': {GROUPS}")
+        return value
 
 
 SWITCH = (
@@ -126,6 +138,8 @@ def split_code(form: Mapping[str, Any]) -> str:
     """The expression for `split=`, as "wb.federated.dirichlet(0.3)"; empty for the default."""
     if "split" not in form:
         return ""
+    if form["split"] == "groups":
+        return "wb.federated.groups(groups_of_training_rows, groups_of_test_rows)"
     return f"wb.federated.{form['split']}({', '.join(map(repr, _alpha(form)))})"
 
 
@@ -144,7 +158,7 @@ def form_of(options: FederationOptions, split: str) -> dict[str, Any]:
     if "devices" in given:
         given["devices"] = tuple(device.name for device in given["devices"])
     found = re.fullmatch(r"(\w+)(?:\((.+)\))?", split)
-    if found is not None and found[1] in SPLITS and found[1] != "iid":
+    if found is not None and found[1] in (*SPLITS, "groups") and found[1] != "iid":
         given["split"] = found[1]
         if found[2]:
             given["alpha"] = float(found[2])

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 
-from workbench.controller.job import ComparisonJob, Job, step_word
+from workbench.controller.job import ComparisonJob, Job
 from workbench.controller.pace import Pace
 from workbench.controller.run_detail import duration_text
 from workbench.controller.state import Level, State
@@ -14,6 +14,7 @@ from workbench.controller.view import View
 from workbench.runs.activity import ENDED
 from workbench.runs.duration import total_duration_s
 from workbench.runs.reader import RunReader
+from workbench.runs.run_title import step_word
 
 LEVELS: dict[str, Level] = {
     "paused": "paused",
@@ -107,7 +108,7 @@ class Follower:
         if not self._done_steps:
             return self._elapsed
         engine, done = list(self._done_steps.items())[-1]
-        if step_word(self.job.runs[engine]) == "round":
+        if step_word(self.job.runs[engine].spec) == "round":
             return f"round {done:,} of {self._total_steps:,}"
         return f"step {done:,} of {self._total_steps:,}, epoch {self._epoch}"
 

@@ -11,7 +11,7 @@ from workbench.controller.state import failure
 from workbench.runs import Run
 from workbench.runs.failure import log_line
 from workbench.runs.figure import plot_runs
-from workbench.runs.run_title import trained_by
+from workbench.runs.run_title import step_word, trained_by
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -237,11 +237,6 @@ def name_of(run: Run) -> str:
     return f"{run.spec['model']} on {trained_by(run.spec)}"
 
 
-def step_word(run: Run) -> str:
-    """What a step of a run is called: in federated training it is a round."""
-    return "step" if run.federation is None else "round"
-
-
 def _any_failed(runs: dict[str, Run]) -> bool:
     return any(run.error is not None for run in runs.values())
 
@@ -266,7 +261,7 @@ def _outcome_parts(run: Run) -> tuple[str, str, str]:
 
 def _told(run: Run) -> str:
     done, total = run.progress
-    name, step = name_of(run), step_word(run)
+    name, step = name_of(run), step_word(run.spec)
     if run.status == "unreadable":
         return f"{name} cannot be read: {run.error}"
     if run.status == "failed":

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from workbench.controller.job import name_of, step_word
+from workbench.controller.job import name_of
 from workbench.errors import RunFolderError
 from workbench.run_folder.run_folder import RunFolder, home
 from workbench.runs import Run
 from workbench.runs.active import active_folders
+from workbench.runs.run_title import step_word
 
 LOOKED_AT = 20
 """Of the newest runs, how many are looked at for interrupted ones."""
@@ -39,7 +40,7 @@ def offers() -> list[Offer]:
         except RunFolderError:
             continue
         done, total = run.progress
-        name, step = name_of(run), step_word(run)
+        name, step = name_of(run), step_word(run.spec)
         if path.resolve() in active and not run.ended:
             text = f"{name} is in progress: {step} {done:,} of {total:,}."
             found.append(Offer(run.id, str(path), "follow", text))

@@ -8,6 +8,7 @@ from workbench.artifacts.footprint import Estimate
 from workbench.controller.data_preview import DataPreview
 from workbench.controller.prediction import Prediction
 from workbench.controller.state import State
+from workbench.controller.typed_settings import TypedSettings, wrong_settings
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.profiling import Profile
@@ -18,26 +19,30 @@ CHOOSE = State("idle", "idle", "Choose a model to begin.")
 class Readiness(View):
     """What is being done beside training, what keeps it from starting, or that it can start."""
 
-    def __init__(self, show: Callable[[State], None]) -> None:
+    def __init__(self, show: Callable[[State], None], typed: TypedSettings) -> None:
         """Start with no model.
 
         Args:
             show: gets the state after each change.
+            typed: whose problems are named.
         """
+        self.hint = "Press Train or Compare."
+        """What to do once all is ready; empty where the view has no button for it."""
         self._show = show
+        self._typed = typed
         self._model: Model | None = None
         self._wrong_model = self._wrong_data = self._wrong_artifacts = ""
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         self._model, self._wrong_model, self._wrong_artifacts = model, problem, ""
         if model is None:
-            self._tell()
+            self.tell()
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         self._wrong_data = problem
         if preview is None and not problem and self._model is not None:
             self._wrong_data = f"{self._model.name} needs a dataset: choose one in the step Model."
-        self._tell()
+        self.tell()
 
     def show_prediction(
         self, prediction: Prediction | None, doing: str = "", problem: str = ""
@@ -51,7 +56,7 @@ class Readiness(View):
         elif prediction is not None:
             self._show(State("idle", "done", f"Generated {of}."))
         else:
-            self._tell()
+            self.tell()
 
     def show_profile(self, profile: Profile | None, doing: str = "", problem: str = "") -> None:
         if self._model is None:
@@ -66,14 +71,19 @@ class Readiness(View):
     def show_estimate(self, estimate: Estimate) -> None:  # noqa: ARG002
         if self._wrong_artifacts:  # it is mended
             self._wrong_artifacts = ""
-            self._tell()
+            self.tell()
 
-    def _tell(self) -> None:
+    def tell(self) -> None:
+        """Show what keeps training from starting, or that it can start."""
         wrong = self._wrong_model or self._wrong_data or self._wrong_artifacts
         if wrong:
             self._show(State("idle", "error", wrong))
         elif self._model is not None:
-            ready = f"{self._model.name} is ready. Press Train or Compare."
+            labels = self._typed.wrong()
+            ready = f"{self._model.name} is ready. {self.hint}".rstrip()
+            if labels:
+                says = "The field says" if len(labels) == 1 else "Each field says"
+                ready = f"{wrong_settings(len(labels))}: {', '.join(labels)}. {says} why."
             self._show(State("idle", "idle", ready))
         else:
             self._show(CHOOSE)

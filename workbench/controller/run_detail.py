@@ -6,6 +6,8 @@ import math
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from pydantic import BaseModel
+
 from workbench.controller.worst_rows import ShownRow, WorstRows
 from workbench.display.number_format import significant
 from workbench.run_folder.worst_predictions import read_worst_predictions
@@ -147,5 +149,8 @@ def _settings(config: TrainingConfig, left_out: tuple[str, ...]) -> Facts:
 
 
 def _setting_text(value: Any) -> str:
+    if isinstance(value, BaseModel):
+        changed = value.model_dump(exclude_defaults=True)
+        value = ", ".join(f"{name}={each}" for name, each in changed.items())
     text = str(value)
     return text if len(text) <= 120 else f"{text[:120]}…"

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from workbench.errors import ConfigError
+from workbench.models import Model
+from workbench.settings.config import TrainingConfig
 
 COMPARISON_STEPS = 200
 """See `compare`."""
@@ -63,6 +65,11 @@ class Setup:
         if not self.engines:
             raise ConfigError(["engines=[]: choose at least one engine."])
         return list(self.engines)
+
+    def loss(self, model: Model) -> Any:
+        """The loss that a run of `model` would be started with now."""
+        chosen = {**model.defaults, **self.settings}
+        return chosen.get("loss", TrainingConfig.model_fields["loss"].default)
 
     def config_settings(self) -> dict[str, Any]:
         """Fields of `TrainingConfig`."""

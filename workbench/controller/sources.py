@@ -49,7 +49,12 @@ class Sources:
         if isinstance(value, Model):
             return value
         if not takes_examples(source, value):
-            return load_model(source)
+            try:
+                return load_model(source)
+            except ModelError:
+                if value is None:
+                    raise
+            raise ModelError(_no_module(source, value))
         examples = tuple(_named(names, each, ModelError) for each in split_names(example_inputs))
         given: Any = (examples[0] if len(examples) == 1 else examples) if examples else None
         if is_module(value):
@@ -116,6 +121,16 @@ def model_or_name(model: Any) -> Model | str:
     raise ModelError(
         f"{value_text(model)} is no model: give a Model, the name of a sample, an .onnx file or "
         "package.module:factory."
+    )
+
+
+def _no_module(name: str, value: object) -> str:
+    """What to do where the notebook's object of that name is none."""
+    if isinstance(value, type):
+        return f"{name} is a class of the notebook: make a module of it, as in net = {name}()."
+    return (
+        f"{name} is of type {type(value).__name__} in the notebook, which is no model: name an "
+        "nn.Module, a sample or an .onnx file."
     )
 
 

@@ -10,11 +10,11 @@ from workbench.controller.job import ComparisonJob, Job
 from workbench.controller.prediction import Prediction
 from workbench.controller.setup import Setup
 from workbench.controller.state import State
-from workbench.controller.typed_settings import TypedSettings
+from workbench.controller.typed_settings import TypedSettings, wrong_settings
 from workbench.controller.view import View
 from workbench.models import Model
 
-StepState = Literal["needs", "ready", "busy", "done"]
+StepState = Literal["needs", "ready", "busy", "done", "failed"]
 
 NAMES = ("model", "artifacts", "train", "compare", "runs")
 
@@ -125,21 +125,21 @@ class Steps(View):
         title = name.capitalize()
         if self._running == name:
             return Step(name, title, "busy", "in progress")
-        lack = self._lack(needs_engine=name == "compare" or self._setup.federation is None)
+        lack = self._lack(name)
         if lack:
             return Step(name, title, "needs", lack)
         if name in self._ended:
-            return Step(name, title, "done", self._ended[name])
+            ended = self._ended[name]
+            return Step(name, title, "failed" if ended == "failed" else "done", ended)
         return Step(name, title, "ready", "ready")
 
-    def _lack(self, *, needs_engine: bool) -> str:
+    def _lack(self, step: str) -> str:
         if self._model is None:
             return "needs a model"
         if self._data_problem:
             return "needs another dataset" if "fit" in self._data_problem else "needs a dataset"
+        needs_engine = step == "compare" or self._setup.federation is None
         if needs_engine and not self._setup.engines:
             return "needs an engine"
-        wrong = len(self._typed.read.problems)
-        if wrong:
-            return "1 setting is wrong" if wrong == 1 else f"{wrong} settings are wrong"
-        return ""
+        wrong = self._typed.wrong(step)
+        return wrong_settings(len(wrong)) if wrong else ""

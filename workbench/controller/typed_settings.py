@@ -6,8 +6,12 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from workbench.controller.setting_texts import ReadSettings, read_texts, write_texts
-from workbench.controller.setup import COMPARISON_STEPS, Setup
+from workbench.controller.federation_fields import ELSEWHERE
+from workbench.controller.setting_texts import FIELDS, ReadSettings, read_texts, write_texts
+from workbench.controller.setup import COMPARISON_STEPS, TRAINING_ONLY, Setup
+
+COMPARISON_ONLY = ("comparison_steps", "quiet_s")
+"""Settings that only a comparison takes."""
 
 
 class TypedSettings:
@@ -28,6 +32,19 @@ class TypedSettings:
     def observe(self, callback: Callable[[], None]) -> None:
         """Have `callback` called after every change, on the thread that made it."""
         self._observers.append(callback)
+
+    def wrong(self, step: str = "") -> list[str]:
+        """Labels of the fields that are wrong, in the order of the forms.
+
+        Args:
+            step: "train" or "compare": only those that keep it from starting; empty: all.
+        """
+        problems = self.read.problems
+        if step == "train":
+            problems = {name: why for name, why in problems.items() if name not in COMPARISON_ONLY}
+        elif step == "compare":
+            problems = {n: why for n, why in problems.items() if not _of_training(n, why)}
+        return [field.label for name, field in FIELDS.items() if name in problems]
 
     def type(self, name: str, text: str) -> None:
         """Take in what was typed into one field; empty: its default."""
@@ -70,3 +87,14 @@ class TypedSettings:
         self._setup.quiet_s = further.get("quiet_s", 0.0)
         for callback in self._observers:
             callback()
+
+
+def _of_training(name: str, problem: str) -> bool:
+    """Whether what is wrong with a field does not matter to a comparison."""
+    federated = name.partition(".")[0] == "federation" or ELSEWHERE.get(name) == problem
+    return federated or name == "detached" or name in TRAINING_ONLY
+
+
+def wrong_settings(count: int) -> str:
+    """As "2 settings are wrong"."""
+    return "1 setting is wrong" if count == 1 else f"{count} settings are wrong"

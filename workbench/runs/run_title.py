@@ -28,6 +28,11 @@ def trained_by(spec: Mapping[str, Any]) -> str:
     return ", ".join(parts)
 
 
+def step_word(spec: Mapping[str, Any]) -> str:
+    """What a step of a run is called: in federated training it is a round."""
+    return "step" if spec.get("federation") is None else "round"
+
+
 def run_title(model: str, engine: str, started: float) -> str:
     """Model, engine and when it was started, as "digits-mlp · ondevice · 23 Nov 14:05:12".
 

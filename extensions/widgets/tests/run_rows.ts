@@ -14,6 +14,7 @@ export function row(id: string, more: Partial<RunRow> = {}): RunRow {
     reason: "",
     started: 1,
     durationS: 134,
+    stepWord: "step",
     steps: 100,
     totalSteps: 100,
     lastLoss: 0.5,

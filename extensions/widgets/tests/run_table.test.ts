@@ -212,9 +212,12 @@ describe("the table of runs", () => {
   });
 
   it("offers runs in progress and interrupted ones, and brings deleted ones back", () => {
-    const { model, el, button } = render([row("a", { status: "interrupted" }), row("b", { status: "running" })]);
+    const federated = { status: "interrupted", stepWord: "round", steps: 3, totalSteps: 5 };
+    const { model, el, button } = render([row("a", federated), row("b", { status: "running" })]);
     const offers = [...el.querySelectorAll(".wb-offer-name")].map((node) => node.textContent);
     expect(offers).toEqual(["b", "a"]);
+    const wheres = [...el.querySelectorAll(".wb-offer-where")].map((node) => node.textContent);
+    expect(wheres).toEqual(["pytorch, step 100 of 100", "pytorch, round 3 of 5"]);
     expect(button("Undo").hidden).toBe(true);
     model.receive("undo", ["x"]);
     model.receive("message", "Deleted 1 run.");

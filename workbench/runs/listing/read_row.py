@@ -14,7 +14,7 @@ from workbench.runs.duration import duration_s, started_at
 from workbench.runs.failure import failure_cause
 from workbench.runs.listing.row import RunRow
 from workbench.runs.listing.step_scan import StepScan
-from workbench.runs.run_title import trained_by
+from workbench.runs.run_title import step_word, trained_by
 
 METRICS = ("accuracy", "perplexity", "r2", "mean_absolute_error")
 """Of an evaluation; the first that applies to the task is shown."""
@@ -73,6 +73,7 @@ class RowReader:
             reason=reason or label_problem,
             started=started_at(spec),
             duration_s=duration_s(folder, spec, summary, self.active),
+            step_word=step_word(spec),
             steps=scan.steps or int((summary or {}).get("steps") or 0),
             total_steps=config.total_steps(spec["samples"]),
             last_loss=scan.last_loss,

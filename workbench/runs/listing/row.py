@@ -27,10 +27,12 @@ class RunRow:
     """First launch, in seconds since the epoch."""
     duration_s: float = math.nan
     """See `Run.duration_s`."""
+    step_word: str = "step"
+    """What a step is called: "round" in federated training, else "step"."""
     steps: int = 0
-    """Optimizer steps taken."""
+    """Optimizer steps or rounds taken."""
     total_steps: int = 0
-    """Optimizer steps planned."""
+    """Those planned."""
     last_loss: float = math.nan
     """Loss of the last batch."""
     best_loss: float = math.nan

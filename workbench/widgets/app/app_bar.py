@@ -38,7 +38,7 @@ class AppBar(anywidget.AnyWidget):
             }
         )
     ).tag(sync=True)
-    """One dict a step; `state` is "needs", "ready", "busy" or "done"."""
+    """One dict a step; `state` is "needs", "ready", "busy", "done" or "failed"."""
     selected = traitlets.Unicode("model").tag(sync=True)
     """Name of the step that is shown."""
     presenting = traitlets.Bool(False).tag(sync=True)

@@ -119,6 +119,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
             self._controller.views.add(view)
         typed.observe(self._show_what_trains)
         self.trainer.engines.observe(self._show_what_trains, "value")
+        self.runs.observe(self._show_code, "code")
         self._show_what_trains()
         answer_while_busy(self)
         self._controller.list_engines()
@@ -229,9 +230,9 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._steps.update()
         self._show_code()
 
-    def _show_code(self) -> None:
-        setup = self._controller.setup
-        self.code.code = {name: code_for(setup, name) for name in NAMES}
+    def _show_code(self, _: Any = None) -> None:
+        shown = {name: code_for(self._controller.setup, name) for name in NAMES if name != "runs"}
+        self.code.code = {**shown, "runs": self.runs.code}
 
     def _show_machine(self, busy: bool, sentence: str) -> None:
         with self.bar.hold_sync():

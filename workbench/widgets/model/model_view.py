@@ -28,7 +28,7 @@ from workbench.widgets.page.boxes import area
 CARD_HINT = "Choose a sample, a module of this notebook, an .onnx file or package.module:factory."
 LAYERS_HINT = "The layers of the model that you choose appear here."
 LOADING_HINT = "Building the model to list its layers …"
-DATA_HINT = "Rows of the dataset appear here once a model or a dataset is chosen."
+DATA_HINT = "Rows of the dataset appear here once one is chosen; samples bring their own."
 
 
 class ModelView(Alone):

@@ -40,6 +40,7 @@ class Alone(ipywidgets.Box):  # type: ignore[misc]
         self.controls = Controls(
             {name: each for name, each in actions_of(self.controller).items() if name in actions}
         )
+        self.controller.readiness.hint = "Press Train." if "Train" in actions else ""
         self.controller.views.add(StatusView(self.status, self.controls))
         return [area("wb-top", [area("wb-actions", [self.status, self.controls])])]
 

@@ -6,10 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import ipywidgets
+import traitlets
 
 from workbench.controller.deleted_runs import DeletedRun
 from workbench.controller.recorded_runs import RecordedRuns
 from workbench.controller.run_detail import RunDetail as Detail
+from workbench.controller.runs_code import runs_code
 from workbench.controller.runs_view import Outcome
 from workbench.runs import Run
 from workbench.runs.listing import Changes
@@ -34,6 +36,9 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
     Its methods do what its buttons do and return at once; `wait` waits. Search, order, filters and
     selection are attributes of `table`: `query`, `sort_by`, `descending`, `filters`, `selected`.
     """
+
+    code = traitlets.Unicode()
+    """The Python that does the same with what is selected, or with the run that is open."""
 
     def __init__(
         self,
@@ -62,11 +67,14 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self.comparison: ComparisonView | None = None
         """What was compared last, where no other view shows it."""
         self.detail.observe(self._on_heading, "heading")
+        self.detail.observe(self._show_code, ["heading", "run_id"])
+        self.table.observe(self._show_code, "selected")
         self._parts = [self.table, self.detail, self.federation, self.worst]
         super().__init__(children=self._parts)
         self.add_class("wb-run-browser")
         self.layout.display = "block"
         self.layout.overflow = "visible"
+        self._show_code()
         answer_while_busy(self)
         self._runs = RecordedRuns(_View(self))
         self._runs.on_open = on_open
@@ -166,6 +174,10 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
             self.federation.clear()
             self.worst.clear()
 
+    def _show_code(self, _: Any = None) -> None:
+        opened = [self.detail.run_id] if self.detail.heading else []
+        self.code = runs_code(self.table.known(self.table.selected or opened))
+
     def _act(self, name: str, run_ids: list[str], text: str) -> None:
         """Do what a button asks for."""
         if not run_ids:
@@ -205,6 +217,7 @@ class _View:
         detail = self._browser.detail
         if detail.heading and detail.run_id in changes.removed:
             detail.problem = FOLDER_GONE
+        self._browser._show_code()
 
     def show_problem(self, problem: str) -> None:
         self._table.problem = problem

@@ -87,6 +87,11 @@ class RunTable(anywidget.AnyWidget):
             if gone:
                 self.selected = [run_id for run_id in self.selected if run_id not in gone]
 
+    def known(self, run_ids: Sequence[str]) -> list[RunRow]:
+        """The rows of these runs, as far as there are any."""
+        with self._lock:
+            return [self._rows[run_id] for run_id in run_ids if run_id in self._rows]
+
     def tell(self, outcome: str, message: str, undo: Sequence[str] = ()) -> None:
         """Say what came of an action."""
         with self._lock, self.hold_sync():

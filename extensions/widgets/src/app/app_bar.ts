@@ -13,7 +13,7 @@ import "./page.css";
 interface Step {
   name: string;
   title: string;
-  /** "needs", "ready", "busy" or "done". */
+  /** "needs", "ready", "busy", "done" or "failed". */
   state: string;
   /** What is there, or what is needed, in a few words. */
   note: string;
@@ -51,7 +51,10 @@ const STATES: Record<string, string> = {
   ready: "ready",
   busy: "in progress",
   done: "done",
+  failed: "ended",
 };
+
+const MARKS: Record<string, string> = { done: "✓", failed: "!" };
 
 function render({ model, el, signal }: RenderProps<Traits>, views: Views): void {
   el.classList.add("wb", "wb-app-bar");
@@ -117,7 +120,7 @@ function render({ model, el, signal }: RenderProps<Traits>, views: Views): void 
       tab.dataset["state"] = state;
       tab.title = text;
       const mark = element("span", { class: "wb-step-mark", "aria-hidden": "true" });
-      mark.textContent = state === "done" ? "✓" : String(index + 1);
+      mark.textContent = MARKS[state] ?? String(index + 1);
       const note = element("span", { class: "wb-step-note" }, text);
       const name = element("span", { class: "wb-step-title" }, step.title);
       tab.replaceChildren(mark, name, note);

@@ -5,6 +5,7 @@ import { element } from "../element";
 import { unbroken } from "../number_format";
 import { GONE, markKernelGone, onKernelGone } from "./kernel";
 import "./page.css";
+import { guardKeys } from "./page_keys";
 import "./status.css";
 
 interface Traits {
@@ -22,6 +23,7 @@ interface Traits {
 
 function render({ model, el, signal }: RenderProps<Traits>): void {
   el.classList.add("wb", "wb-status");
+  guardKeys();
   const message = element("div", { role: "status", class: "wb-status-message" });
   const detail = element("span", { class: "wb-status-detail" });
   const left = element("span", { class: "wb-status-left" });

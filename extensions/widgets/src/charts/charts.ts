@@ -16,6 +16,7 @@ import { METRICS } from "./line";
 import { Panel, type PanelListener } from "./panel";
 import { type DetailMessage, type PointsMessage, SeriesStore } from "./series_store";
 import { followOverflow } from "../scroll_region";
+import { guardKeys } from "../app/page_keys";
 import { onThemeChange } from "../theme";
 import { Toolbar } from "./toolbar";
 import { fillValuesTable } from "./values_table";
@@ -83,6 +84,7 @@ export default () => {
 
   function render({ model, el, signal }: RenderProps<Traits>): void {
     el.classList.add("wb", "wb-charts");
+    guardKeys();
     const state = new ViewState(store, {
       curves: () => model.get("curves"),
       totalSteps: () => model.get("total_steps"),

@@ -4,6 +4,7 @@ import type { AnyModel, RenderProps } from "@anywidget/types";
 import { onKernelGone } from "../app/kernel";
 import { download } from "../download";
 import { element } from "../element";
+import { guardKeys } from "../app/page_keys";
 import { onThemeChange } from "../theme";
 import { GraphData, inflated, type Item } from "./graph_data";
 import { GraphState } from "./graph_state";
@@ -85,6 +86,7 @@ class GraphView {
       this.side.said,
     );
     el.classList.add("wb", "wb-graph");
+    guardKeys();
     el.append(this.state.root, this.body);
     const onMessage = (content: Record<string, unknown>, buffers: DataView[]) => void this.receive(content, buffers);
     model.on("msg:custom", onMessage);

@@ -75,7 +75,7 @@ function render({ model, el }: RenderProps<Traits>): void {
     const total = element(
       "tr",
       {},
-      element("th", { scope: "row" }, `${layers.length} layers`),
+      element("th", { scope: "row" }, layers.length === 1 ? "1 layer" : `${layers.length} layers`),
       element("td"),
       element("td"),
       element("td", {}, formatWhole(sum("parameters"))),

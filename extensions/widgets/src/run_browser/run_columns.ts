@@ -82,8 +82,9 @@ function fillStatus(row: RunRow): Node[] {
 
 function fillSteps(row: RunRow): (Node | string)[] {
   const steps = formatWhole(row.steps);
-  if (!isActive(row) || !row.totalSteps || row.steps >= row.totalSteps) return [steps];
-  return [steps, element("small", {}, `of ${formatWhole(row.totalSteps)}`)];
+  const of = isActive(row) && row.steps < row.totalSteps ? `of ${formatWhole(row.totalSteps)}` : "";
+  const under = [of, row.stepWord === "step" ? "" : `${row.stepWord}s`].filter(Boolean).join(" ");
+  return under ? [steps, element("small", {}, under)] : [steps];
 }
 
 function fillStarted(row: RunRow): (Node | string)[] {
@@ -93,7 +94,7 @@ function fillStarted(row: RunRow): (Node | string)[] {
 }
 
 export const COLUMNS: Column[] = [
-  { key: "name", label: "Run", description: "Display name, model, dataset, tags and notes", width: 256, rank: 0, text: true, fill: fillName },
+  { key: "name", label: "Run", description: "Display name, model, dataset, tags and notes", width: 276, rank: 0, text: true, fill: fillName },
   { key: "status", label: "Status", description: "Status of the run", width: 96, rank: 3, text: true, fill: fillStatus },
   { key: "engine", label: "Engine", description: "The engine that trained", width: 112, rank: 9, text: true, fill: (row) => [row.engine || "–"] },
   { key: "curve", label: "Loss", description: "The loss over the steps, each run on its own scale", width: WIDTH + 16, rank: 1, text: true, fill: (row) => (row.complete ? [sparkline(row.curve)] : [element("span", { class: "wb-hint" }, "…")]) },
@@ -101,7 +102,7 @@ export const COLUMNS: Column[] = [
   { key: "bestLoss", label: "Best loss", description: "Lowest loss of a batch; ≈: of a sample of the steps", width: 90, rank: 10, fill: (row) => [about(row, row.bestLoss, formatLoss)] },
   { key: "metric", label: "Metric", description: "Of the last evaluation of the test split", width: 96, rank: 4, fill: (row) => [formatMetric(row), ...(row.metric === null ? [] : [element("small", {}, METRIC_LABELS[row.metricName] ?? row.metricName)])] },
   { key: "samplesPerS", label: "Throughput", unit: "samples/s", description: "Mean over the steps after the warm-up; ≈: of a sample of the steps", width: 98, rank: 8, fill: (row) => [about(row, row.samplesPerS, formatSignificant)] },
-  { key: "steps", label: "Steps", description: "Optimizer steps taken", width: 92, rank: 7, fill: fillSteps },
+  { key: "steps", label: "Steps", description: "Optimizer steps taken; of federated training its rounds", width: 92, rank: 7, fill: fillSteps },
   { key: "durationS", label: "Duration", description: "From launch to end, pauses included", width: 96, rank: 6, fill: (row) => [known(row.durationS, formatDuration)] },
   { key: "started", label: "Started", description: "When the run was first launched", width: 104, rank: 5, fill: fillStarted },
 ];

@@ -71,7 +71,11 @@ function render({ model, el }: RenderProps<Traits>): void {
       ...figure,
       ...(texts.length ? [element("div", { class: "wb-run-facts-columns" }, ...texts)] : []),
     );
-    if (shown !== "" || document.activeElement?.closest(".wb-run-table")) title.scrollIntoView({ block: "nearest" });
+    if (shown !== "" || document.activeElement?.closest(".wb-run-table")) {
+      // Below a long list only its heading would be seen, at the edge of the window.
+      const low = title.getBoundingClientRect().top > 0.6 * window.innerHeight;
+      title.scrollIntoView({ block: low ? "center" : "nearest" });
+    }
     shown = heading;
   };
   let due = false;

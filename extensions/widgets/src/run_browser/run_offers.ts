@@ -69,6 +69,6 @@ export class RunOffers {
 }
 
 function whereOf(row: RunRow): string {
-  const where = `${row.engine}, step ${formatWhole(row.steps)} of ${formatWhole(row.totalSteps)}`;
+  const where = `${row.engine}, ${row.stepWord} ${formatWhole(row.steps)} of ${formatWhole(row.totalSteps)}`;
   return row.reason ? `${where}. ${row.reason}` : where;
 }

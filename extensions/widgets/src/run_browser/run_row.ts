@@ -15,6 +15,8 @@ export interface RunRow {
   /** Seconds since the epoch. Null, here and below: not known. */
   started: number | null;
   durationS: number | null;
+  /** What a step is called: "step", or "round" in federated training. */
+  stepWord: string;
   steps: number;
   totalSteps: number;
   lastLoss: number | null;

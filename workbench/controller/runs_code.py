@@ -1,0 +1,52 @@
+"""The Python that does what the list of runs does with those that are selected."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from workbench.runs.listing import RunRow
+
+RESUMABLE = ("interrupted", "stopped", "failed")
+ACTIVE = ("starting", "running", "paused")
+
+
+def runs_code(rows: Sequence[RunRow]) -> str:
+    """A program of the public names.
+
+    It reads and shows; what would change, start or write something stands in it as a comment.
+
+    Args:
+        rows: those that are selected, or the one that is open; none: the program lists all runs.
+    """
+    lines = ["import workbench as wb", ""]
+    match list(rows):
+        case []:
+            lines += ["wb.runs()"]
+        case [row]:
+            lines += _of_one(row)
+        case many:
+            ids = "".join(f"        {row.id!r},\n" for row in many)
+            lines += [f"comparison = wb.compare_runs(\n    [\n{ids}    ]\n)"]
+            lines += ["comparison.differences()", "comparison.plot()", "comparison.table()"]
+    return "\n".join(lines) + "\n"
+
+
+def _of_one(row: RunRow) -> list[str]:
+    if row.status == "unreadable":
+        reason = " ".join(row.reason.split())
+        return [f"# {row.id} cannot be read: {reason}", "wb.runs()"]
+    further = {
+        "Go back to the page as it was when this run was started": "wb.Workbench.from_run(run)"
+    }
+    if row.status == "paused":
+        further["Resume it"] = "run.resume()"
+    elif row.status in RESUMABLE:
+        further["Resume it from its last checkpoint"] = "run = wb.resume(run)"
+    if row.status in ACTIVE:
+        further["Stop it; its checkpoint is kept"] = "run.stop()"
+    else:
+        name = re.sub(r"[^\w.-]+", "-", row.model) or "model"
+        further["Export the trained model"] = f"run.export({f'{name}.onnx'!r})"
+    comments = [line for what, code in further.items() for line in (f"# {what}:", f"# {code}")]
+    return [f"run = wb.load_run({row.id!r})", "run.plot()", "", *comments]
