@@ -17,6 +17,7 @@ from benchmarks.model_subjects import Subject, load
 from workbench.data import Dataset
 from workbench.engines.base import EngineSetup
 from workbench.engines.ondevice import OnDeviceEngine
+from workbench.losses.loss import losses_from_json
 from workbench.settings.config import make_config
 
 WARM_UP = 3
@@ -27,13 +28,14 @@ def prepared(name: str, work: Path) -> tuple[Dataset, dict[str, Any]]:
     subject = load(name)
     subject.model.save(work / "model")
     settings = own_settings(subject)
-    wb.generate_artifacts(
+    made = wb.generate_artifacts(
         subject.model,
         loss=settings.get("loss"),
         data=subject.data,
         directory=work / "artifacts",
     )
-    return subject.data, settings
+    # As it is recorded: a function of one's own is not the one that is read back.
+    return subject.data, {**settings, "loss": losses_from_json(made.manifest["loss"])}
 
 
 def own_settings(subject: Subject) -> dict[str, Any]:
