@@ -22,6 +22,7 @@ from benchmarks.aten_kernel_nodes import (
     runner,
     seconds,
 )
+from benchmarks.device_kernel_gates import gates, rms_normalizations
 from workbench.extensions.build_extensions import build_extensions
 from workbench.extensions.native_extension import DEVICE_KERNELS
 from workbench.ort.graph.device_kernels import write_device_kernels
@@ -91,7 +92,7 @@ def _product(given: list[str], made: str, **attributes: int) -> onnx.NodeProto:
 
 
 def losses() -> Iterator[Case]:
-    """Cross entropy and its gradient, small and with BERT's vocabulary."""
+    """Cross entropy and its gradient, small and with BERT's vocabulary, and as Llama has it."""
     for batch, classes in ((2048, 97), (1024, 30522)):
         nodes = [
             helper.make_node("SoftmaxCrossEntropyLoss", ["x", "i"], ["loss", "logs"], "loss"),
@@ -114,6 +115,14 @@ def losses() -> Iterator[Case]:
     ]
     feeds = {"x": draw(batch, classes), "i": labels[:, None], "dvalue": draw(batch, 1)}
     yield Case("Log probability, both ways", detail, nodes, feeds, {"dx": (batch, classes)})
+    shape = (512, 32000)
+    node = helper.make_node(
+        "LogSoftmaxGrad_13", ["dy", "y"], ["dx"], "node", domain=MICROSOFT, axis=-1
+    )
+    scores = draw(*shape)
+    logarithms = scores - np.log(np.exp(scores).sum(-1, keepdims=True))
+    feeds = {"dy": draw(*shape), "y": logarithms}
+    yield Case("LogSoftmaxGrad_13", "x".join(map(str, shape)), [node], feeds, {"dx": shape})
 
 
 def convolutions() -> Iterator[Case]:
@@ -203,7 +212,8 @@ def main() -> None:
     library = build_extensions(DEVICE_KERNELS).extension.library
     measured = []
     for case in (
-        *(*elementwise(), *rows(), *biased(), *attentions(), *losses()),
+        *(*elementwise(), *rows(), *biased(), *rms_normalizations(), *gates()),
+        *(*attentions(), *losses()),
         *(*convolutions(), *pooled()),
     ):
         without, ours = model_of(case), onnx.shape_inference.infer_shapes(model_of(case))

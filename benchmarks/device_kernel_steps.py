@@ -1,4 +1,4 @@
-"""Steps with our own kernels and without: `python -m benchmarks.device_kernel_steps SAMPLE ROUNDS`.
+"""Steps with our own kernels and without: `python -m benchmarks.device_kernel_steps MODEL ROUNDS`.
 
 Two sessions of one process take the same batches in turn; who begins alternates.
 """
@@ -13,25 +13,36 @@ from pathlib import Path
 from typing import Any
 
 import workbench as wb
+from benchmarks.model_subjects import Subject, load
 from workbench.data import Dataset
 from workbench.engines.base import EngineSetup
 from workbench.engines.ondevice import OnDeviceEngine
-from workbench.load import load_dataset
+from workbench.losses.loss import losses_from_json
 from workbench.settings.config import make_config
 
 WARM_UP = 3
 
 
-def prepared(sample: str, work: Path) -> tuple[Dataset, dict[str, Any]]:
-    """Write the model and the artifacts of a sample; its data and its own settings."""
-    model = wb.load_model(sample)
-    assert model.dataset is not None
-    data = load_dataset(model.dataset)
+def prepared(name: str, work: Path) -> tuple[Dataset, dict[str, Any]]:
+    """Write a model of `model_subjects` and its artifacts; its data and its own settings."""
+    subject = load(name)
+    subject.model.save(work / "model")
+    settings = own_settings(subject)
+    made = wb.generate_artifacts(
+        subject.model,
+        loss=settings.get("loss"),
+        data=subject.data,
+        directory=work / "artifacts",
+    )
+    # As it is recorded: a function of one's own is not the one that is read back.
+    return subject.data, {**settings, "loss": losses_from_json(made.manifest["loss"])}
+
+
+def own_settings(subject: Subject) -> dict[str, Any]:
+    """Those of the run that are the model's."""
+    given = {**subject.model.defaults, **subject.settings}
     names = ("loss", "optimizer", "batch_size", "learning_rate")
-    settings = {name: model.defaults[name] for name in names if name in model.defaults}
-    model.save(work / "model")
-    wb.generate_artifacts(model, loss=settings.get("loss"), data=data, directory=work / "artifacts")
-    return data, settings
+    return {name: given[name] for name in names if name in given}
 
 
 def main() -> None:

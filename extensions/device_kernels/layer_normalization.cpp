@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "kernels.h"
+#include "rows.h"
 
 namespace device_kernels {
 
@@ -50,25 +51,6 @@ FOR_EACH_PROCESSOR void row_gradient(const float* __restrict dy, const float* __
   }
 }
 
-FOR_EACH_PROCESSOR void add_to(float* __restrict sums, const float* __restrict values, int64_t size) {
-  for (int64_t i = 0; i < size; ++i) sums[i] += values[i];
-}
-
-// The rows that are normalized, each over `size` elements.
-struct Rows {
-  int64_t rows, size;
-  size_t axis;
-
-  Rows(const Shape& shape, int64_t first_axis) {
-    const int64_t rank = static_cast<int64_t>(shape.size());
-    first_axis += first_axis < 0 ? rank : 0;
-    require(0 <= first_axis && first_axis < rank, "axis is not one of the input's");
-    axis = static_cast<size_t>(first_axis);
-    rows = product(shape, 0, axis);
-    size = product(shape, axis, shape.size());
-  }
-};
-
 struct LayerNormalization {
   int64_t axis;
   float epsilon;
@@ -80,19 +62,16 @@ struct LayerNormalization {
   void compute(const Run& run) const {
     const Shape shape = run.shape(0);
     const Rows normalized(shape, axis);
-    const int64_t rows = normalized.rows, size = normalized.size;
+    const int64_t size = normalized.size;
     require(elements(run.shape(1)) == size && elements(run.shape(2)) == size,
             "X, scale and bias do not fit");
-    Shape of_mean = shape;
-    std::fill(of_mean.begin() + static_cast<int64_t>(normalized.axis), of_mean.end(), 1);
+    const Shape of_mean = normalized.of_row(shape);
     const float *x = run.input<float>(0), *scale = run.input<float>(1), *bias = run.input<float>(2);
     float *y = run.output(0, shape), *mean = run.output(1, of_mean);
     float* inverse = run.output(2, of_mean);
-    const int64_t in_part = pieces_per_part(size);
-    run.parallel((rows + in_part - 1) / in_part, [&](int64_t part) {
-      const int64_t end = std::min(rows, (part + 1) * in_part);
-      for (int64_t row = part * in_part; row < end; ++row)
-        normalize(x + row * size, scale, bias, epsilon, y + row * size, mean[row], inverse[row], size);
+    normalized.each(run, [&](int64_t row) {
+      const int64_t at = row * size;
+      normalize(x + at, scale, bias, epsilon, y + at, mean[row], inverse[row], size);
     });
   }
 };
@@ -115,19 +94,10 @@ struct LayerNormalizationGradient {
     float *dx = run.output(0, shape), *dscale = run.output(1, of_scale);
     float* dbias = run.output(2, of_scale);
 
-    // Each part has sums of its own, in one block of both; they are added in order.
-    const int64_t in_part = pieces_per_part(size), parts = (rows + in_part - 1) / in_part;
-    std::vector<float> sums(2 * std::max<int64_t>(parts, 1) * size);
-    run.parallel(parts, [&](int64_t part) {
-      float* own = sums.data() + 2 * part * size;
-      const int64_t end = std::min(rows, (part + 1) * in_part);
-      for (int64_t row = part * in_part; row < end; ++row) {
-        const int64_t at = row * size;
-        row_gradient(dy + at, x + at, scale, mean[row], inverse[row], dx + at, own, own + size, size);
-      }
+    const std::vector<float> sums = normalized.summed(run, 2 * size, [&](int64_t row, float* own) {
+      const int64_t at = row * size;
+      row_gradient(dy + at, x + at, scale, mean[row], inverse[row], dx + at, own, own + size, size);
     });
-    for (int64_t part = 1; part < parts; ++part)
-      add_to(sums.data(), sums.data() + 2 * part * size, 2 * size);
     std::copy_n(sums.data(), size, dscale);
     std::copy_n(sums.data() + size, size, dbias);
   }

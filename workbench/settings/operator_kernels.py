@@ -43,6 +43,7 @@ FAMILIES: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
             "max_pool": (WORKBENCH, ONNX_RUNTIME),
             "relu": (WORKBENCH, STANDARD, ONNX_RUNTIME),
             "gelu": (WORKBENCH, STANDARD, ONNX_RUNTIME),
+            "silu": (WORKBENCH, ONNX_RUNTIME),
             "softmax": (WORKBENCH, ONNX_RUNTIME),
             "cross_entropy": (WORKBENCH, ONNX_RUNTIME),
             "layer_norm": (WORKBENCH, ONNX_RUNTIME),

@@ -168,6 +168,15 @@ def test_what_the_kernels_do_not_compute_stays(changes: dict[str, Any]) -> None:
     assert not {"Attention", "AttentionGradient"} & device_kernel_counts(model).keys()
 
 
+def test_shapes_that_the_graph_does_not_state_are_inferred() -> None:
+    model = attention()
+    (gradient,) = [value for value in model.graph.value_info if value.name == "ds"]
+    del model.graph.value_info[:]
+    model.graph.value_info.append(gradient)
+    write_device_kernels(model)
+    assert device_kernel_counts(model) == {"Attention": 1, "AttentionGradient": 1}
+
+
 def test_a_transposed_input_that_others_read_is_read_as_it_is() -> None:
     model = attention(results=("y", "dq", "dk", "dv", "v"))
     write_device_kernels(model)

@@ -2,8 +2,9 @@
 
     python -m tests.ort.ondevice.kernels_probe WORK_FOLDER
 
-WORK_FOLDER holds the artifacts of a small transformer in "artifacts", and those of a network on
-pictures in "pictures/artifacts"; answers go to answers.json.
+WORK_FOLDER holds the artifacts of a small transformer in "artifacts", those of a network on
+pictures in "pictures/artifacts" and those of a gated one in "gated/artifacts"; answers go to
+answers.json.
 What each kernel computes is compared with PyTorch at the end, as this loads torch.
 """
 
@@ -120,6 +121,18 @@ def against_pytorch(rows: int, size: int) -> dict[str, float]:
     def normalize(x: torch.Tensor, scale: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
         return functional.layer_norm(x, (size,), scale, bias, 0.01)
 
+    def normalize_rms(x: torch.Tensor, scale: torch.Tensor) -> torch.Tensor:
+        return functional.rms_norm(x, (size,), scale, 0.01)
+
+    def biased_silu(x: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+        return functional.silu(x + bias)
+
+    def gated(gate: torch.Tensor, x: torch.Tensor) -> torch.Tensor:
+        return functional.silu(gate) * x
+
+    inverse_rms, other = 1 / (x.square().mean(1, keepdim=True) + 0.01).sqrt(), normal(rows, size)
+    # As far as e^x is 0 or infinite in float32.
+    far = x * 40
     shape = torch.tensor(table.shape)
     looked_up = gradients(lambda table: table[indices], table)
     cases: list[tuple[str, dict[str, Any], list[torch.Tensor], list[torch.Tensor]]] = [
@@ -130,6 +143,20 @@ def against_pytorch(rows: int, size: int) -> dict[str, float]:
             *("BiasGeluGradient", {}, [dy, x, bias]),
             gradients(lambda x, bias: functional.gelu(x + bias), x, bias),
         ),
+        ("Silu", {}, [far], [functional.silu(far)]),
+        ("SiluGradient", {}, [dy, far], gradients(functional.silu, far)),
+        ("BiasSilu", {}, [x, bias], [biased_silu(x, bias)]),
+        ("BiasSiluGradient", {}, [dy, x, bias], gradients(biased_silu, x, bias)),
+        ("GatedSilu", {}, [x, other], [gated(x, other)]),
+        ("GatedSiluGradient", {}, [dy, x, other], gradients(gated, x, other)),
+        (
+            *("RMSNormalization", {"axis": -1, "epsilon": 0.01}, [x, scale]),
+            [normalize_rms(x, scale), inverse_rms],
+        ),
+        (
+            *("RMSNormalizationGradient", {"axis": 1}, [dy, x, scale, inverse_rms]),
+            gradients(normalize_rms, x, scale),
+        ),
         (
             *("LayerNormalization", {"axis": -1, "epsilon": 0.01}, [x, scale, bias]),
             [normalize(x, scale, bias), averages, inverse],
@@ -139,6 +166,10 @@ def against_pytorch(rows: int, size: int) -> dict[str, float]:
             gradients(normalize, x, scale, bias),
         ),
         ("SoftmaxGradient", {}, [dy, softmax], gradients(lambda x: x.softmax(1), x)),
+        (
+            *("LogSoftmaxGradient", {}, [dy, x.log_softmax(1)]),
+            gradients(lambda x: x.log_softmax(1), x),
+        ),
         ("ColumnSum", {"axes": 1}, [dy], gradients(lambda bias: x + bias, bias)),
         ("EmbeddingGradient", {}, [shape, indices, dy], looked_up),
         ("ReluGradient", {}, [dy, x], gradients(torch.relu, x)),
@@ -165,12 +196,17 @@ def main() -> None:
         "pictures on": trained(work / "pictures", threads=2),
         "pictures again": trained(work / "pictures", threads=2),
         "pictures off": trained(work / "pictures", threads=2, device_kernels=False),
+        "gated on": trained(work / "gated", threads=2, label_sparsity=False),
+        "gated off": trained(work / "gated", threads=2, label_sparsity=False, device_kernels=False),
         "loaded": sorted({"torch", "onnx"} & set(sys.modules)),
     }
     special = np.array([[np.nan, np.inf, -1e4, 1e4, 0.0]], np.float32)
     ones = np.ones((4, 3), np.float32)
     integers = np.array([4, 3])
     answers["special"] = [bool(np.isnan(value)) for value in run("Gelu", [special], 1, 1)[0][0]]
+    answers["special SiLU"] = run("Silu", [np.array([-3e38, 3e38, np.nan, 0], np.float32)], 1, 1)[
+        0
+    ].tolist()
     answers["empty"] = [
         list(each.shape) for each in run("BiasGeluGradient", [ones[:0], ones[:0], ones[0]], 2, 2)
     ]
@@ -178,6 +214,8 @@ def main() -> None:
         run("GeluGradient", [ones, ones[:2]], 1, 1),
         run("LayerNormalization", [ones, ones[0, :2], ones[0]], 3, 1),
         run("EmbeddingGradient", [integers, np.array([0, 1, 2, 4]), ones], 1, 1),
+        run("GatedSilu", [ones, ones[:2]], 1, 1),
+        run("RMSNormalization", [ones, ones[0, :2]], 2, 1),
     ]
     answers["parity"] = {str(size): against_pytorch(70, size) for size in SIZES}
     answers["attention"] = {

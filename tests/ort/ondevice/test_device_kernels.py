@@ -18,6 +18,7 @@ from safetensors.numpy import load_file, save_file
 
 import workbench as wb
 from tests.ort.ondevice import attention_probe, cross_entropy_probe, window_probe
+from tests.ort.ondevice.gated_network import gated_network
 from tests.ort.ondevice.kernels_probe import WORDS
 from workbench.artifacts import Artifacts, open_bundle
 from workbench.artifacts.manifest_record import KERNELS_MODEL
@@ -108,13 +109,18 @@ def pictures() -> onnx.ModelProto:
 
 @pytest.fixture(scope="module")
 def work(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with artifacts of `transformer`, and one in it with those of `pictures`."""
+    """A folder with artifacts of `transformer`, and in it one with those of each other network."""
     folder = tmp_path_factory.mktemp("kernels")
-    for place, built in ((folder, transformer()), (folder / "pictures", pictures())):
+    others = (folder / "pictures", pictures()), (folder / "gated", gated_network(WORDS))
+    for place, built in ((folder, transformer()), *others):
         place.mkdir(exist_ok=True)
         onnx.save(built, place / "network.onnx")
         model = wb.load_model(place / "network.onnx")
-        wb.generate_artifacts(model, loss="cross_entropy", directory=place / "artifacts")
+        # A sum with a bias, after a product of the rows with labels alone, is one node with it.
+        sparse = place.name != "gated"
+        wb.generate_artifacts(
+            model, loss="cross_entropy", directory=place / "artifacts", label_sparsity=sparse
+        )
     return folder
 
 
@@ -139,7 +145,7 @@ def test_each_kernel_equals_pytorch(answers: dict[str, Any]) -> None:
         for operator in answers["parity"]["1"]
     }
     print(worst)
-    assert len(worst) == 10
+    assert len(worst) == 19
     assert max(worst.values()) < TOLERANCE, worst
 
 
@@ -207,6 +213,26 @@ def test_a_step_on_pictures_is_the_same_with_and_without_them(answers: dict[str,
     assert on["losses"] == answers["pictures again"]["losses"], "another run, other bits"
 
 
+def test_a_gated_step_is_the_same_with_and_without_them(answers: dict[str, Any]) -> None:
+    on, off = answers["gated on"], answers["gated off"]
+    counts = {operator: sum(of.values()) for operator, of in on["kernels"].items()}
+    # Those of the forward pass whose results the backward pass computes again count twice.
+    assert counts == {
+        **{"RMSNormalization": 4 + 3, "RMSNormalizationGradient": 4},
+        **{"GatedSilu": 1 + 1, "GatedSiluGradient": 1, "BiasSilu": 1, "BiasSiluGradient": 1},
+        **{"EmbeddingGradient": 1},
+    }
+    largest = max(np.abs(value).max() for value in off["gradients"].values())
+    for name, gradient in off["gradients"].items():
+        difference = np.abs(np.array(on["gradients"][name]) - gradient).max() / largest
+        assert difference < TOLERANCE, (name, difference)
+    assert np.allclose(on["losses"], off["losses"], rtol=0, atol=2e-5)
+    far_below, far_above, nan, zero = answers["special SiLU"]
+    assert (far_below, zero) == (0, 0)
+    assert far_above == pytest.approx(3e38)
+    assert np.isnan(nan)
+
+
 def test_the_record_says_which_kernels_ran(answers: dict[str, Any]) -> None:
     assert answers["on"]["state"] == {
         "option": "device_kernels",
@@ -220,10 +246,12 @@ def test_the_record_says_which_kernels_ran(answers: dict[str, Any]) -> None:
 
 @pytest.mark.fault
 def test_what_does_not_fit_is_an_error(answers: dict[str, Any]) -> None:
-    shapes, scale, index = answers["refused"]
+    shapes, scale, index, gate, weight = answers["refused"]
     assert "dY and X differ in shape" in shapes
     assert "X, scale and bias do not fit" in scale
     assert "an index is not in the table" in index
+    assert "gate and X differ in shape" in gate
+    assert "X and scale do not fit" in weight
     heads, mask = answers["refused attention"]
     assert "Q, K and V do not fit" in heads
     assert "the mask does not fit the scores" in mask

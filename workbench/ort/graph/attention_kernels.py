@@ -6,6 +6,7 @@ between, and the products before and after both.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,9 @@ _LARGEST_RANK = 9
 """Each axis is one digit in the kernel's attributes."""
 
 
-def write_attention_kernels(model: onnx.ModelProto, domain: str) -> dict[str, str]:
+def write_attention_kernels(
+    model: onnx.ModelProto, domain: str, inferred: Sequence[onnx.ValueInfoProto]
+) -> dict[str, str]:
     """Replace attention and its gradient, each by one kernel, in place.
 
     Scores may be scaled, and a mask that needs no gradient be added to them; the probabilities may
@@ -39,11 +42,12 @@ def write_attention_kernels(model: onnx.ModelProto, domain: str) -> dict[str, st
     Args:
         model: both passes, as ONNX Runtime builds them.
         domain: of the kernels.
+        inferred: types of values that the graph does not state, as of scaled scores.
 
     Returns:
         First output of each new node -> first output of the node that it replaced.
     """
-    editor = GraphEditor(model.graph)
+    editor = GraphEditor(model.graph, inferred)
     replaced: dict[str, str] = {}
     order = {id(node): place for place, node in enumerate(editor.nodes)}
     for node in editor.nodes:

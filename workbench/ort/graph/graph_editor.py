@@ -177,6 +177,11 @@ class GraphEditor:
         """The name of a constant float32 scalar."""
         return self._added("real", np.array(value, np.float32))
 
+    def ones(self, shape: Sequence[int]) -> str:
+        """The name of a constant float32 tensor of ones."""
+        name = f"constant.ones.{'x'.join(map(str, shape))}"
+        return self._constant(name, np.ones(shape, np.float32))
+
     def zero(self, kind: int) -> str:
         """The name of a constant scalar 0 of an element type."""
         dtype = helper.tensor_dtype_to_np_dtype(kind)
@@ -255,7 +260,9 @@ class GraphEditor:
 
     def _added(self, kind: str, value: np.ndarray[Any, Any]) -> str:
         written = "_".join(map(str, value.ravel().tolist()))
-        name = f"constant.{kind}.{'x'.join(map(str, value.shape))}.{written}"
+        return self._constant(f"constant.{kind}.{'x'.join(map(str, value.shape))}.{written}", value)
+
+    def _constant(self, name: str, value: np.ndarray[Any, Any]) -> str:
         if name not in self._constants:
             tensor = numpy_helper.from_array(value, name)
             self.proto.initializer.append(tensor)

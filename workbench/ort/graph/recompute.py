@@ -18,7 +18,12 @@ from workbench.ort.graph.facts import forward_nodes
 if TYPE_CHECKING:
     import onnx
 
-CHEAP = frozenset({"BiasGelu", "FastGelu", "Gelu", "LayerNormalization"})
+CHEAP = frozenset(
+    {
+        *("BiasGelu", "BiasSilu", "FastGelu", "GatedSilu", "Gelu", "LayerNormalization"),
+        *("RMSNormalization", "Silu"),
+    }
+)
 """Operators whose first result has the shape of their first input."""
 
 _GRADIENT = "_grad"

@@ -14,6 +14,7 @@ import numpy as np
 from safetensors.numpy import load_file
 
 from workbench.extensions.native_extension import DEVICE_KERNELS, REBUILD, native_extension
+from workbench.ort.freed_memory import give_back_freed_memory
 from workbench.ort.native import native
 
 CHECK_MODEL, CHECK_VALUES = "check.onnx", "check.safetensors"
@@ -41,6 +42,7 @@ def device_kernels() -> DeviceKernels:
     if extension.problem:
         return DeviceKernels(None, extension.problem)
     problem = check_kernels(extension.library)
+    give_back_freed_memory()
     return DeviceKernels(None, problem) if problem else DeviceKernels(extension.library)
 
 

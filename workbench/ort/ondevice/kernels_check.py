@@ -25,6 +25,9 @@ from workbench.ort.ondevice.window_check import convolution_check, pooling_check
 ROWS, SIZE = 70, 531
 """More elements than one thread takes at once, and a size that is no multiple of a vector's."""
 
+FEW = 5
+"""Rows where a result has none of other rows in it: each process that trains reads the values."""
+
 IGNORED = -100
 """A label that counts for nothing."""
 
@@ -50,18 +53,23 @@ def main() -> None:
 
 def write_check(folder: Path) -> None:
     """Write the graph of all operators, and the values."""
-    nodes, inputs, outputs = [], [], []
+    nodes, outputs = [], []
     values: dict[str, Array] = {}
+    given: dict[int, str] = {}
+    """Array -> the name of its input; several operators may have the same."""
     for case in cases():
-        fed = [f"{case.operator}.in{index}" for index in range(len(case.inputs))]
+        fed = [
+            given.setdefault(id(array), f"{case.operator}.in{index}")
+            for index, array in enumerate(case.inputs)
+        ]
         made = [f"{case.operator}.out{index}" for index in range(len(case.outputs))]
         values |= dict(zip([*fed, *made], [*case.inputs, *case.outputs], strict=True))
         nodes.append(helper.make_node(case.operator, fed, made, case.operator, domain=DOMAIN))
         nodes[-1].attribute.extend(
             helper.make_attribute(name, value) for name, value in case.attributes.items()
         )
-        inputs += [_described(name, values[name]) for name in fed]
         outputs += [_described(name, values[name]) for name in made]
+    inputs = [_described(name, values[name]) for name in given.values()]
     model = helper.make_model(
         helper.make_graph(nodes, "kernels", inputs, outputs),
         opset_imports=[helper.make_opsetid("", 17), helper.make_opsetid(DOMAIN, 1)],
@@ -81,32 +89,30 @@ def cases() -> Iterator[Case]:
         return drawn.standard_normal(shape).astype(np.float32)
 
     x, dy = normal(ROWS, SIZE) * 3 + 1, normal(ROWS, SIZE)
+    few, of_few, bias = x[:FEW], dy[:FEW], normal(SIZE)
     wide, upstream = x.astype(np.float64), dy.astype(np.float64)
-    distribution = np.vectorize(lambda value: math.erfc(-value / math.sqrt(2)) / 2)(wide)
-    density = np.exp(-(wide**2) / 2) / math.sqrt(2 * math.pi)
-    yield Case("Gelu", {}, [x], _float(wide * distribution))
-    yield Case("GeluGradient", {}, [dy, x], _float(upstream * (distribution + wide * density)))
+    for kernel, function in (("Gelu", _gelu), ("Silu", _silu)):
+        result, slope = function(few)
+        yield Case(kernel, {}, [few], _float(result))
+        yield Case(f"{kernel}Gradient", {}, [of_few, few], _float(of_few * slope))
+        result, slope = function(wide + bias)
+        yield Case(f"Bias{kernel}", {}, [few, bias], _float(result[:FEW]))
+        gradients = _float(upstream * slope, (upstream * slope).sum(0))
+        yield Case(f"Bias{kernel}Gradient", {}, [dy, x, bias], gradients)
+    result, slope = _silu(few)
+    yield Case("GatedSilu", {}, [few, of_few], _float(result * of_few))
+    gradients = _float(of_few.astype(np.float64) * few * slope, few * result)
+    yield Case("GatedSiluGradient", {}, [few, few, of_few], gradients)
 
-    wider = x.astype(np.float64) + dy[0]
-    distribution = np.vectorize(lambda value: math.erfc(-value / math.sqrt(2)) / 2)(wider)
-    derivative = distribution + wider * np.exp(-(wider**2) / 2) / math.sqrt(2 * math.pi)
-    yield Case("BiasGelu", {}, [x, dy[0]], _float(wider * distribution))
-    yield Case(
-        "BiasGeluGradient",
-        {},
-        [dy, x, dy[0]],
-        _float(upstream * derivative, (upstream * derivative).sum(0)),
-    )
-
-    scale, bias, epsilon = normal(SIZE), normal(SIZE), 1e-3
+    scale, epsilon = normal(SIZE), 1e-3
     mean = wide.mean(1, keepdims=True)
     inverse = 1 / np.sqrt(wide.var(1, keepdims=True) + epsilon)
     normalized = (wide - mean) * inverse
     yield Case(
         "LayerNormalization",
         {"axis": 1, "epsilon": epsilon},
-        [x, scale, bias],
-        _float(normalized * scale + bias, mean, inverse),
+        [few, scale, bias],
+        _float((normalized * scale + bias)[:FEW], mean[:FEW], inverse[:FEW]),
     )
     scaled = upstream * scale
     projected = normalized * (scaled * normalized).mean(1, keepdims=True)
@@ -120,12 +126,19 @@ def cases() -> Iterator[Case]:
             upstream.sum(0),
         ),
     )
+    yield from _rms_normalization(x, few, dy, scale)
     yield Case("ColumnSum", {"axes": 1}, [dy], _float(upstream.sum(0)))
 
-    powers = np.exp(wide - wide.max(1, keepdims=True))
-    softmax = (powers / powers.sum(1, keepdims=True)).astype(np.float32)
-    of_softmax = softmax * (upstream - (upstream * softmax).sum(1, keepdims=True, dtype=np.float64))
-    yield Case("SoftmaxGradient", {}, [dy, softmax], _float(of_softmax))
+    largest = wide[:FEW].max(1, keepdims=True)
+    sums = np.exp(wide[:FEW] - largest).sum(1, keepdims=True)
+    (logarithms,) = _float(wide[:FEW] - largest - np.log(sums))
+    (softmax,) = _float(np.exp(logarithms))
+    along = (upstream[:FEW] * softmax).sum(1, keepdims=True)
+    of_softmax = _float(softmax * (upstream[:FEW] - along))
+    yield Case("SoftmaxGradient", {}, [of_few, softmax], of_softmax)
+    along = np.exp(logarithms.astype(np.float64)) * upstream[:FEW].sum(1, keepdims=True)
+    of_logarithms = _float(upstream[:FEW] - along)
+    yield Case("LogSoftmaxGradient", {}, [of_few, logarithms], of_logarithms)
 
     table = np.zeros((9, SIZE))
     indices = drawn.integers(-9, 9, ROWS)
@@ -135,7 +148,7 @@ def cases() -> Iterator[Case]:
 
     yield from _cross_entropy(drawn, x, normal(SIZE))
 
-    yield Case("ReluGradient", {}, [dy, x], _float(np.where(x > 0, upstream, 0)))
+    yield Case("ReluGradient", {}, [of_few, few], _float(np.where(few > 0, of_few, 0)))
     for operator, attributes, inputs, outputs in (*convolution_check(drawn), *pooling_check(drawn)):
         yield Case(operator, attributes, inputs, _float(*outputs))
 
@@ -148,6 +161,33 @@ def cases() -> Iterator[Case]:
         [upstream_of_values, *inputs, *outputs[1:]],
         gradients,
     )
+
+
+def _gelu(value: Array) -> tuple[Array, Array]:
+    """Its values and its derivatives."""
+    value = value.astype(np.float64)
+    distribution = np.vectorize(lambda each: math.erfc(-each / math.sqrt(2)) / 2)(value)
+    density = np.exp(-(value**2) / 2) / math.sqrt(2 * math.pi)
+    return value * distribution, distribution + value * density
+
+
+def _silu(value: Array) -> tuple[Array, Array]:
+    """Its values and its derivatives."""
+    value = value.astype(np.float64)
+    share = 1 / (1 + np.exp(-value))
+    return value * share, share * (1 + value * (1 - share))
+
+
+def _rms_normalization(x: Array, few: Array, dy: Array, scale: Array) -> Iterator[Case]:
+    wide, upstream, epsilon = x.astype(np.float64), dy.astype(np.float64), 1e-3
+    inverse = 1 / np.sqrt((wide**2).mean(1, keepdims=True) + epsilon)
+    normalized, scaled = wide * inverse, upstream * scale
+    results = _float((normalized * scale)[:FEW], inverse[:FEW])
+    yield Case("RMSNormalization", {"axis": 1, "epsilon": epsilon}, [few, scale], results)
+    projected = normalized * (scaled * normalized).mean(1, keepdims=True)
+    gradients = _float(inverse * (scaled - projected), (upstream * normalized).sum(0))
+    given = [dy, x, scale, *_float(inverse)]
+    yield Case("RMSNormalizationGradient", {"axis": -1}, given, gradients)
 
 
 def _cross_entropy(drawn: np.random.Generator, scores: Array, weights: Array) -> Iterator[Case]:

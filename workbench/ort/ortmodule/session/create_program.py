@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import torch
 
+from workbench.ort.freed_memory import give_back_freed_memory
 from workbench.ort.ortmodule.capture.export import PREFIX
 from workbench.ort.ortmodule.capture.layout import Layout
 from workbench.ort.ortmodule.deterministic import is_deterministic
@@ -19,7 +20,6 @@ from workbench.ort.ortmodule.differentiate.gradient_graph import GradientGraph
 from workbench.ort.ortmodule.differentiate.saved_graphs import SavedGraphs
 from workbench.ort.ortmodule.session.bound_state import BoundState
 from workbench.ort.ortmodule.session.buffer_updates import BufferUpdates
-from workbench.ort.ortmodule.session.freed_memory import give_back_freed_memory
 from workbench.ort.ortmodule.session.function import Program
 from workbench.ort.ortmodule.session.session import GradientSession, plan_for
 from workbench.ort.ortmodule.session.threads import fastest

@@ -1,7 +1,8 @@
-"""Memory that building a graph has freed, given back to the system before the graph is run.
+"""Memory that preparing a training has freed, given back to the system before anything is run.
 
-Exporting a module and differentiating its graph copy the weights several times over and read source
-code. All of that is freed, but malloc keeps it, and what the passes take would come on top.
+Exporting a module, differentiating its graph and checking kernels copy weights and values several
+times over and read source code. All of that is freed, but malloc keeps it, and what the passes take
+would come on top.
 """
 
 from __future__ import annotations

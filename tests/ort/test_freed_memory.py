@@ -8,7 +8,7 @@ import platform
 
 import pytest
 
-from workbench.ort.ortmodule.session.freed_memory import give_back_freed_memory
+from workbench.ort.freed_memory import give_back_freed_memory
 from workbench.worker.memory import rss_bytes
 
 BLOCK_BYTES, BLOCKS = 100_000, 1_000
