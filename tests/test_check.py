@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 from torch import nn
 
 import workbench as wb
+from tests.fork_server import forked
 from workbench.check import Check
 
 
@@ -100,7 +100,7 @@ def test_nothing_native_is_called(kind: str, tmp_path: Path) -> None:
         "print(json.dumps([found.ok, loaded]))"
     )
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=120
+        forked("-c", program), capture_output=True, text=True, check=False, timeout=120
     )
     assert done.returncode == 0, done.stderr
     expected = [] if kind == "graph" else ["torch"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -13,6 +12,7 @@ import torch
 from sample_models import DATASETS, SAMPLES
 from sample_models.text_bert import IGNORED, MASK
 from sample_models.text_gpt import CHARACTERS, CONTEXT, decode, encode
+from tests.fork_server import forked
 from workbench.data import check_fit
 from workbench.engines.torch_losses import all_outputs, loss_function
 from workbench.load import load_dataset, load_model
@@ -52,7 +52,7 @@ def on_test_split(name: str, module: torch.nn.Module) -> tuple[torch.Tensor, tor
 
 def in_another_process(code: str) -> str:
     return subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+        forked("-c", code), check=True, capture_output=True, text=True
     ).stdout.strip()
 
 
