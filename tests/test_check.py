@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -99,8 +100,9 @@ def test_nothing_native_is_called(kind: str, tmp_path: Path) -> None:
         "loaded = [name for name in ('torch', 'onnxruntime') if name in sys.modules]\n"
         "print(json.dumps([found.ok, loaded]))"
     )
+    python = [sys.executable] if kind == "graph" else forked()
     done = subprocess.run(
-        forked("-c", program), capture_output=True, text=True, check=False, timeout=120
+        [*python, "-c", program], capture_output=True, text=True, check=False, timeout=120
     )
     assert done.returncode == 0, done.stderr
     expected = [] if kind == "graph" else ["torch"]

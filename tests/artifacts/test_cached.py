@@ -15,7 +15,7 @@ import pytest
 import workbench as wb
 from tests.fork_server import forked
 from workbench.artifacts.cached import fill
-from workbench.artifacts.request import Request
+from workbench.artifacts.request import ArtifactsRequest
 from workbench.data import Dataset
 from workbench.errors import ModelError
 from workbench.losses.loss import as_losses
@@ -237,7 +237,7 @@ def test_a_model_without_its_record_is_refused_as_without_a_cache(
     (tmp_path / "model").mkdir()
     (tmp_path / "made").mkdir()
     said: list[str] = []
-    request = Request(
+    request = ArtifactsRequest(
         model=tmp_path / "model",
         directory=tmp_path / "made",
         losses=as_losses("mse"),

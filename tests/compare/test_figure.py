@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from tests.compare.test_recorded import PLAN, recorded
 from tests.runs.written import steps, write_run
 from workbench.compare import MARK, Comparison
-from workbench.compare.lockstep import Plan
+from workbench.compare.lockstep import LockstepPlan
 from workbench.machine.load import Load
 from workbench.runs import Run
 
@@ -65,7 +65,7 @@ def test_a_bar_is_a_ratio_with_its_interval(runs: dict[str, Run]) -> None:
 
 
 def test_few_rounds_have_a_bar_and_no_interval(runs: dict[str, Run]) -> None:
-    comparison = Comparison("c", Plan(2, 12, 62), ["pytorch", "ondevice"], runs=runs)
+    comparison = Comparison("c", LockstepPlan(2, 12, 62), ["pytorch", "ondevice"], runs=runs)
     ratios = comparison.plot().axes[3]
     assert bars(ratios) == [(0, 1.0), (1, 2.0)]
     assert len(ratios.lines) == 1

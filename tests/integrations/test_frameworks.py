@@ -52,7 +52,7 @@ TOLERANCES = {
 
 USUAL = representative(
     TOLERANCES,
-    every=4,  # "trainer", "trainer-bfloat16" and so on
+    every=8,  # "trainer", "script-classify-text"
     always=("trainer-adapters", "trainer-resumed", "lightning"),
 )
 OTHERS = (

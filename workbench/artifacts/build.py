@@ -22,7 +22,7 @@ from workbench.artifacts.manifest_record import (
     NOMINAL_CHECKPOINT,
 )
 from workbench.artifacts.provenance import provenance_of, write_provenance
-from workbench.artifacts.request import Request
+from workbench.artifacts.request import ArtifactsRequest
 from workbench.artifacts.trainable_graph import trainable_graph
 from workbench.losses.loss_outputs import outputs_read, with_outputs_named
 from workbench.models import load_saved
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import onnx
 
 
-def build(request: Request, report: Callable[[str], None]) -> None:
+def build(request: ArtifactsRequest, report: Callable[[str], None]) -> None:
     """Write the artifacts into the request's directory, the manifest last.
 
     Raises:
@@ -119,7 +119,7 @@ def build(request: Request, report: Callable[[str], None]) -> None:
 
 def _write_graphs(
     folder: Path,
-    request: Request,
+    request: ArtifactsRequest,
     forward: Forward,
     training_model: onnx.ModelProto,
     kernels_model: onnx.ModelProto | None,
@@ -140,7 +140,7 @@ def _write_graphs(
 
 def with_losses(
     graph: onnx.ModelProto,
-    request: Request,
+    request: ArtifactsRequest,
     disable_randomness: bool = False,
     terms_too: bool = False,
 ) -> onnx.ModelProto:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.artifacts.artifacts import Artifacts
 from workbench.artifacts.cached import fill
 from workbench.artifacts.manifest_record import holds_artifacts
-from workbench.artifacts.request import Request
+from workbench.artifacts.request import ArtifactsRequest
 from workbench.data import Dataset, check_fit
 from workbench.data.target_specs import target_spec, target_specs
 from workbench.errors import ArtifactsError, ConfigError
@@ -190,7 +190,7 @@ def generate_from_saved(
         with temporary_folder(directory, ArtifactsError) as temporary:
             built = temporary / "built"
             built.mkdir()
-            request = Request(
+            request = ArtifactsRequest(
                 model=model_path.absolute(),
                 directory=built,
                 losses=config.losses,
