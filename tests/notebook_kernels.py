@@ -11,7 +11,6 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
-from nbval.kernel import CURRENT_ENV_KERNEL_NAME
 
 from tests.fork_server import ForkServer, forked
 
@@ -34,6 +33,8 @@ def offer_forked_kernels(server: ForkServer) -> None:
 def choose_kernels(items: Iterable[pytest.Item]) -> None:
     """Name the kernel of each notebook whose cells are tested."""
     for notebook in {item.parent for item in items if hasattr(item.parent, "nb")}:
+        from nbval.kernel import CURRENT_ENV_KERNEL_NAME  # takes long to import
+
         forked = notebook.path.name not in WITHOUT_FORKS
         kernel = KERNEL if forked else CURRENT_ENV_KERNEL_NAME
         notebook.nb.metadata["kernelspec"]["name"] = kernel
