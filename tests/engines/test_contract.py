@@ -50,7 +50,7 @@ def python(engine: str) -> list[str | os.PathLike[str]]:
     """A fork for an engine that trains by PyTorch; the others have none of it in their process."""
     if engine in FORKED_ENGINES:
         return forked(warnings="error")
-    return [sys.executable, "-W", "error"]
+    return [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning"]
 
 
 @pytest.fixture(scope="module")
