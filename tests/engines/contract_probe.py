@@ -2,14 +2,13 @@
 
 Runs in a process of its own, for native code that dies must fail a test and not end the suite:
 
-    python -m tests.engines.contract_probe ENGINE MODEL_FOLDER WORK_FOLDER RESULT_JSON
+    python contract_probe.py ENGINE MODEL_FOLDER WORK_FOLDER RESULT_JSON
 """
 
 from __future__ import annotations
 
 import json
 import sys
-import warnings
 import zlib
 from pathlib import Path
 from typing import Any
@@ -355,8 +354,6 @@ def _read_only(array: np.ndarray) -> np.ndarray:
 
 def main() -> None:
     name, model, work, result = sys.argv[1], *map(Path, sys.argv[2:])
-    # torch.compile imports parts of torch that torch itself calls deprecated.
-    warnings.simplefilter("ignore", DeprecationWarning)
     fork_children()
     probe = Probe(name, model, work)
     answers: dict[str, Any] = {"availability": probe.availability()}

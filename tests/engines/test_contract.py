@@ -34,23 +34,16 @@ from tests.engines.contract_probe import (
 )
 from tests.engines.needed import unavailable
 from tests.engines.plain_lora import train_head, train_with_lora
-from tests.fork_server import forked
-from tests.stand_in import FORKED_ENGINES
 from workbench.load import load_dataset, load_model
 from workbench.settings.engines import engine_table
 
 Answers = dict[str, Any]
-PROBE = "tests.engines.contract_probe"
-ROOT = Path(__file__).parents[2]
+PROBE = Path(__file__).with_name("contract_probe.py")
+ROOT = PROBE.parents[2]
+WARNINGS = ("-W", "error", "-W", "ignore::DeprecationWarning")
+"""torch.compile imports parts of torch that torch itself calls deprecated."""
 TRIED = [(engine, options) for engine in engine_table() for options in options_of(engine)]
 OBSERVED = [(engine, options) for engine in engine_table() for options in observed_of(engine)]
-
-
-def python(engine: str) -> list[str | os.PathLike[str]]:
-    """A fork for an engine that trains by PyTorch; the others have none of it in their process."""
-    if engine in FORKED_ENGINES:
-        return forked(warnings="error")
-    return [sys.executable, "-W", "error", "-W", "ignore::DeprecationWarning"]
 
 
 @pytest.fixture(scope="module")
@@ -66,7 +59,7 @@ def answers_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Answ
             work = tmp_path_factory.mktemp(name)
             result = work / "answers.json"
             done = subprocess.run(
-                [*python(name), "-m", PROBE, name, model / "saved", work, result],
+                [sys.executable, *WARNINGS, PROBE, name, model / "saved", work, result],
                 capture_output=True,
                 text=True,
                 check=False,
