@@ -55,7 +55,7 @@ test-all: ready pytest ## the same, sweeps included
 
 .PHONY: pytest ready
 # Side by side: the compiler, the downloads and the checks wait for different things.
-ready: $(INSTALLED)
+ready:
 	@$(MAKE) --no-print-directory --jobs=3 \
 	  check system-packages $(EXTENDED) $(INFERENCE)
 
@@ -66,7 +66,7 @@ pytest: $(BUNDLED) $(EXTENDED) $(INFERENCE)
 	run() { $(BIN)/python -m pytest $(TESTS) --durations=10 "$$@" $(PYTEST_ARGS) || \
 	  $(if $(strip $(PYTEST_ARGS)),[ $$? = 5 ],false); }; \
 	echo "== Tests, $(JOBS) files at a time" && \
-	run -n $(JOBS) --dist loadfile --no-loadscope-reorder --nbval-lax --nbval-current-env notebooks tests
+	run -n $(JOBS) --dist loadfile --no-loadscope-reorder --nbval-lax notebooks tests
 
 check: $(INSTALLED) $(BUNDLED) ## lint, format and types, of Python and TypeScript; unit tests of the front end
 	@echo "== Lint, format, types"
@@ -147,7 +147,7 @@ $(EXTENDED): $(INSTALLED) $(wildcard extensions/torch_interop/*.cpp extensions/d
 	@touch $@
 
 # Exported models are for the onnxruntime of today, which cannot be installed beside onnxruntime-training.
-$(INFERENCE): $(INSTALLED) constraints-inference.txt
+$(INFERENCE): $(VENV)/pyvenv.cfg constraints-inference.txt
 	@echo "== Installing the onnxruntime of today in an environment of its own (half a minute the first time)"
 	@$(BIN)/python -m venv $(@D)
 	@$(@D)/bin/python -m pip install -qq --disable-pip-version-check --no-compile \

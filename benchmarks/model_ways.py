@@ -11,7 +11,7 @@ import numpy as np
 from benchmarks.model_products import Products
 from benchmarks.model_subjects import LANGUAGE, Subject
 from workbench.compare import Comparison
-from workbench.compare.lockstep import Lockstep, Plan
+from workbench.compare.lockstep import Lockstep, LockstepPlan
 from workbench.compare.statistics import Ratio, largest_difference, ratio
 from workbench.machine.load import Load
 from workbench.runs import Run, prepare
@@ -110,7 +110,7 @@ def measure(
     Ways that fail are told with their reason.
     """
     burst = int(np.clip(round(round_s / products.eager_s), 1, 200))
-    plan = Plan(WARMUP, burst, WARMUP + rounds * burst)
+    plan = LockstepPlan(WARMUP, burst, WARMUP + rounds * burst)
     ways: dict[str, dict[str, Any]] = {engine: {"engine": engine} for engine in ENGINES}
     tried = ABLATIONS.get(subject.name, ()) if ablations else ()
     ways |= {str(ablation): {"engine": ablation.engine, **ablation.settings} for ablation in tried}
@@ -136,7 +136,7 @@ def measure(
     )
 
 
-def _launch(subject: Subject, plan: Plan, way: dict[str, Any]) -> Run:
+def _launch(subject: Subject, plan: LockstepPlan, way: dict[str, Any]) -> Run:
     settings = {**subject.settings, "evaluate": False, "steps": plan.total, **way}
     model, data, config = prepare(subject.model, subject.data, settings)
     started = launch(model, data, config, granted_steps=0)

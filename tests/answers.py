@@ -1,4 +1,4 @@
-"""A probe runs cases in a process of its own and writes down what came of each.
+"""A probe runs cases in a fork of its own and writes down what came of each.
 
 Native code that dies fails the tests that read the rest, and does not end the suite.
 """
@@ -12,6 +12,8 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
+
+from tests.fork_server import forked
 
 ROOT = Path(__file__).parents[1]
 
@@ -33,7 +35,7 @@ def probed(module: str, folder: Path, *arguments: str, **environment: str) -> An
     """
     path = folder / "answers.json"
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-m", module, path, *arguments],
+        forked("-m", module, path, *arguments, warnings="error"),
         capture_output=True,
         text=True,
         check=False,

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.fork_server import ForkServer
+from tests.fork_server import ADDRESS, ForkServer, forked_package
+from tests.notebook_kernels import choose_kernels, offer_forked_kernels
 from workbench.child_process import child
 from workbench.data import Dataset
 from workbench.extensions.build_extensions import build_extensions, find_compiler
@@ -17,19 +18,28 @@ from workbench.extensions.native_extension import EXTENSIONS, native_extension
 from workbench.load import load_dataset
 
 
-@pytest.fixture(scope="session")
-def fork_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ForkServer]:
-    """What starts processes that need PyTorch without importing it in each."""
-    server = ForkServer(tmp_path_factory.mktemp("forks") / "log", "tests.preloaded")
-    yield server
-    server.close()
+def pytest_configure(config: pytest.Config) -> None:
+    """Before notebooks, whose cells have no fixtures."""
+    server = ForkServer("tests.preloaded")
+    config.add_cleanup(server.close)
+    os.environ[ADDRESS] = server.address
+    offer_forked_kernels(server)
+
+
+LONG = ("notebooks", "tests/browser", "tests/widgets")
+"""Folders with files that take long. Two processes end together where the last files are short."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    choose_kernels(items)
+    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
 
 
 @pytest.fixture(scope="session", autouse=True)
-def forked_children(fork_server: ForkServer) -> Iterator[pytest.MonkeyPatch]:
+def forked_children() -> Iterator[pytest.MonkeyPatch]:
     """Tests of other parts do not wait for each child process to import PyTorch."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(child, "command", fork_server.command)
+        patch.setattr(child, "command", forked_package)
         yield patch
 
 

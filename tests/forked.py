@@ -6,11 +6,12 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+
+from tests.fork_server import forked
 
 LONGEST_ANSWER = 60_000
 """Bytes; a pipe holds at least 65,536."""
@@ -37,10 +38,10 @@ def outcome(case: Callable[[], Any]) -> Any:
 
 
 def outcomes_of(script: ModuleType, timeout_s: float = 240) -> dict[str, Any]:
-    """Run a module that prints {case: outcome} as a process of its own."""
+    """Run a module that prints {case: outcome} in a fork of its own."""
     path = Path(str(script.__file__))
     done = subprocess.run(
-        [sys.executable, "-m", f"tests.{path.parent.name}.{path.stem}"],
+        forked("-m", f"tests.{path.parent.name}.{path.stem}"),
         cwd=path.parents[2],
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,

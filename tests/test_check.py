@@ -15,6 +15,7 @@ from onnx import TensorProto, helper, numpy_helper
 from torch import nn
 
 import workbench as wb
+from tests.fork_server import forked
 from workbench.check import Check
 
 
@@ -99,8 +100,9 @@ def test_nothing_native_is_called(kind: str, tmp_path: Path) -> None:
         "loaded = [name for name in ('torch', 'onnxruntime') if name in sys.modules]\n"
         "print(json.dumps([found.ok, loaded]))"
     )
+    python = [sys.executable] if kind == "graph" else forked()
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=120
+        [*python, "-c", program], capture_output=True, text=True, check=False, timeout=120
     )
     assert done.returncode == 0, done.stderr
     expected = [] if kind == "graph" else ["torch"]

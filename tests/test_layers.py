@@ -2,7 +2,7 @@
 
 A module may import its own row and every row above it, never one below. This holds for imports
 inside functions too. Inside a package, too, files and subpackages import one another one way.
-Further rules say who may import torch and onnxruntime, and where pickle is allowed.
+A row also says whether its package may import torch, onnxruntime or modules by a computed name.
 """
 
 from __future__ import annotations
@@ -20,90 +20,75 @@ import pytest
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = ROOT / "workbench"
 
-LAYERS = (
-    "errors",
-    "specs",
-    "display",
-    "files",
-    "progress",
-    "user_code",
-    "losses",
-    "machine",
-    "settings",
-    "run_folder",
-    "child_process",
-    "extensions",
-    "export_cache",
-    "modules",
-    "onnx_io",
-    "lora",
-    "export",
-    "models",
-    "data",
-    "load",
-    "kernel_choices",
-    "trainable",
-    "ort",
-    "integrations",
-    "inference",
-    "artifacts",
-    "check",
-    "engines",
-    "verification",
-    "worker",
-    "ranks",
-    "flower",
-    "quantization",
-    "series",
-    "figures",
-    "runs",
-    "federated",
-    "profiling",
-    "graphs",
-    "compare",
-    "tune",
-    "personalisation",
-    "controller",
-    "widgets",
-    "doctor",
-    "",  # workbench/__init__.py: the public names
-    "cli",
-)
+
+class Row(NamedTuple):
+    """What a subpackage may import besides the rows above it."""
+
+    native: bool = True
+    """torch and onnxruntime, inside functions."""
+    loads_torch: tuple[str, ...] = ()
+    """Which of its folders are only imported where torch is wanted, and load it with themselves;
+    "" for the whole of it."""
+    loads_onnxruntime: bool = False
+    """It is only imported where onnxruntime is wanted."""
+    imports_by_name: bool = False
+    """Modules whose name is no literal: its own, or of what a call or a pickle names."""
+    client: bool = False
+    """A client of the run folder: imports neither the worker's side nor an engine."""
+
+
+LAYERS = {
+    "errors": Row(native=False),
+    "specs": Row(native=False),
+    "display": Row(native=False),
+    "files": Row(native=False),
+    "progress": Row(native=False, client=True),
+    "user_code": Row(imports_by_name=True),
+    "losses": Row(),
+    "machine": Row(native=False),
+    "settings": Row(native=False),
+    "run_folder": Row(native=False),
+    "child_process": Row(native=False),
+    "extensions": Row(native=False),
+    "export_cache": Row(native=False),
+    "modules": Row(),
+    "onnx_io": Row(),
+    "lora": Row(),
+    "export": Row(loads_torch=("traced", "autograd", "effects")),
+    "models": Row(),
+    "data": Row(),
+    "load": Row(),
+    "kernel_choices": Row(),
+    "trainable": Row(native=False),
+    "ort": Row(loads_torch=("ortmodule", "drop_in"), loads_onnxruntime=True, imports_by_name=True),
+    "integrations": Row(loads_torch=("",)),
+    "inference": Row(),
+    "artifacts": Row(),
+    "check": Row(),
+    "engines": Row(imports_by_name=True),
+    "verification": Row(),
+    "worker": Row(),
+    "ranks": Row(),
+    "flower": Row(),
+    "quantization": Row(),
+    "series": Row(native=False, client=True),
+    "figures": Row(client=True),
+    "runs": Row(client=True),
+    "federated": Row(client=True),
+    "profiling": Row(),
+    "graphs": Row(client=True),
+    "compare": Row(client=True),
+    "tune": Row(),
+    "personalisation": Row(client=True),
+    "controller": Row(client=True),
+    "widgets": Row(client=True),
+    "doctor": Row(),
+    "": Row(imports_by_name=True),  # workbench/__init__.py: the public names
+    "cli": Row(),
+}
 """One row per subpackage, which may import those above it: there are no circular imports."""
 
 RANK = {name: rank for rank, name in enumerate(LAYERS)}
-
-CLIENT_SIDE = {
-    *("progress", "series", "figures", "graphs", "runs", "federated", "compare"),
-    *("personalisation",),
-    *("controller", "widgets"),
-}
-"""Clients of the run folder: they import neither the worker's side nor native code."""
-
-NO_NATIVE = {
-    *("errors", "specs", "display", "files", "progress", "machine", "settings", "run_folder"),
-    *("child_process", "extensions", "export_cache", "trainable", "series"),
-}
-"""Neither torch nor onnxruntime, not even inside a function."""
-
-FINDS_BY_NAME = {
-    "__init__.py",
-    "engines/__init__.py",
-    "models/sources/factory.py",
-    "ort/drop_in/optim.py",
-    "ort/drop_in/package_names.py",
-    "user_code/function_path.py",
-    "user_code/module_pickle.py",
-}
-"""Who imports by a name that is no literal: of our own or the package's modules, of a function or a
-factory that a call names, or in a pickle that may be read."""
-
-LOADS_TORCH = (
-    *("export/traced", "export/autograd", "export/effects"),
-    *("ort/ortmodule", "ort/drop_in", "engines/torch"),
-    "integrations",
-)
-"""Folders that are only imported where torch is wanted, and load it with themselves."""
 
 
 class Import(NamedTuple):
@@ -233,7 +218,7 @@ def test_imports_point_one_way() -> None:
         target = parts[1] if len(parts) > 1 else ""
         # `from workbench import load_model` names a function, of the public face.
         rank = RANK.get(target, RANK[""])
-        if rank > RANK.get(found.layer, 0):
+        if rank > RANK[found.layer]:
             offenders.append(found.where)
     broken("a higher layer imports a lower one:", offenders)
 
@@ -359,24 +344,42 @@ def test_the_client_side_imports_neither_engines_nor_worker() -> None:
     offenders = [
         found.where
         for found in imports()
-        if found.layer in CLIENT_SIDE
+        if LAYERS[found.layer].client
         and (found.is_of("workbench.engines") or found.is_of("workbench.worker"))
     ]
     broken("clients and workers communicate only through the run folder:", offenders)
 
 
+def may_load(native: str, file: Path) -> bool:
+    """Whether `file` may import torch or onnxruntime when it is imported itself."""
+    row = LAYERS[layer_of(file)]
+    if native == "onnxruntime":
+        return row.loads_onnxruntime
+    return any((PACKAGE / layer_of(file) / name) in file.parents for name in row.loads_torch)
+
+
 @pytest.mark.parametrize("native", ["torch", "onnxruntime"])
 def test_native_packages_load_only_where_they_must(native: str) -> None:
-    """torch at load: in the folders that say so. onnxruntime at load: in `ort` alone."""
-    offenders = []
-    for found in imports():
-        if not found.is_of(native):
-            continue
-        path = found.file.relative_to(PACKAGE).as_posix()
-        allowed = path.startswith(LOADS_TORCH) if native == "torch" else found.layer == "ort"
-        if found.layer in NO_NATIVE or (found.at_load and not allowed):
-            offenders.append(found.where)
+    offenders = [
+        found.where
+        for found in imports()
+        if found.is_of(native)
+        and not (may_load(native, found.file) if found.at_load else LAYERS[found.layer].native)
+    ]
     broken(f"{native} may be imported only inside functions, and here not at all:", offenders)
+
+
+def test_no_row_allows_what_its_package_does_not_do() -> None:
+    loading = {
+        (found.layer, name)
+        for found in imports()
+        if found.at_load and found.is_of("torch")
+        for name in LAYERS[found.layer].loads_torch
+        if PACKAGE / found.layer / name in found.file.parents
+    }
+    assert loading == {(name, each) for name, row in LAYERS.items() for each in row.loads_torch}
+    by_name = {name for name, row in LAYERS.items() if row.imports_by_name}
+    assert {layer_of(file) for file, _ in computed_imports()} == by_name
 
 
 def test_only_widgets_import_the_packages_of_widgets() -> None:
@@ -425,6 +428,25 @@ def test_only_ort_knows_the_internals_of_onnxruntime_training() -> None:
     broken("internals of onnxruntime.training belong in workbench/ort:", offenders)
 
 
+def computed_imports() -> Iterator[tuple[Path, int]]:
+    """File and line of each `import_module` whose argument is no literal."""
+    for file in files():
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+                literal = node.args and isinstance(node.args[0], ast.Constant)
+                if not literal:
+                    yield file, node.lineno
+
+
+def test_modules_are_imported_by_name_only_where_the_row_says_so() -> None:
+    offenders = [
+        f"{file.relative_to(ROOT)}:{line}"
+        for file, line in computed_imports()
+        if not LAYERS[layer_of(file)].imports_by_name
+    ]
+    broken("what a name is found for, `user_code` finds:", offenders)
+
+
 def test_pickle_is_only_read_where_the_caller_just_wrote_it() -> None:
     """Models and losses are pickled; `user_code` alone unpickles, and finds code by its name."""
     offenders = []
@@ -444,10 +466,6 @@ def test_pickle_is_only_read_where_the_caller_just_wrote_it() -> None:
             if name.rpartition(".")[2] == "loads" and "pickle" in name and "user_code" not in where:
                 offenders.append(where)
             if name in {"eval", "exec", "compile", "__import__"} or name.startswith("runpy."):
-                offenders.append(where)
-            literal = node.args and isinstance(node.args[0], ast.Constant)
-            finds = name.rpartition(".")[2] == "import_module" and not literal
-            if finds and file.relative_to(PACKAGE).as_posix() not in FINDS_BY_NAME:
                 offenders.append(where)
             if name == "torch.load" and keywords.get("weights_only") != "True":
                 offenders.append(f"{where} without weights_only=True")

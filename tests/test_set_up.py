@@ -84,9 +84,13 @@ def test_the_documents_speak_of_what_is_there(text: str) -> None:
         assert (ROOT / path).exists(), f"{path} is not there"
 
 
-def test_every_subpackage_is_described() -> None:
-    described = set(re.findall(r"`(\w+)`", CONTRIBUTING[CONTRIBUTING.index("## Subpackages") :]))
-    assert {name for name in LAYERS if name} <= described
+def test_every_subpackage_is_described_in_the_order_of_its_imports() -> None:
+    table = CONTRIBUTING[CONTRIBUTING.index("## Subpackages") : CONTRIBUTING.index("## Convent")]
+    rows = dict(re.findall(r"^\| `(\w+)` \| (.+) \|$", table, re.MULTILINE))
+    assert list(rows) == [name for name in LAYERS if name]
+    assert {name for name, text in rows.items() if "no native code" not in text} == {
+        name for name, row in LAYERS.items() if name and row.native
+    }
 
 
 def test_the_readme_shows_every_public_function() -> None:

@@ -6,7 +6,6 @@ import json
 import os
 import pickle
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,9 @@ import numpy as np
 import pytest
 
 import workbench as wb
+from tests.fork_server import forked
 from workbench.artifacts.cached import fill
-from workbench.artifacts.request import Request
+from workbench.artifacts.request import ArtifactsRequest
 from workbench.data import Dataset
 from workbench.errors import ModelError
 from workbench.losses.loss import as_losses
@@ -180,7 +180,7 @@ def test_changed_code_of_the_users_is_exported_anew(
     def loss() -> tuple[float, bool]:
         """The first loss, and whether the export came from the cache."""
         done = subprocess.run(
-            [sys.executable, "-c", SCRIPT, str(code)], capture_output=True, text=True, check=True
+            forked("-c", SCRIPT, str(code)), capture_output=True, text=True, check=True
         )
         error, losses, cache_s = json.loads(done.stdout.splitlines()[-1])
         assert error is None
@@ -215,7 +215,7 @@ print("exported" if "exporting the model for training" in said else "taken")
 def test_of_two_processes_at_once_one_exports(cache: Path, tmp_path: Path) -> None:
     both = [
         subprocess.Popen(
-            [sys.executable, "-c", GENERATE, str(tmp_path / name)],
+            forked("-c", GENERATE, str(tmp_path / name)),
             stdout=subprocess.PIPE,
             text=True,
         )
@@ -237,7 +237,7 @@ def test_a_model_without_its_record_is_refused_as_without_a_cache(
     (tmp_path / "model").mkdir()
     (tmp_path / "made").mkdir()
     said: list[str] = []
-    request = Request(
+    request = ArtifactsRequest(
         model=tmp_path / "model",
         directory=tmp_path / "made",
         losses=as_losses("mse"),

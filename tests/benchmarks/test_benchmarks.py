@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +15,7 @@ from benchmarks.model_tables import as_markdown as models_as_markdown
 from benchmarks.model_ways import Measured, Outcome
 from benchmarks.ortmodule_step import round_medians
 from benchmarks.result import Result, as_markdown
+from tests.fork_server import forked
 from workbench.compare.statistics import Ratio
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-m", "benchmarks", *arguments],
+        forked("-m", "benchmarks", *arguments),
         cwd=ROOT,
         capture_output=True,
         text=True,

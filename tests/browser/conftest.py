@@ -30,11 +30,9 @@ from playwright.sync_api import (
 
 from tests.browser.notebook import Notebook
 from tests.browser.shared_page import SharedPage
-from tests.fork_server import ForkServer
+from tests.notebook_kernels import KERNEL
 
 TOKEN = "browser-tests"
-KERNEL = "forked"
-"""Name of the kernelspec."""
 ROOT = Path(__file__).resolve().parents[2]
 START_S = 60
 KERNEL_MESSAGE_TORN = re.compile(
@@ -122,19 +120,7 @@ def lab_environment(lab_folder: Path) -> dict[str, str]:
 
 
 @pytest.fixture(scope="session")
-def kernels(lab_environment: dict[str, str], fork_server: ForkServer) -> None:
-    """A kernelspec whose kernels are forks of the process that has imported everything."""
-    launcher = [*fork_server.command("ipykernel_launcher"), "-f", "{connection_file}"]
-    spec = {"argv": launcher, "display_name": "Python 3 (forked)", "language": "python"}
-    path = Path(lab_environment["JUPYTER_DATA_DIR"]) / "kernels" / KERNEL / "kernel.json"
-    path.parent.mkdir(parents=True)
-    path.write_text(json.dumps(spec), encoding="utf-8")
-
-
-@pytest.fixture(scope="session")
-def lab_url(
-    lab_folder: Path, lab_environment: dict[str, str], kernels: None, chromium_path: str
-) -> Iterator[str]:
+def lab_url(lab_folder: Path, lab_environment: dict[str, str], chromium_path: str) -> Iterator[str]:
     """Address of a running JupyterLab."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))

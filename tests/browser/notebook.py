@@ -48,6 +48,15 @@ class Notebook:
         bar = self.page.locator("#jp-main-statusbar")
         expect(bar).to_contain_text(re.compile(r"Python 3.* \| Idle"), timeout=SLOW_MS)
 
+    def close_file_browser(self) -> None:
+        """Close it, open or not: it leaves nothing of a page of 400 pixels.
+
+        The key that does so opens it where it is closed, and is lost while a page is busy.
+        """
+        self.page.evaluate("window.jupyterapp.shell.collapseLeft()")
+        browser = self.page.get_by_role("region", name="File Browser Section")
+        expect(browser).to_be_hidden(timeout=SLOW_MS)
+
     def cell(self, index: int) -> Locator:
         return self.page.locator(".jp-Notebook .jp-CodeCell").nth(index)
 

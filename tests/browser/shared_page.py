@@ -14,6 +14,7 @@ CLOSE_NOTEBOOKS = """async () => {
 FORGET = """async theme => {
   localStorage.clear();
   if (window.jupyterapp === undefined) return false;
+  window.jupyterapp.shell.expandLeft();
   if (document.body.dataset.jpThemeName !== theme)
     await window.jupyterapp.commands.execute("apputils:change-theme", { theme });
   return document.querySelector(".jp-Dialog, .jp-Notebook") === null;

@@ -206,7 +206,7 @@ def test_a_comparison_with_a_run_of_another_day_is_understood_from_the_screen(
     figures = page.get_by_role("table").filter(has_text="Peak memory")
     expect(figures.get_by_text("completed")).to_have_count(2)
     # Names of runs leave the bars least room; the figures are whole even then.
-    page.keyboard.press("Control+b")  # the file browser, which would leave nothing of 400 pixels
+    notebook.close_file_browser()
     page.set_viewport_size({"width": 400, "height": 900})
     cut = page.locator(".wb-ratio-bars").evaluate(
         """one => [...one.querySelectorAll(".wb-bar-value")]

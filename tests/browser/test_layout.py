@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 
 from playwright.sync_api import Page, expect
 
@@ -92,9 +91,7 @@ def test_nothing_overflows_or_overlaps_at_any_width(
     notebook.set_number("Steps to compare", 60)
     notebook.button("Compare").click()
     expect(notebook.status).to_contain_text("Compared fake", timeout=SLOW_MS)
-    # Beside the file browser of 250 pixels nothing would be left of 400.
-    page.keyboard.press("Control+b")
-    expect(page.get_by_role("region", name="File Browser Section")).to_be_hidden(timeout=SLOW_MS)
+    notebook.close_file_browser()
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 1200})
         for step in ("Model", "Artifacts", "Train", "Compare", "Runs"):
@@ -118,20 +115,3 @@ def test_nothing_overflows_or_overlaps_at_any_width(
     verdict = page.locator(".wb-verdict-badge")
     expect(verdict).to_be_visible()
     assert verdict.evaluate("one => one.clientWidth") >= 100, "nothing of the verdict can be read"
-
-
-def test_larger_type_stays_after_a_reload(open_notebook: MakeNotebook) -> None:
-    notebook = open_fake(open_notebook)
-    page = notebook.page
-    size = "document.querySelector('.wb-status-message').getBoundingClientRect().height"
-    before = page.evaluate(size)
-    present = page.get_by_role("button", name="Present", exact=True)
-    present.click()
-    expect(present).to_have_attribute("aria-pressed", "true")
-    assert page.evaluate(size) > 1.2 * before
-    page.get_by_role("button", name=re.compile("^Save and create checkpoint")).click()
-    while not notebook.saved_outputs(0):  # leaving the page before would lose the save
-        page.wait_for_timeout(200)
-    notebook.load()
-    expect(present).to_have_attribute("aria-pressed", "true", timeout=SLOW_MS)
-    page.wait_for_function(f"before => {size} > 1.2 * before", arg=before)

@@ -186,12 +186,21 @@ def test_pause_holds_the_run_and_resume_goes_on(open_notebook: MakeNotebook) -> 
 
 
 def test_a_reload_shows_the_run_again_still_going(open_notebook: MakeNotebook) -> None:
+    """In the larger type that was chosen before."""
     notebook = open_fake(open_notebook, step_ms=25)
+    line = "document.querySelector('.wb-status-message').getBoundingClientRect().height"
+    height = notebook.page.evaluate(line)
+    present = notebook.button("Present")
+    present.click()
+    expect(present).to_have_attribute("aria-pressed", "true")
+    assert notebook.page.evaluate(line) > 1.2 * height
     notebook.set_number("Epochs", 12)
     notebook.button("Train").click()
     before = notebook.wait_for_step(20)
     notebook.load()
     expect(notebook.button("Stop")).to_be_enabled(timeout=SLOW_MS)
+    expect(present).to_have_attribute("aria-pressed", "true", timeout=SLOW_MS)
+    notebook.page.wait_for_function(f"before => {line} > 1.2 * before", arg=height)
     after = notebook.wait_for_step(before)
     notebook.wait_for_step(after + 20)
     # The points from before the reload are there too.

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from tests.cli.command import COMMAND, Invoke, Outcome
-from tests.fork_server import ForkServer
+from tests.fork_server import forked
 
 
 @pytest.fixture
-def workbench(tmp_path: Path, workbench_home: Path, fork_server: ForkServer) -> Invoke:
+def workbench(tmp_path: Path, workbench_home: Path) -> Invoke:
     """Run `workbench ARGUMENTS...` in an empty directory.
 
     Keywords are environment variables. With them it is the installed command that is run, without
@@ -21,7 +21,7 @@ def workbench(tmp_path: Path, workbench_home: Path, fork_server: ForkServer) -> 
     """
 
     def invoke(*arguments: str, **environment: str) -> Outcome:
-        command = [COMMAND] if environment else fork_server.command("workbench.cli")
+        command = [COMMAND] if environment else forked("-m", "workbench.cli")
         result = subprocess.run(
             [*command, *arguments],
             capture_output=True,

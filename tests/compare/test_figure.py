@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from tests.compare.test_recorded import PLAN, recorded
 from tests.runs.written import steps, write_run
 from workbench.compare import MARK, Comparison
-from workbench.compare.lockstep import Plan
+from workbench.compare.lockstep import LockstepPlan
 from workbench.machine.load import Load
 from workbench.runs import Run
 
@@ -82,7 +82,7 @@ def test_a_long_verdict_is_not_cut(runs: dict[str, Run], monkeypatch: pytest.Mon
 
 
 def test_few_rounds_have_a_bar_and_no_interval(runs: dict[str, Run]) -> None:
-    comparison = Comparison("c", Plan(2, 12, 62), ["pytorch", "ondevice"], runs=runs)
+    comparison = Comparison("c", LockstepPlan(2, 12, 62), ["pytorch", "ondevice"], runs=runs)
     ratios = comparison.plot().axes[3]
     assert bars(ratios) == [(0, 1.0), (1, 2.0)]
     assert len(ratios.lines) == 1

@@ -13,7 +13,7 @@ import pytest
 
 from tests.runs.written import steps, write_run
 from workbench.compare import Comparison, compare, load_comparison
-from workbench.compare.lockstep import QUIET_LIMIT_S, Lockstep, Plan, make_plan
+from workbench.compare.lockstep import QUIET_LIMIT_S, Lockstep, LockstepPlan, make_plan
 from workbench.compare.record import ComparisonRecord, SavedComparison, comparisons_folder
 from workbench.data import Dataset
 from workbench.errors import ConfigError, RunFolderError
@@ -28,7 +28,7 @@ class Started:
     """Stands for the lockstep, and for the workers that it would start."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.plan = Plan(0, 1, 1)
+        self.plan = LockstepPlan(0, 1, 1)
         self.launchers: dict[str, Any] = {}
         self.options: dict[str, Any] = {}
         self.began = 0
@@ -38,7 +38,7 @@ class Started:
         monkeypatch.setattr(PROGRAM, "Lockstep", self.make)
         monkeypatch.setattr(PROGRAM, "launch", self.launch)
 
-    def make(self, plan: Plan, launchers: dict[str, Any], **options: Any) -> Started:
+    def make(self, plan: LockstepPlan, launchers: dict[str, Any], **options: Any) -> Started:
         self.plan, self.launchers, self.options = plan, launchers, options
         return self
 
@@ -215,7 +215,7 @@ def test_a_record_with_a_value_that_cannot_be_is_refused(
     path.write_text(json.dumps(content))
     if good:
         saved = SavedComparison.read(path)
-        assert saved.as_plan() == Plan(0, 1, 1)
+        assert saved.as_plan() == LockstepPlan(0, 1, 1)
         assert saved.as_loads() == [Load(0, 0, 1)]
     else:
         with pytest.raises(RunFolderError, match=r"record\.json"):
@@ -223,14 +223,14 @@ def test_a_record_with_a_value_that_cannot_be_is_refused(
 
 
 def test_a_record_has_the_time_as_its_name_and_is_written_at_each_change() -> None:
-    record = ComparisonRecord(Plan(1, 2, 3), ["fake"])
+    record = ComparisonRecord(LockstepPlan(1, 2, 3), ["fake"])
     assert record.path == comparisons_folder() / f"{record.id}.json"
     assert not record.path.exists()
     record.add_load(None)
     assert SavedComparison.read(record.path).as_loads() == [None]
     record.add_run("fake", "an-id")
     assert SavedComparison.read(record.path).runs == {"fake": "an-id"}
-    assert SavedComparison.read(record.path).as_plan() == Plan(1, 2, 3)
+    assert SavedComparison.read(record.path).as_plan() == LockstepPlan(1, 2, 3)
 
 
 class Driven:
@@ -260,7 +260,7 @@ class Driven:
 
 def driven(runs: dict[str, Any], **state: Any) -> tuple[Comparison, Driven]:
     lockstep = Driven(runs, **state)
-    made = Comparison("c", Plan(0, 1, 2), ["fake", "pytorch"], lockstep=lockstep)  # type: ignore[arg-type]
+    made = Comparison("c", LockstepPlan(0, 1, 2), ["fake", "pytorch"], lockstep=lockstep)  # type: ignore[arg-type]
     return made, lockstep
 
 
@@ -312,7 +312,7 @@ def test_a_loaded_comparison_stops_each_of_its_runs() -> None:
     runs: Any = {
         name: SimpleNamespace(stop=lambda name=name: stopped.append(name)) for name in ("a", "b")
     }
-    Comparison("c", Plan(0, 1, 2), ["a", "b"], runs=runs).stop()
+    Comparison("c", LockstepPlan(0, 1, 2), ["a", "b"], runs=runs).stop()
     assert stopped == ["a", "b"]
 
 
@@ -320,7 +320,7 @@ def test_the_load_of_all_rounds_tells_whether_the_machine_was_busy() -> None:
     quiet, busy = Load(10.0, 0.2, 2), Load(10.0, 8.0, 2)
 
     def of(loads: list[Load | None], *engines: str) -> Comparison:
-        return Comparison("c", Plan(0, 1, 2), [*engines], loads)
+        return Comparison("c", LockstepPlan(0, 1, 2), [*engines], loads)
 
     assert (of([], "fake").load, of([], "fake").warning) == (None, "")
     assert of([None], "fake").load is None
@@ -335,7 +335,7 @@ def test_the_load_of_all_rounds_tells_whether_the_machine_was_busy() -> None:
 
 
 def test_an_engine_without_a_run_has_no_ratio() -> None:
-    comparison = Comparison("c", Plan(0, 1, 2), ["fake", "pytorch"])
+    comparison = Comparison("c", LockstepPlan(0, 1, 2), ["fake", "pytorch"])
     assert all(math.isnan(each) for each in comparison.ratio("fake"))
     assert (comparison.caption, comparison.errors, comparison.pytorch_fallbacks) == ("", {}, {})
     assert comparison.verdict().level == "none"
@@ -348,7 +348,7 @@ def test_an_engine_without_a_run_has_no_ratio() -> None:
 
 
 def test_the_thread_of_a_lockstep_does_not_keep_a_program_alive() -> None:
-    lockstep = Lockstep(Plan(0, 1, 1), {})
+    lockstep = Lockstep(LockstepPlan(0, 1, 1), {})
     assert (lockstep._thread.daemon, lockstep._thread.name) == (True, "lockstep")
     assert (lockstep.alive, lockstep.paused, lockstep.error, lockstep.phase) == (
         *(False, False, None, ""),
@@ -368,6 +368,6 @@ def test_a_loaded_comparison_is_looked_at_ten_times_a_second(
 
     program = import_module("workbench.compare.comparison")
     monkeypatch.setattr(program, "time", SimpleNamespace(sleep=sleep))
-    found = Comparison("c", Plan(0, 1, 2), ["fake"], runs={"fake": run}).wait(3600)
+    found = Comparison("c", LockstepPlan(0, 1, 2), ["fake"], runs={"fake": run}).wait(3600)
     assert found.status == "completed"
     assert slept == [0.1] * 3

@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from tests.runs.written import LAUNCHED, steps, write_run
 from workbench.compare import Comparison
-from workbench.compare.lockstep import Plan, make_plan
+from workbench.compare.lockstep import LockstepPlan, make_plan
 from workbench.compare.statistics import largest_difference, ratio, rounds_of
 from workbench.errors import RunError
 from workbench.run_folder.events import EventReader
@@ -113,7 +113,7 @@ def test_a_single_engine_has_no_ratio_to_itself(comparison: Comparison) -> None:
 
 
 def test_few_rounds_give_ratios_and_no_interval(comparison: Comparison) -> None:
-    few = Comparison("c", Plan(2, 12, 62), comparison.engines, runs=comparison.runs)
+    few = Comparison("c", LockstepPlan(2, 12, 62), comparison.engines, runs=comparison.runs)
     row = few.table().loc["ondevice"]
     assert row["rounds"] == 5
     assert row["ratio"] == pytest.approx(2.0)

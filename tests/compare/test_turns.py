@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from workbench.compare import lockstep as program
-from workbench.compare.lockstep import QUIET_LIMIT_S, Lockstep, Plan, make_plan
+from workbench.compare.lockstep import QUIET_LIMIT_S, Lockstep, LockstepPlan, make_plan
 
 Entry = tuple[str, Any]
 
@@ -102,7 +102,7 @@ class Made:
         report("waiting")
         self.log.add("quiet", cancelled())
 
-    def lockstep(self, plan: Plan, *names: str, **settings: Any) -> Lockstep:
+    def lockstep(self, plan: LockstepPlan, *names: str, **settings: Any) -> Lockstep:
         def start(name: str) -> FakeRun:
             self.log.add(name, "launched")
             self.runs[name] = FakeRun(name, self.log, plan.total)
@@ -130,7 +130,7 @@ def turns(granted: int, *names: str) -> list[Entry]:
 
 def test_all_turns_in_order(made: Made) -> None:
     """The first step is part of the launch; the last round is what is left of the steps."""
-    entries = made.ended(made.lockstep(Plan(3, 4, 12), "a", "b"))
+    entries = made.ended(made.lockstep(LockstepPlan(3, 4, 12), "a", "b"))
     assert entries == [
         ("quiet", False),
         ("a", "launched"), *turns(1, "a"),
@@ -147,7 +147,7 @@ def test_all_turns_in_order(made: Made) -> None:
 
 @pytest.mark.parametrize("warmup", [0, 1])
 def test_without_a_warm_up_the_first_step_is_not_measured(made: Made, warmup: int) -> None:
-    entries = made.ended(made.lockstep(Plan(warmup, 2, 4), "a"))
+    entries = made.ended(made.lockstep(LockstepPlan(warmup, 2, 4), "a"))
     assert [what for name, what in entries if name == "a" and what != "idle"] == [
         "launched", 1, 3, 4, 5,
     ]  # fmt: skip
@@ -161,7 +161,7 @@ def test_a_plan_of_one_step_has_no_round(made: Made) -> None:
 
 
 def test_its_phase_is_what_it_does_besides_steps(made: Made) -> None:
-    lockstep = made.lockstep(Plan(1, 2, 3), "a", "b", quiet_s=2.5)
+    lockstep = made.lockstep(LockstepPlan(1, 2, 3), "a", "b", quiet_s=2.5)
     seen: list[str] = []
     for entry in (("quiet", False), ("a", "launched"), ("a", 3), ("a", 4), ("b", 4)):
         made.log.actions[entry] = lambda: seen.append(lockstep.phase)
@@ -171,7 +171,7 @@ def test_its_phase_is_what_it_does_besides_steps(made: Made) -> None:
 
 
 def test_a_stop_ends_the_active_run_first_and_grants_nothing_more(made: Made) -> None:
-    lockstep = made.lockstep(Plan(1, 2, 9), "a", "b")
+    lockstep = made.lockstep(LockstepPlan(1, 2, 9), "a", "b")
     made.log.actions["b", 3] = lockstep.stop
     entries = made.ended(lockstep)
     assert entries[entries.index(("b", 3)) :] == [
@@ -181,7 +181,7 @@ def test_a_stop_ends_the_active_run_first_and_grants_nothing_more(made: Made) ->
 
 
 def test_a_stop_before_an_engine_starts_leaves_it_out(made: Made) -> None:
-    lockstep = made.lockstep(Plan(1, 2, 9), "a", "b")
+    lockstep = made.lockstep(LockstepPlan(1, 2, 9), "a", "b")
     made.log.actions["a", "idle"] = lockstep.stop
     made.ended(lockstep)
     assert [what for _, what in made.log.of("a", "b")] == ["launched", 1, "idle", "stopped"]
@@ -189,7 +189,7 @@ def test_a_stop_before_an_engine_starts_leaves_it_out(made: Made) -> None:
 
 
 def test_an_error_ends_all_and_is_kept(made: Made) -> None:
-    lockstep = made.lockstep(Plan(1, 2, 9), "a", "b")
+    lockstep = made.lockstep(LockstepPlan(1, 2, 9), "a", "b")
     error = RuntimeError("no space")
 
     def fail() -> None:
@@ -206,7 +206,7 @@ def test_a_run_whose_worker_is_gone_gets_no_turn(made: Made, granted: int) -> No
     def go() -> None:
         made.runs["a"].has_worker = False
 
-    lockstep = made.lockstep(Plan(1, 2, 5), "a", "b")
+    lockstep = made.lockstep(LockstepPlan(1, 2, 5), "a", "b")
     made.log.actions["a", granted] = go
     made.ended(lockstep)
     assert made.log.of("a")[-1] == ("a", granted)
@@ -228,7 +228,7 @@ def test_a_pause_holds_the_next_turn_and_is_not_measured(
                 lockstep.resume()
 
     monkeypatch.setattr(program, "Poll", FakePoll)
-    lockstep = made.lockstep(Plan(1, 2, 3), "a", "b")
+    lockstep = made.lockstep(LockstepPlan(1, 2, 3), "a", "b")
     assert not lockstep.paused
     made.log.actions["a", 3] = lockstep.pause
     entries = made.ended(lockstep)
@@ -252,7 +252,7 @@ def test_a_pause_before_the_finish_can_be_stopped(
                 lockstep.stop()
 
     monkeypatch.setattr(program, "Poll", FakePoll)
-    lockstep = made.lockstep(Plan(1, 2, 3), "a")
+    lockstep = made.lockstep(LockstepPlan(1, 2, 3), "a")
     made.log.actions["a", 3] = lockstep.pause
     entries = made.ended(lockstep)
     assert waited.is_set()

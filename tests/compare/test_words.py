@@ -12,7 +12,7 @@ from tests.runs.written import LAUNCHED, append, steps, write_run
 from workbench.compare import Comparison, compare_runs
 from workbench.compare.comparison_row import measured_row
 from workbench.compare.differences import settings_of
-from workbench.compare.lockstep import Plan
+from workbench.compare.lockstep import LockstepPlan
 from workbench.compare.recorded_steps import NONE_YET, RecordedSteps
 from workbench.compare.run_comparison import NOT_LOCKSTEP
 from workbench.compare.statistics import Ratio, Speed, ratio, ratio_note, rounds_of, speeds
@@ -264,7 +264,7 @@ def test_a_busy_machine_has_a_title_of_another_colour() -> None:
     }
 
     def colour(load: Load) -> Any:
-        figure = Comparison("c", Plan(0, 1, 9), [*runs], [load], runs=runs).plot()
+        figure = Comparison("c", LockstepPlan(0, 1, 9), [*runs], [load], runs=runs).plot()
         assert 2 < figure.axes[3].get_xlim()[1] < 3
         assert figure._suptitle is not None  # type: ignore[attr-defined]
         assert not figure._suptitle.get_parse_math(), "a name may hold dollar signs"  # type: ignore[attr-defined]

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.coverage.case import Case
+from tests.fork_server import forked
 
 TOLERANCE = 1e-4
 """Largest difference, relative to the largest number of the reference, that passes."""
@@ -47,7 +47,7 @@ def measure(names: Sequence[str], *, every_variant: bool) -> Found:
 
 def _probe(names: Sequence[str], every_variant: bool) -> Found:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.coverage.probe", "all" if every_variant else "first", "-"],
+        forked("-m", "tests.coverage.probe", "all" if every_variant else "first", "-"),
         cwd=ROOT,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         input="\n".join(names),

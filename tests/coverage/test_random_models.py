@@ -5,16 +5,16 @@ from __future__ import annotations
 import os
 import secrets
 import subprocess
-import sys
 
 import pytest
 
 from tests.coverage.measure import ROOT
+from tests.fork_server import forked
 
 
 def run(count: int, seed: str) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.coverage.random_models", str(count), seed],
+        forked("-m", "tests.coverage.random_models", str(count), seed),
         cwd=ROOT,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,

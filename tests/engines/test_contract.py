@@ -34,7 +34,6 @@ from tests.engines.contract_probe import (
 )
 from tests.engines.needed import unavailable
 from tests.engines.plain_lora import train_head, train_with_lora
-from tests.fork_server import ForkServer
 from workbench.load import load_dataset, load_model
 from workbench.settings.engines import engine_table
 
@@ -48,11 +47,8 @@ OBSERVED = [(engine, options) for engine in engine_table() for options in observ
 
 
 @pytest.fixture(scope="module")
-def answers_of(
-    tmp_path_factory: pytest.TempPathFactory, fork_server: ForkServer
-) -> Callable[[str], Answers]:
+def answers_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Answers]:
     """What the probe of an engine wrote down, run at the first question."""
-    fork_server.start()
     model = tmp_path_factory.mktemp("model")
     load_model("digits-mlp").save(model / "saved")
     load_model("digits-cnn").save(model / "normalized")

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from tests.engines.drawing_probe import SAVED_AFTER, STEPS
+from tests.fork_server import forked
 from workbench.load import load_model
 
 
@@ -28,8 +29,9 @@ def test_draws_go_on_from_a_checkpoint(engine: str, tmp_path: Path) -> None:
         "tests.engines.drawing_module:drawing", example_inputs=np.zeros((4, 8), np.float32)
     )
     model.save(tmp_path / "model")
+    python = forked if engine != "ondevice" else lambda *given: [sys.executable, *given]
     done = subprocess.run(
-        [sys.executable, "-m", "tests.engines.drawing_probe", engine, tmp_path / "model", tmp_path],
+        python("-m", "tests.engines.drawing_probe", engine, tmp_path / "model", tmp_path),
         cwd=Path(__file__).parents[2],
         env=model.code.environment(),
         capture_output=True,

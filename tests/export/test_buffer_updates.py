@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.fork_server import forked
 
 PROGRAM = """
 import json, sys
@@ -41,9 +42,7 @@ print(json.dumps(found))
 
 
 def outcome(dtype: str) -> dict[str, Any]:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, dtype], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(forked("-c", PROGRAM, dtype), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found
@@ -94,7 +93,7 @@ for trained in (lambda: ORTModule(Shrinks())(torch.zeros(2, 4)), in_artifacts):
 
 def test_a_parameter_that_is_changed_is_refused_by_name_on_both_engines(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", SHRINKS, str(tmp_path / "artifacts")],
+        forked("-c", SHRINKS, str(tmp_path / "artifacts")),
         capture_output=True,
         text=True,
         check=False,

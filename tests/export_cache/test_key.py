@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.fork_server import forked
 from workbench.export_cache import key as key_module
 from workbench.export_cache.key import export_key
 
@@ -152,7 +153,7 @@ key("weights", square)
 def test_classes_of_a_notebook_count_with_what_they_reach(tmp_path: Path) -> None:
     """Their code, and that of functions, with the values of closures and globals."""
     done = subprocess.run(
-        [sys.executable, "-c", NOTEBOOK, str(tmp_path)],
+        forked("-c", NOTEBOOK, str(tmp_path)),
         capture_output=True,
         text=True,
         check=True,

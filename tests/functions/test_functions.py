@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.fork_server import forked
 from tests.functions.programs import PROGRAMS, REFUSED
 
 ROOT = Path(__file__).parents[2]
@@ -30,7 +30,7 @@ ALWAYS = (
 @cache
 def found(*names: str) -> dict[str, Any]:
     done = subprocess.run(
-        [sys.executable, "-m", "tests.functions.probe", *names],
+        forked("-m", "tests.functions.probe", *names),
         cwd=ROOT,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
         capture_output=True,

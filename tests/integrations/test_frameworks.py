@@ -53,7 +53,7 @@ TOLERANCES = {
 
 USUAL = representative(
     TOLERANCES,
-    every=4,  # "trainer", "trainer-bfloat16" and so on
+    every=8,  # "trainer", "script-classify-text"
     always=("trainer-adapters", "trainer-deberta", "trainer-resumed", "lightning"),
 )
 OTHERS = (

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from pathlib import Path
+
+from tests.fork_server import forked
 
 PROGRAM = """
 import sys
@@ -23,7 +24,7 @@ except ConfigError as error:
 
 def test_torch_compile_is_refused(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, str(tmp_path)], capture_output=True, text=True, check=False
+        forked("-c", PROGRAM, str(tmp_path)), capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr[-2000:]
     said = done.stdout.splitlines()[-1]

@@ -144,7 +144,7 @@ import pytest
 
 @pytest.fixture(scope="module")
 def control():
-    time.sleep(5)
+    time.sleep(2)
 
 def test_waits(control):
     pass
@@ -191,10 +191,10 @@ def test_the_tests_of_a_line_are_those_that_execute_it(seen: tuple[Tree, Lines])
 
 
 def test_a_test_takes_as_long_as_what_it_shares_in_its_own_file(seen: tuple[Tree, Lines]) -> None:
-    """The other fixture of that name takes five seconds."""
+    """The other fixture of that name takes two seconds."""
     *others, last = seen[1].seconds
     assert last == "tests/test_other.py::test_waits"
-    assert seen[1].seconds[last] >= 5
+    assert seen[1].seconds[last] >= 2
     assert len(others) == 4
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import onnx
 
+from tests.fork_server import forked
 from tests.plain_onnxruntime.environment import PlainOnnxRuntime
 from workbench.load import load_model
 from workbench.runs import Run
@@ -22,7 +22,7 @@ def difference(run: Run, exported: Path, plain: PlainOnnxRuntime, work: Path) ->
     """The largest difference of the first test batch's outputs, relative as `TOLERANCE` is."""
     answer = work / "evaluated.npz"
     subprocess.run(
-        [sys.executable, "-m", "tests.runs.evaluated", run.folder.path, answer],
+        forked("-m", "tests.runs.evaluated", run.folder.path, answer),
         check=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +11,7 @@ import onnx
 import pytest
 from onnx import numpy_helper
 
+from tests.fork_server import forked
 from tests.plain_onnxruntime.environment import plain_onnxruntime
 from tests.runs.exported import TOLERANCE as EXPORT_TOLERANCE
 from tests.runs.exported import assert_statistics_moved, difference
@@ -74,7 +74,7 @@ def expected(
     """PyTorch's weights after the last step and after the one before it, stepped by hand."""
     folder = tmp_path_factory.mktemp("expected")
     subprocess.run(
-        [sys.executable, "-c", PROBE, trained["pytorch"].folder.path, folder, str(STEPS)],
+        forked("-c", PROBE, trained["pytorch"].folder.path, folder, str(STEPS)),
         check=True,
         env={**os.environ, "OMP_NUM_THREADS": "1"},
     )

@@ -76,6 +76,7 @@ def popen(monkeypatch: pytest.MonkeyPatch) -> Popen:
     return Popen(monkeypatch)
 
 
+@pytest.mark.usefixtures("real_children")
 @pytest.mark.parametrize("detached", [True, False])
 def test_a_worker_has_its_limits_from_the_settings(
     tmp_path: Path, config: TrainingConfig, popen: Popen, detached: bool

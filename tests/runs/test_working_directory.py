@@ -26,6 +26,7 @@ def shadowed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return mark
 
 
+@pytest.mark.usefixtures("real_children")  # a fork would have them already
 def test_a_worker_and_the_list_of_engines_load_the_installed_packages(
     misbehave: Misbehave, shadowed: Path
 ) -> None:

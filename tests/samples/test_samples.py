@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ import torch
 from sample_models import DATASETS, SAMPLES
 from sample_models.text_bert import IGNORED, MASK
 from sample_models.text_gpt import CHARACTERS, CONTEXT, decode, encode
+from tests.fork_server import forked
 from workbench.data import check_fit
 from workbench.engines.torch_losses import all_outputs, loss_function
 from workbench.load import load_dataset, load_model
@@ -50,10 +52,8 @@ def on_test_split(name: str, module: torch.nn.Module) -> tuple[torch.Tensor, tor
     return output, torch.from_numpy(test.target)
 
 
-def in_another_process(code: str) -> str:
-    return subprocess.run(
-        [sys.executable, "-c", code], check=True, capture_output=True, text=True
-    ).stdout.strip()
+def said_by(command: list[str | os.PathLike[str]]) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def digest(weights: dict[str, np.ndarray]) -> str:
@@ -100,7 +100,7 @@ for name in SAMPLES:
 heavy = ("torch", "sklearn", "onnx", "onnxruntime", "transformers")
 print([name for name in heavy if name in sys.modules])
 """
-    assert in_another_process(code) == "[]"
+    assert said_by([sys.executable, "-c", code]) == "[]"
 
 
 def test_two_processes_build_the_same_weights() -> None:
@@ -115,7 +115,7 @@ for name in {NAMES}:
     print(content.hexdigest())
 """
     here = [digest(load_model(name, seed=3).weights()) for name in NAMES]
-    assert in_another_process(code).split() == here
+    assert said_by(forked("-c", code)).split() == here
     assert digest(load_model(NAMES[0], seed=4).weights()) != here[0]
 
 

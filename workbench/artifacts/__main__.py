@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from workbench.artifacts.build import build
-from workbench.artifacts.request import Request
+from workbench.artifacts.request import ArtifactsRequest
 from workbench.child_process.child import serve
 from workbench.export_cache.code_used import CodeRecorder, CodeUsed
 from workbench.run_folder.run_folder import write_json
@@ -20,7 +20,7 @@ def generate(report: Callable[[str], None]) -> None:
         WorkbenchError: the model or the settings cannot be used.
         OSError: they cannot be written.
     """
-    request = Request.read(Path(sys.argv[1]))
+    request = ArtifactsRequest.read(Path(sys.argv[1]))
     ignored = (request.model, request.directory.parent)
     recorder = CodeRecorder(ignored) if request.record_code else None
     build(request, report)

@@ -21,7 +21,7 @@ from workbench.artifacts.manifest_record import (
     NOMINAL_CHECKPOINT,
 )
 from workbench.artifacts.provenance import provenance_of, write_provenance
-from workbench.artifacts.request import Request
+from workbench.artifacts.request import ArtifactsRequest
 from workbench.artifacts.trainable_graph import TrainableGraph, trainable_graph
 from workbench.losses.loss_outputs import outputs_read, with_outputs_named
 from workbench.models import Model, load_saved
@@ -50,7 +50,7 @@ class Exported(NamedTuple):
     seconds: float
 
 
-def build(request: Request, report: Callable[[str], None]) -> None:
+def build(request: ArtifactsRequest, report: Callable[[str], None]) -> None:
     """Write the artifacts into the request's directory, the manifest last.
 
     Raises:
@@ -147,7 +147,7 @@ def write(request: Request, exported: Exported, report: Callable[[str], None]) -
 
 def _write_graphs(
     folder: Path,
-    request: Request,
+    request: ArtifactsRequest,
     forward: Forward,
     training_model: onnx.ModelProto,
     kernels_model: onnx.ModelProto | None,
@@ -168,7 +168,7 @@ def _write_graphs(
 
 def with_losses(
     graph: onnx.ModelProto,
-    request: Request,
+    request: ArtifactsRequest,
     disable_randomness: bool = False,
     terms_too: bool = False,
 ) -> onnx.ModelProto:

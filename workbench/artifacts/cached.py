@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from workbench.artifacts.artifacts import Artifacts
-from workbench.artifacts.request import Request
+from workbench.artifacts.request import ArtifactsRequest
 from workbench.child_process.child import run_child
 from workbench.errors import ArtifactsError
 from workbench.export_cache.cache import ExportCache
@@ -23,7 +23,7 @@ from workbench.run_folder.records import read_json
 Report = Callable[[str], None]
 
 
-def fill(request: Request, report: Report, environment: Mapping[str, str]) -> float | None:
+def fill(request: ArtifactsRequest, report: Report, environment: Mapping[str, str]) -> float | None:
     """Fill the request's directory, which is empty, in a child process or from the cache.
 
     Args:
@@ -79,7 +79,7 @@ def _is_complete(directory: Path) -> bool:
     return True
 
 
-def _generate(request: Request, report: Report, environment: Mapping[str, str]) -> None:
+def _generate(request: ArtifactsRequest, report: Report, environment: Mapping[str, str]) -> None:
     path = request.directory.with_name("request.json")
     request.write(path)
     run_child(
@@ -92,7 +92,9 @@ def _generate(request: Request, report: Report, environment: Mapping[str, str]) 
     )
 
 
-def _store(cache: ExportCache, key: str, request: Request, uses_code: bool, tell: Report) -> None:
+def _store(
+    cache: ExportCache, key: str, request: ArtifactsRequest, uses_code: bool, tell: Report
+) -> None:
     code = CodeUsed()
     if uses_code:
         said = json.loads(request.code_path.read_text(encoding="utf-8"))

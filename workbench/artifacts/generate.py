@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.artifacts.artifacts import Artifacts
 from workbench.artifacts.cached import fill
 from workbench.artifacts.manifest_record import holds_artifacts
-from workbench.artifacts.request import Request
+from workbench.artifacts.request import ArtifactsRequest
 from workbench.data import Dataset, check_fit
 from workbench.data.target_specs import target_spec, target_specs
 from workbench.errors import ArtifactsError, ConfigError

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from workbench.artifacts.forward import Forward
     from workbench.artifacts.parameters import Parameters
-    from workbench.artifacts.request import Request
+    from workbench.artifacts.request import ArtifactsRequest
     from workbench.models import Model
     from workbench.trainable import Report
 
@@ -30,7 +30,7 @@ COUNTER = "num_batches_tracked"
 
 def make_manifest(
     folder: Path,
-    request: Request,
+    request: ArtifactsRequest,
     model: Model,
     *,
     forward: Forward,

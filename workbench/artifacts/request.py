@@ -12,7 +12,7 @@ from workbench.run_folder.run_folder import write_json
 from workbench.settings.lora import LoraOptions
 
 
-class Request(NamedTuple):
+class ArtifactsRequest(NamedTuple):
     """The arguments of the child process."""
 
     model: Path
@@ -64,7 +64,7 @@ class Request(NamedTuple):
         )
 
     @classmethod
-    def read(cls, path: Path) -> Request:
+    def read(cls, path: Path) -> ArtifactsRequest:
         """The request that `write` wrote."""
         record = json.loads(path.read_text(encoding="utf-8"))
         patterns, targets = record["requires_grad"], record["targets"]

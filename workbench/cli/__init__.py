@@ -1,4 +1,7 @@
-"""The command line interface, with the names and functions of the Python API."""
+"""The command line interface, with the names and functions of the Python API.
+
+It starts runs and reads their folders through that API; it loads no native code itself.
+"""
 
 from __future__ import annotations
 

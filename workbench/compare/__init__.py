@@ -1,4 +1,7 @@
-"""Comparisons: the same training with several engines in lockstep."""
+"""Comparisons: the same training with several engines in lockstep.
+
+It starts and reads runs, and knows neither engines nor workers.
+"""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from workbench.compare.columns import COLUMNS
 from workbench.compare.comparison_row import measured_row, pytorch_fallbacks_of, row_without_run
 from workbench.compare.differences import differences_frame, settings_of
-from workbench.compare.lockstep import Lockstep, Plan
+from workbench.compare.lockstep import Lockstep, LockstepPlan
 from workbench.compare.recorded_steps import RecordedSteps, Steps
 from workbench.compare.statistics import (
     Ratio,
@@ -40,7 +40,7 @@ class Comparison:
     def __init__(
         self,
         comparison_id: str,
-        plan: Plan,
+        plan: LockstepPlan,
         engines: list[str],
         loads: Sequence[Load | None] = (),
         *,

@@ -21,7 +21,7 @@ QUIET_LIMIT_S = 120.0
 """Longest wait for a quiet machine, in addition to the requested quiet time."""
 
 
-class Plan(NamedTuple):
+class LockstepPlan(NamedTuple):
     """How the steps of a comparison are divided."""
 
     warmup: int
@@ -36,10 +36,10 @@ class Plan(NamedTuple):
         return max(1, self.warmup)
 
 
-def make_plan(steps: int, warmup_steps: int) -> Plan:
+def make_plan(steps: int, warmup_steps: int) -> LockstepPlan:
     """Divide `steps` into a warm-up and about twenty rounds of equal bursts."""
     warmup = min(warmup_steps, steps // 2)
-    return Plan(warmup=warmup, burst=max(1, (steps - warmup) // ROUNDS), total=steps)
+    return LockstepPlan(warmup=warmup, burst=max(1, (steps - warmup) // ROUNDS), total=steps)
 
 
 class Lockstep:
@@ -47,7 +47,7 @@ class Lockstep:
 
     def __init__(
         self,
-        plan: Plan,
+        plan: LockstepPlan,
         launchers: Mapping[str, Callable[[], Run]],
         *,
         quiet_s: float = 0.0,

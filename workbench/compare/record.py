@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from workbench.compare.lockstep import Plan
+from workbench.compare.lockstep import LockstepPlan
 from workbench.files.disk import disk_errors
 from workbench.machine.load import Load
 from workbench.run_folder.records import check_record, read_json
@@ -18,7 +18,7 @@ from workbench.settings.engines import EngineName
 class ComparisonRecord:
     """Writes the record, after each start of a run and after each round."""
 
-    def __init__(self, plan: Plan, engines: list[str]) -> None:
+    def __init__(self, plan: LockstepPlan, engines: list[str]) -> None:
         self.path = comparisons_folder() / f"{time_stamp()}.json"
         make_folder(self.path.parent)
         self.loads: list[Load | None] = []
@@ -76,9 +76,9 @@ class SavedComparison(BaseModel):
     loads: list[LoadRecord | None] = []
     """One per round; empty in records of older versions."""
 
-    def as_plan(self) -> Plan:
+    def as_plan(self) -> LockstepPlan:
         """The plan of the comparison."""
-        return Plan(**self.plan.model_dump())
+        return LockstepPlan(**self.plan.model_dump())
 
     def as_loads(self) -> list[Load | None]:
         """The load of other programs in each round; None: not known."""

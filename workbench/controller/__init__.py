@@ -1,4 +1,7 @@
-"""The logic of the page, without widgets: models, settings, training, comparisons, state."""
+"""The logic of the page, without widgets: models, settings, training, comparisons, state.
+
+It starts and follows runs through the public API; it imports no widgets and no engine.
+"""
 
 from __future__ import annotations
 

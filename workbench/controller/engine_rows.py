@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from typing import Any
 
+from workbench.child_process import child
 from workbench.errors import EngineError
 
 TIMEOUT_S = 120
@@ -25,7 +25,7 @@ def engine_rows() -> EngineRows:
     """
     try:
         done = subprocess.run(
-            [sys.executable, "-P", "-m", "workbench.engines"],
+            child.command("workbench.engines"),
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,

@@ -1,4 +1,7 @@
-"""Engine classes by name, imported on use, and whether each can run here."""
+"""Engine classes by name, imported on use, and whether each can run here.
+
+A class imports torch or onnxruntime inside functions, in the process that trains.
+"""
 
 from __future__ import annotations
 

@@ -1,1 +1,4 @@
-"""A cache of exports in the user's cache folder."""
+"""A cache of exports in the user's cache folder.
+
+It reads and writes files there, and neither builds nor loads a model.
+"""

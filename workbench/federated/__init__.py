@@ -1,4 +1,7 @@
-"""`wb.federate` and `wb.federated`: starts federated training; the processes are in `flower`."""
+"""`wb.federate` and `wb.federated`: starts federated training; the processes are in `flower`.
+
+It starts runs and reads their folders; it imports neither Flower nor an engine.
+"""
 
 from __future__ import annotations
 

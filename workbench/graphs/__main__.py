@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from workbench.child_process.child import serve
-from workbench.graphs.request import Request
+from workbench.graphs.request import GraphRequest
 from workbench.models import load_saved
 
 
@@ -18,7 +18,7 @@ def export(report: Callable[[str], None]) -> None:
     Raises:
         WorkbenchError: the model cannot be exported.
     """
-    request = Request.read(Path(sys.argv[1]))
+    request = GraphRequest.read(Path(sys.argv[1]))
     report("loading the model")
     model = load_saved(request.model)
     report("exporting the model")

@@ -15,7 +15,7 @@ from workbench.child_process.child import run_child
 from workbench.errors import ModelError
 from workbench.files.input_file import is_file
 from workbench.graphs.graph_file import GraphFile
-from workbench.graphs.request import Request
+from workbench.graphs.request import GraphRequest
 
 if TYPE_CHECKING:
     from workbench.models import Model
@@ -130,8 +130,8 @@ def _of_model(model: Model) -> GivenGraphs:
     return GivenGraphs(name, ("forward",), read)
 
 
-def _request(folder: Path) -> Request:
-    return Request(folder / "model", folder / "model.onnx")
+def _request(folder: Path) -> GraphRequest:
+    return GraphRequest(folder / "model", folder / "model.onnx")
 
 
 def _export(model: Model, folder: Path, report: Report) -> None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from workbench.run_folder.run_folder import write_json
 
 
-class Request(NamedTuple):
+class GraphRequest(NamedTuple):
     """The arguments of the child process."""
 
     model: Path
@@ -26,7 +26,7 @@ class Request(NamedTuple):
         write_json(path, {"model": str(self.model), "path": str(self.path)})
 
     @classmethod
-    def read(cls, path: Path) -> Request:
+    def read(cls, path: Path) -> GraphRequest:
         """The request that `write` wrote."""
         record = json.loads(path.read_text(encoding="utf-8"))
         return cls(Path(record["model"]), Path(record["path"]))

@@ -1,1 +1,4 @@
-"""Reading, checking and writing ONNX models."""
+"""Reading, checking and writing ONNX models.
+
+onnx and torch are imported on use; onnxruntime never is.
+"""

@@ -13,7 +13,7 @@ from workbench.models import Model
 from workbench.onnx_io.file import read_onnx
 from workbench.onnx_io.inference_model import with_weights
 from workbench.onnx_io.large_file import write_onnx
-from workbench.personalisation.plan import Plan
+from workbench.personalisation.plan import PersonalisationPlan
 from workbench.runs import Run
 from workbench.runs.adapted_weights import AdaptedWeights
 
@@ -54,7 +54,7 @@ def write_model(run: Run, model: Model, weights: dict[str, Any], path: Path) -> 
     return model.export(path, weights=weights, complete=True)
 
 
-def export_personal(run: Run, model: Model, plan: Plan, path: Path) -> Path:
+def export_personal(run: Run, model: Model, plan: PersonalisationPlan, path: Path) -> Path:
     """Write the trained model, whose outputs other than the examples' labels are never the largest.
 
     Its metadata lists the classes of its outputs.

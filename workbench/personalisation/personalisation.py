@@ -21,7 +21,7 @@ from workbench.personalisation.exported import (
     write_model,
 )
 from workbench.personalisation.outcome import Outcome, Prediction
-from workbench.personalisation.plan import Plan
+from workbench.personalisation.plan import PersonalisationPlan
 from workbench.personalisation.trained_model import CONTINUED, TrainedModel
 from workbench.personalisation.training_data import model_inputs
 from workbench.runs import Run
@@ -44,7 +44,11 @@ class Personalisation:
     """
 
     def __init__(
-        self, run: Run, model: Model, plan: Plan, folder: tempfile.TemporaryDirectory[str]
+        self,
+        run: Run,
+        model: Model,
+        plan: PersonalisationPlan,
+        folder: tempfile.TemporaryDirectory[str],
     ) -> None:
         """Follow a run; see `personalise`, which starts it.
 

@@ -14,7 +14,7 @@ from workbench.personalisation.class_slots import ClassSlots
 from workbench.personalisation.example import Kind
 from workbench.personalisation.examples import Examples
 from workbench.personalisation.personalisation import Personalisation
-from workbench.personalisation.plan import Plan
+from workbench.personalisation.plan import PersonalisationPlan
 from workbench.personalisation.text_windows import split_text, text_dataset
 from workbench.personalisation.training_data import class_dataset, split_examples
 from workbench.runs import train as start_training
@@ -142,7 +142,7 @@ def _plan(
     augment: bool,
     seed: int,
     prompt: str | None,
-) -> Plan:
+) -> PersonalisationPlan:
     """What is to be trained and compared."""
     kind = examples.kind
     base = chosen_base(kind, model)
@@ -151,9 +151,11 @@ def _plan(
         texts = [str(item.value) for item in examples.items]
         train, test = split_text(texts, held_out, context)
         data = text_dataset(train, test, base.classes, context)
-        return Plan(base, data, prompt=test[:PROMPT_CHARACTERS] if prompt is None else prompt)
+        return PersonalisationPlan(
+            base, data, prompt=test[:PROMPT_CHARACTERS] if prompt is None else prompt
+        )
     parts = split_examples(examples, held_out, seed)
     labels = [label for label, count in examples.counts().items() if count]
     slots = ClassSlots.of(labels, base.classes, int(base.output.shape[1]))
     data = class_dataset(kind, parts, slots, seed, augment)
-    return Plan(base, data, parts.held_out, slots)
+    return PersonalisationPlan(base, data, parts.held_out, slots)

@@ -10,7 +10,7 @@ from workbench.personalisation.class_slots import ClassSlots
 from workbench.personalisation.example import Example
 
 
-class Plan(NamedTuple):
+class PersonalisationPlan(NamedTuple):
     """What a personalisation trains and compares."""
 
     base: BaseSample

@@ -16,7 +16,7 @@ from workbench.data.target_specs import target_specs
 from workbench.ort.graph.quantized import quantize
 from workbench.quantization.exported_model import ExportedModel
 from workbench.quantization.finite_weights import refuse_not_finite_weights
-from workbench.quantization.request import Request
+from workbench.quantization.request import QuantizationRequest
 from workbench.quantization.result import Evaluated, Quantized
 from workbench.run_folder.run_folder import write_json
 from workbench.settings.config import TrainingConfig
@@ -35,7 +35,7 @@ def answer(report: Callable[[str], None]) -> None:
         ModelError: there is nothing to quantize, or the weights are not finite.
         DataError: the dataset cannot be read.
     """
-    request = Request.read(Path(sys.argv[1]))
+    request = QuantizationRequest.read(Path(sys.argv[1]))
     refuse_not_finite_weights(request.model)
     config, data = request.config, load_saved_dataset(request.data)
     targets = target_specs(data.train.targets)

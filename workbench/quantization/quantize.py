@@ -12,7 +12,7 @@ from workbench.files.disk import disk_errors
 from workbench.files.output_file import check_place, replacing_file
 from workbench.files.temporary_folder import temporary_folder
 from workbench.progress import ProgressBar
-from workbench.quantization.request import Request
+from workbench.quantization.request import QuantizationRequest
 from workbench.quantization.result import Quantized
 from workbench.settings.config import TrainingConfig
 
@@ -48,7 +48,9 @@ def quantize(
         answers = work / "answers"
         answers.mkdir()
         with replacing_file(path, ModelError) as temporary:
-            request = Request(exported, data.absolute(), config, temporary.absolute(), answers)
+            request = QuantizationRequest(
+                exported, data.absolute(), config, temporary.absolute(), answers
+            )
             request.write(work / "request.json")
             run_child(
                 "workbench.quantization",

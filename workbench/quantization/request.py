@@ -10,7 +10,7 @@ from workbench.run_folder.run_folder import write_json
 from workbench.settings.config import TrainingConfig, read_config
 
 
-class Request(NamedTuple):
+class QuantizationRequest(NamedTuple):
     """The arguments of the child process."""
 
     model: Path
@@ -33,7 +33,7 @@ class Request(NamedTuple):
         write_json(path, {**paths, "config": self.config.model_dump(mode="json")})
 
     @classmethod
-    def read(cls, path: Path) -> Request:
+    def read(cls, path: Path) -> QuantizationRequest:
         """The request that `write` wrote."""
         record = json.loads(path.read_text(encoding="utf-8"))
         paths = {name: Path(record[name]) for name in ("model", "data", "path", "work")}

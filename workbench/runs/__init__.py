@@ -1,4 +1,7 @@
-"""Training runs: start, list and load them."""
+"""Training runs: start, list and load them.
+
+It writes run folders, starts workers and reads what they write; no engine is imported.
+"""
 
 from __future__ import annotations
 

@@ -6,13 +6,13 @@ import math
 import os
 import shutil
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple
 
+from workbench.child_process import child
 from workbench.child_process.watchdog import STOP_GRACE_S, Watch
 from workbench.data import Dataset
 from workbench.errors import ConfigError, RunError
@@ -208,7 +208,7 @@ def start_worker(
     """
     several = package == WORKER and config.processes > 1
     watch = Watch(
-        [sys.executable, "-P", "-m", AGENT if several else package, str(folder.path)],
+        [*child.command(AGENT if several else package), str(folder.path)],
         parent=None if detached else os.getpid(),
         folder=str(folder.path),
         engine=config.engine,

@@ -1,4 +1,7 @@
-"""Recorded series, as charts draw them: steps in bounded memory, and all evaluations."""
+"""Recorded series, as charts draw them: steps in bounded memory, and all evaluations.
+
+It takes numbers that were read from records, and imports numpy alone.
+"""
 
 from __future__ import annotations
 

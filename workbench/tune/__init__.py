@@ -1,4 +1,7 @@
-"""`wb.tune`: times the kernel variants of an engine and saves the fastest."""
+"""`wb.tune`: times the kernel variants of an engine and saves the fastest.
+
+Kernels are timed in a child process; this one loads no native code.
+"""
 
 from __future__ import annotations
 

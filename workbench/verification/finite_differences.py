@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from workbench.artifacts import request as artifacts
 from workbench.artifacts.build import with_losses
 from workbench.artifacts.forward import forward_graphs
 from workbench.artifacts.parameters import choose_parameters
+from workbench.artifacts.request import ArtifactsRequest
 from workbench.data import Batch
 from workbench.data.target_specs import target_specs
 from workbench.errors import UntrainableError
@@ -137,7 +137,7 @@ def _loss_graph(
     model = load_saved(request.model)
     forward = forward_graphs(model, report)
     config = request.config
-    wanted = artifacts.Request(
+    wanted = ArtifactsRequest(
         model=request.model,
         directory=request.work,
         losses=config.losses,

@@ -1,4 +1,7 @@
-"""The app and its steps: thin views on the public API, made for JupyterLab."""
+"""The app and its steps: thin views on the public API, made for JupyterLab.
+
+They start and load nothing themselves: the controller does.
+"""
 
 from __future__ import annotations
 

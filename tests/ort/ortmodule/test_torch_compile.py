@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
+
+from tests.fork_server import forked
 
 PROGRAM = """
 import json, warnings
@@ -40,9 +41,7 @@ print(json.dumps([worst, len(wrapped.built_graphs), dict(wrapped.pytorch_calls),
 
 
 def test_a_compiled_ortmodule_trains_on_its_graph() -> None:
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=False
-    )
+    done = subprocess.run(forked("-c", PROGRAM), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     worst, graphs, calls, warned = json.loads(done.stdout.splitlines()[-1])
     assert worst <= 1e-5, f"differs by {worst}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -11,12 +10,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from typing_extensions import override
 
-from workbench.errors import FROM_USER_CODE, ModelError, exception_text, nearest
+from workbench.errors import FROM_USER_CODE, ModelError, exception_text
 from workbench.models.sources.module import ModuleSource
 from workbench.modules.dynamic_axes import DynamicAxes
 from workbench.modules.example_inputs import as_examples, read_arrays, write_arrays
 from workbench.modules.seeding import seeded
 from workbench.modules.specs import ModuleSpecs
+from workbench.user_code.named_object import find_object
 from workbench.user_code.search_path import search_entry
 from workbench.user_code.user_code import (
     UserCode,
@@ -148,31 +148,3 @@ def _call(factory: str, seed: int) -> tuple[torch.nn.Module, Any]:
             "(nn.Module, example inputs)."
         )
     return module, examples
-
-
-def find_object(path: str) -> Any:
-    """What "package.module:name" names; its module is imported.
-
-    Raises:
-        ModelError: there is no such module or nothing of that name in it.
-    """
-    module_name, _, object_name = path.partition(":")
-    try:
-        found: Any = importlib.import_module(module_name)
-    except SystemExit as error:
-        raise ModelError(
-            f"{module_name!r} of {path!r} ends the program when it is imported "
-            f"({exception_text(error)}). Put what it runs as a script under "
-            "if __name__ == '__main__'."
-        ) from error
-    except Exception as error:
-        raise ModelError(
-            f"Cannot import {module_name!r} for {path!r}: {exception_text(error)}. The "
-            "working directory and sys.path are searched."
-        ) from error
-    for part in object_name.split("."):
-        if not hasattr(found, part):
-            public = [name for name in vars(found) if not name.startswith("_")]
-            raise ModelError(f"{module_name!r} has no {object_name!r}. {nearest(part, public)}")
-        found = getattr(found, part)
-    return found

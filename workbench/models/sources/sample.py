@@ -13,9 +13,10 @@ from typing_extensions import override
 
 from workbench.errors import ModelError, value_text
 from workbench.files.input_file import is_file
-from workbench.models.sources.factory import FactorySource, find_object
+from workbench.models.sources.factory import FactorySource
 from workbench.modules.example_inputs import example_arrays
 from workbench.modules.specs import ModuleSpecs
+from workbench.user_code.named_object import find_object
 
 PACKAGE = Path(__file__).parents[3] / "sample_models"
 """The samples, installed beside this package and with it."""

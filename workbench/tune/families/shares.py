@@ -57,13 +57,22 @@ OPERATORS: Mapping[str, Mapping[str, frozenset[str]]] = MappingProxyType(
             "gelu": frozenset(
                 {"Gelu", "BiasGelu", "GeluGrad", "GeluGradient", "BiasGeluGradient", "Erf"}
             ),
-            "softmax": frozenset({"SoftmaxGrad_13", "SoftmaxGradient"}),
+            "silu": frozenset(
+                {"QuickGelu", "QuickGeluGrad", "Silu", "SiluGradient", "BiasSilu"}
+                | {"BiasSiluGradient", "GatedSilu", "GatedSiluGradient"}
+            ),
+            "softmax": frozenset(
+                {"SoftmaxGrad_13", "SoftmaxGradient", "LogSoftmaxGrad_13", "LogSoftmaxGradient"}
+            ),
             "cross_entropy": frozenset(
                 {"CrossEntropy", "CrossEntropyGradient", "SoftmaxCrossEntropyLoss"}
-                | {"SoftmaxCrossEntropyLossGrad"}
+                | {"SoftmaxCrossEntropyLossGrad", "LogProbability", "LogProbabilityGradient"}
+                | {"LogSoftmax", "GatherElementsGrad"}
             ),
             "layer_norm": frozenset(
                 {"LayerNormalization", "LayerNormalizationGrad", "LayerNormalizationGradient"}
+                | {"RMSNormalization", "RMSNormalizationGradient"}
+                | {"SimplifiedLayerNormalization", "SimplifiedLayerNormalizationGrad"}
             ),
             "sum": frozenset({"ReduceSum", "ColumnSum"}),
             "embedding": frozenset({"GatherGrad", "ScatterElements", "EmbeddingGradient"}),

@@ -42,7 +42,7 @@ _SPINNING = (
 )
 
 
-class Choice(NamedTuple):
+class ProductChoice(NamedTuple):
     """Which of PyTorch's kernels a graph uses."""
 
     kernels: PyTorchKernels
@@ -51,21 +51,21 @@ class Choice(NamedTuple):
     """What was measured, where that decided."""
 
 
-def chosen_kernels(options: ORTModuleOptions, graph: onnx.GraphProto) -> Choice:
+def chosen_kernels(options: ORTModuleOptions, graph: onnx.GraphProto) -> ProductChoice:
     """Which of PyTorch's kernels `graph`, a forward pass, uses by the option `pytorch_kernels`.
 
     With "auto", the first graph with a matrix product on this machine takes half a second for a
     measurement that is kept.
     """
     if options.pytorch_kernels != "auto":
-        return Choice(options.pytorch_kernels)
+        return ProductChoice(options.pytorch_kernels)
     products = any(node.op_type in ("MatMul", "Gemm") for node in graph.node)
     times = _measured() if products and not why_not_loaded() else None
     if times is None or is_deterministic(options):
-        return Choice("all")
+        return ProductChoice("all")
     if times.prefers_onnxruntime and not _threads_sleep():
-        return Choice("all", f"{times}; {_SPINNING}")
-    return Choice("no_linear" if times.prefers_onnxruntime else "all", str(times))
+        return ProductChoice("all", f"{times}; {_SPINNING}")
+    return ProductChoice("no_linear" if times.prefers_onnxruntime else "all", str(times))
 
 
 def _threads_sleep() -> bool:

@@ -1,0 +1,40 @@
+"""The kernels of notebooks: forks of the process that has imported what notebooks do.
+
+The tour alone runs as people run it: in a kernel that imports everything, with workers that do so.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+import pytest
+
+from tests.fork_server import ForkServer, forked
+
+KERNEL = "forked"
+"""Name of the kernelspec."""
+WITHOUT_FORKS = ("00_tour.ipynb",)
+
+
+def offer_forked_kernels(server: ForkServer) -> None:
+    """Write the kernelspec where Jupyter looks for it."""
+    folder = Path(server.address).parent / "jupyter"
+    launcher = forked("-m", "ipykernel_launcher", "-f", "{connection_file}")
+    spec = {"argv": launcher, "display_name": "Python 3 (forked)", "language": "python"}
+    path = folder / "kernels" / KERNEL / "kernel.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps(spec), encoding="utf-8")
+    os.environ["JUPYTER_PATH"] = str(folder)
+
+
+def choose_kernels(items: Iterable[pytest.Item]) -> None:
+    """Name the kernel of each notebook whose cells are tested."""
+    for notebook in {item.parent for item in items if hasattr(item.parent, "nb")}:
+        from nbval.kernel import CURRENT_ENV_KERNEL_NAME  # takes long to import
+
+        forked = notebook.path.name not in WITHOUT_FORKS
+        kernel = KERNEL if forked else CURRENT_ENV_KERNEL_NAME
+        notebook.nb.metadata["kernelspec"]["name"] = kernel
