@@ -59,7 +59,7 @@ def build(request: ArtifactsRequest, report: Callable[[str], None]) -> None:
     write(request, export(request, report), report)
 
 
-def export(request: Request, report: Callable[[str], None]) -> Exported:
+def export(request: ArtifactsRequest, report: Callable[[str], None]) -> Exported:
     """Export the model; what is large stays in files beside the request's directory.
 
     Raises:
@@ -88,7 +88,7 @@ def export(request: Request, report: Callable[[str], None]) -> Exported:
     return Exported(model, made, time.perf_counter() - started)
 
 
-def write(request: Request, exported: Exported, report: Callable[[str], None]) -> None:
+def write(request: ArtifactsRequest, exported: Exported, report: Callable[[str], None]) -> None:
     """Build the gradient of what was exported, and write the artifacts.
 
     Args:

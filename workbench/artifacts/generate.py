@@ -236,8 +236,8 @@ def _request(
     config: TrainingConfig,
     directory: Path,
     targets: Sequence[TensorSpec] | None,
-) -> Request:
-    return Request(
+) -> ArtifactsRequest:
+    return ArtifactsRequest(
         model=model_path.absolute(),
         directory=directory,
         losses=config.losses,
