@@ -10,6 +10,7 @@ import ipywidgets
 from workbench.controller.deleted_runs import DeletedRun
 from workbench.controller.recorded_runs import RecordedRuns
 from workbench.controller.run_detail import RunDetail as Detail
+from workbench.controller.runs_code import runs_code
 from workbench.controller.runs_view import Outcome
 from workbench.runs import Run
 from workbench.runs.listing import Changes
@@ -42,6 +43,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         on_compare: Callable[[list[Run]], None] | None = None,
         on_resume: Callable[[Run], None] | None = None,
         on_restore: Callable[[Run], None] | None = None,
+        on_code: Callable[[], None] = lambda: None,
     ) -> None:
         """List the runs of this directory, and continue listing new ones.
 
@@ -54,7 +56,11 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
             on_resume: is given a run that continues.
             on_restore: is given the run that is open, to go back to how it was started; None: there
                 is no button for that.
+            on_code: is called when `code` has changed.
         """
+        self.code = runs_code("", [], "")
+        """The Python that does what was last done by a button."""
+        self._on_code = on_code
         self.table = RunTable(self._act)
         self.detail = RunDetail(None if on_restore is None else self.restore)
         self.federation = FederationView()
@@ -98,6 +104,14 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
     def export(self, run_id: str, path: str) -> None:
         """Export the trained model of a run to the .onnx file `path`."""
         self._runs.export(run_id, path)
+
+    def quantize(self, run_id: str, path: str) -> None:
+        """Export the trained model of a run as int8 to the .onnx file `path`, and compare both."""
+        self._runs.quantize(run_id, path)
+
+    def cancel(self) -> None:
+        """End the export that is in progress."""
+        self._runs.cancel()
 
     def rename(self, run_id: str, name: str) -> None:
         """Give a run another display name; empty: model, engine and start."""
@@ -168,8 +182,12 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
 
     def _act(self, name: str, run_ids: list[str], text: str) -> None:
         """Do what a button asks for."""
+        if name == "cancel":
+            self.cancel()
         if not run_ids:
             return
+        self.code = runs_code(name, run_ids, text)
+        self._on_code()
         match name:
             case "open":
                 self.open_run(run_ids[0])
@@ -177,7 +195,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
                 self.resume(run_ids[0])
             case "compare" | "stop" | "delete" | "undelete":
                 getattr(self, name)(run_ids)
-            case "export" | "rename" | "note":
+            case "export" | "quantize" | "rename" | "note":
                 getattr(self, name)(run_ids[0], text)
             case "tag":
                 self.tag(run_ids, text)
@@ -209,8 +227,15 @@ class _View:
     def show_problem(self, problem: str) -> None:
         self._table.problem = problem
 
-    def show_outcome(self, outcome: Outcome, message: str, undo: Sequence[str] = ()) -> None:
-        self._table.tell(outcome, message, undo)
+    def show_outcome(
+        self,
+        outcome: Outcome,
+        message: str,
+        undo: Sequence[str] = (),
+        *,
+        cancellable: bool = False,
+    ) -> None:
+        self._table.tell(outcome, message, undo, cancellable=cancellable)
 
     def show_deleted(self, deleted: Sequence[DeletedRun]) -> None:
         self._table.deleted = [each._asdict() for each in deleted]
