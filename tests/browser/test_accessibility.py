@@ -20,6 +20,21 @@ ALONE = {
     "GraphView": "wb.GraphView(wb.generate_artifacts('digits-mlp', directory='axe-artifacts'))",
     "ComparisonView": "wb.ComparisonView()",
 }
+TASKS = {
+    "Artifacts": ("Verify gradients", "Device bundle", "Export cache"),
+    "Train": ("Tune kernels",),
+}
+TASK_CELL = """
+from workbench.controller.task import Table, TaskResult, TaskState
+rows = tuple((f"layers.{each}.weight", "1.0e-07", "0.1 wrong") for each in range(30))
+table = Table("Relative error to PyTorch", ("Gradient of", "ondevice", "ortmodule"), rows)
+result = TaskResult("It does not agree.", False, (table,))
+page.artifacts.sections[0].show(TaskState({}, {}, result=result, outdated=True))
+problems = {"rows": "'x' is not an integer."}
+shown = TaskState({"rows": "x"}, problems, about="Something.", doing="writing", problem="Broken.")
+page.artifacts.sections[1].show(shown)
+"""
+"""Sections as they are with results and problems of every kind."""
 WATCH_REGIONS = """() => {
   window.told = [];
   const regions = '.wb-page :is([role="status"], [role="alert"], [aria-live])';
@@ -34,11 +49,17 @@ WATCH_REGIONS = """() => {
 def test_nothing_serious_in_any_step_dark_and_narrow_or_light_and_wide(
     open_notebook: MakeNotebook,
 ) -> None:
-    notebook = open_fake(open_notebook)
+    notebook = open_fake(open_notebook, TASK_CELL)
     page = notebook.page
     notebook.set_number("Epochs", 1)
     notebook.button("Train").click()
     expect(notebook.status).to_contain_text("Trained", timeout=SLOW_MS)
+    notebook.run(1)
+    for step, titles in TASKS.items():
+        notebook.go_to(step)
+        for title in titles:
+            page.locator(".wb-page summary", has_text=title).click()
+    expect(page.get_by_text("1.0e-07")).to_be_attached(timeout=SLOW_MS)
     notebook.set_number("Steps to compare", 60)
     notebook.button("Compare").locator("visible=true").first.click()
     expect(notebook.status).to_contain_text("Compared", timeout=SLOW_MS)
