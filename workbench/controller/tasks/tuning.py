@@ -86,9 +86,9 @@ def _table(entry: Entry) -> Table:
     rows = [
         (
             VARIANTS[entry.engine][each.variant].description,
-            f"{each.step_ms:.2f}",
+            f"{each.step_ms:.2f} ms",
             f"{each.ratio:.2f} ({each.low:.2f} to {each.high:.2f})",
         )
         for each in sorted(entry.measured, key=lambda each: each.ratio)
     ]
-    return Table(entry.title, ("Kernels", "ms a step", "of the default's"), tuple(rows))
+    return Table(entry.title, ("Kernels", "a step", "of the default's time"), tuple(rows))
