@@ -25,14 +25,13 @@ TASKS = {
     "Train": ("Tune kernels",),
 }
 TASK_CELL = """
-from workbench.controller.task import Table, TaskResult, TaskState
+from workbench.controller.task import Table, TaskResult
 rows = tuple((f"layers.{each}.weight", "1.0e-07", "0.1 wrong") for each in range(30))
 table = Table("Relative error to PyTorch", ("Gradient of", "ondevice", "ortmodule"), rows)
 result = TaskResult("It does not agree.", False, (table,))
-page.artifacts.sections[0].show(TaskState({}, {}, result=result, outdated=True))
-problems = {"rows": "'x' is not an integer."}
-shown = TaskState({"rows": "x"}, problems, about="Something.", doing="writing", problem="Broken.")
-page.artifacts.sections[1].show(shown)
+tasks = page.artifacts.controller.tasks
+tasks._change("verify", result=result)
+tasks._change("bundle", about="Something.", doing="writing", problem="Broken.")
 """
 """Sections as they are with results and problems of every kind."""
 WATCH_REGIONS = """() => {
