@@ -38,12 +38,14 @@ def test_in_a_notebook_the_bar_follows_and_vanishes() -> None:
             "    bar.show(1, 4, 'pytorch: running')\n"
             "    print(bar._bar.value, bar._text.value)\n"
             "    box = bar._box\n"
-            "print(box.comm)"
+            "print(box.comm)\n"
+            "with ProgressBar() as silent:\n"  # as when something else shows the progress
+            "    print(silent._box)"
         )
     ]
     NotebookClient(notebook, timeout=60).execute()
     printed = _stream(notebook.cells[0])
-    assert printed == "0.25 pytorch: running, step 1 of 4\nNone\n"
+    assert printed == "0.25 pytorch: running, step 1 of 4\nNone\nNone\n"
 
 
 def _stream(cell: NotebookNode) -> str:

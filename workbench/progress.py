@@ -7,25 +7,18 @@ from __future__ import annotations
 
 import sys
 from types import TracebackType
+from typing import Any
 
 
 class ProgressBar:
     """Displays progress in the output of the waiting notebook cell.
 
-    It is removed at the end, so that a saved notebook contains only results.
+    It appears with the first text, as others may show the progress instead, and is removed at the
+    end, so that a saved notebook contains only results.
     """
 
     def __init__(self) -> None:
-        self._box = None
-        if not in_notebook():
-            return
-        import ipywidgets
-        from IPython.display import display
-
-        self._bar = ipywidgets.FloatProgress(min=0.0, max=1.0, bar_style="info")
-        self._text = ipywidgets.Label("starting")
-        self._box = ipywidgets.HBox([self._bar, self._text])
-        display(self._box)  # type: ignore[no-untyped-call]
+        self._box: Any = None
 
     def __enter__(self) -> ProgressBar:
         return self
@@ -45,10 +38,21 @@ class ProgressBar:
 
     def show(self, done: int, total: int, text: str) -> None:
         """Show `done` of `total` steps and a short text."""
-        if self._box is None:
+        if not in_notebook():
             return
+        if self._box is None:
+            self._display()
         self._bar.value = done / total if total else 0.0
         self._text.value = f"{text}, step {done:,} of {total:,}" if done else text
+
+    def _display(self) -> None:
+        import ipywidgets
+        from IPython.display import display
+
+        self._bar = ipywidgets.FloatProgress(min=0.0, max=1.0, bar_style="info")
+        self._text = ipywidgets.Label()
+        self._box = ipywidgets.HBox([self._bar, self._text])
+        display(self._box)  # type: ignore[no-untyped-call]
 
 
 def in_notebook() -> bool:

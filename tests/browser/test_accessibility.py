@@ -20,6 +20,20 @@ ALONE = {
     "GraphView": "wb.GraphView(wb.generate_artifacts('digits-mlp', directory='axe-artifacts'))",
     "ComparisonView": "wb.ComparisonView()",
 }
+TASKS = {
+    "Artifacts": ("Verify gradients", "Device bundle", "Export cache"),
+    "Train": ("Tune kernels",),
+}
+TASK_CELL = """
+from workbench.controller.task import Table, TaskResult
+rows = tuple((f"layers.{each}.weight", "1.0e-07", "0.1 wrong") for each in range(30))
+table = Table("Relative error to PyTorch", ("Gradient of", "ondevice", "ortmodule"), rows)
+result = TaskResult("It does not agree.", False, (table,))
+tasks = page.artifacts.controller.tasks
+tasks._change("verify", result=result)
+tasks._change("bundle", about="Something.", doing="writing", problem="Broken.")
+"""
+"""Sections as they are with results and problems of every kind."""
 WATCH_REGIONS = """() => {
   window.told = [];
   const regions = '.wb-page :is([role="status"], [role="alert"], [aria-live])';
@@ -34,11 +48,17 @@ WATCH_REGIONS = """() => {
 def test_nothing_serious_in_any_step_dark_and_narrow_or_light_and_wide(
     open_notebook: MakeNotebook,
 ) -> None:
-    notebook = open_fake(open_notebook)
+    notebook = open_fake(open_notebook, TASK_CELL)
     page = notebook.page
     notebook.set_number("Epochs", 1)
     notebook.button("Train").click()
     expect(notebook.status).to_contain_text("Trained", timeout=SLOW_MS)
+    notebook.run(1)
+    for step, titles in TASKS.items():
+        notebook.go_to(step)
+        for title in titles:
+            page.locator(".wb-page summary", has_text=title).click()
+    expect(page.locator(".wb-task td", has_text="1.0e-07")).to_have_count(30, timeout=SLOW_MS)
     notebook.set_number("Steps to compare", 60)
     notebook.button("Compare").locator("visible=true").first.click()
     expect(notebook.status).to_contain_text("Compared", timeout=SLOW_MS)

@@ -10,7 +10,7 @@ import pytest
 import workbench as wb
 from tests.controller.recording_view import RecordingView, until
 from tests.runs.recorded import recorded
-from workbench.controller import Controller, Setup, controller
+from workbench.controller import Controller, Setup, start
 from workbench.controller.code import code_for
 from workbench.controller.federation_fields import federate_settings, form_of
 from workbench.controller.restore import restored
@@ -103,7 +103,7 @@ def test_the_code_and_the_start_say_the_same(monkeypatch: pytest.MonkeyPatch) ->
     with pytest.raises(RunError):
         exec(code, {})
 
-    monkeypatch.setattr(controller, "federate", note)
+    monkeypatch.setattr(start, "federate", note)
     page = Controller(RecordingView(), setup)
     try:
         page.choose_model("digits-mlp")

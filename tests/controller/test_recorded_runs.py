@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -10,10 +11,12 @@ import pytest
 from tests.processes import until
 from tests.runs.recorded import recorded
 from tests.runs.written import steps, write_run
+from workbench.child_process.cancellation import ended_if_cancelled
 from workbench.controller.deleted_runs import DeletedRun
 from workbench.controller.recorded_runs import RecordedRuns
 from workbench.controller.run_detail import RunDetail
 from workbench.data import Dataset
+from workbench.quantization import Evaluated, Quantized
 from workbench.runs import Run, train
 from workbench.runs.listing import Changes
 
@@ -28,6 +31,7 @@ class Told:
 
     def __init__(self) -> None:
         self.rows: dict[str, str] = {}
+        self.cancellable = False
         self.outcomes: list[tuple[str, str, list[str]]] = []
         self.problems: list[str] = []
         self.details: list[RunDetail] = []
@@ -42,7 +46,10 @@ class Told:
     def show_problem(self, problem: str) -> None:
         self.problems.append(problem)
 
-    def show_outcome(self, outcome: str, message: str, undo: Sequence[str] = ()) -> None:
+    def show_outcome(
+        self, outcome: str, message: str, undo: Sequence[str] = (), *, cancellable: bool = False
+    ) -> None:
+        self.cancellable = cancellable
         self.outcomes.append((outcome, message, list(undo)))
 
     def show_deleted(self, deleted: Sequence[DeletedRun]) -> None:
@@ -142,6 +149,44 @@ def test_a_model_is_exported(told: Told, digits: Dataset, tmp_path: Path) -> Non
     told.wait()
     assert told.outcomes[-1] == ("done", f"Exported to {tmp_path / 'out.onnx'}.", [])
     assert (tmp_path / "out.onnx").is_file()
+
+
+def test_a_model_is_quantized_and_what_that_costs_is_said(
+    told: Told, digits: Dataset, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run_id = recorded(digits).id
+    begun, ended = threading.Event(), threading.Event()
+
+    def quantize(_: Run, path: str, *, report: Callable[[str], None]) -> Quantized:
+        report("evaluating")
+        made = Evaluated(1000, 0.5, 0.75)
+        if path == "waits.onnx":
+            with ended_if_cancelled(ended.set):
+                begun.set()
+                assert ended.wait(60)
+            report("writing")
+        return Quantized(Path(path), "static", made, made._replace(size_bytes=400), 0.1, 10)
+
+    monkeypatch.setattr(Run, "quantize", quantize)
+    told.runs.quantize(run_id, f" {tmp_path / 'int8.onnx'} ")
+    told.wait()
+    assert ("busy", "Quantizing the model: evaluating …", []) in told.outcomes
+    outcome, message, _ = told.outcomes[-1]
+    assert outcome == "done"
+    assert message.splitlines()[0] == f"{tmp_path / 'int8.onnx'}: int8, static quantization"
+    assert "400 B, test accuracy 75.00%" in message
+    assert not told.cancellable
+    told.runs.quantize(run_id, "waits.onnx")
+    told.runs.export(run_id, str(tmp_path / "out.onnx"))
+    assert begun.wait(60)
+    assert told.cancellable
+    told.runs.cancel()
+    told.wait()
+    assert [each[1] for each in told.outcomes[-2:]] == ["Cancelled: no model was written."] * 2
+    assert not (tmp_path / "out.onnx").exists()
+    told.runs.quantize(run_id, " ")
+    told.wait()
+    assert told.outcomes[-1][0] == "error"
 
 
 def test_a_run_that_ended_early_goes_on(told: Told, digits: Dataset) -> None:

@@ -58,7 +58,7 @@ def test_every_family_is_known_wherever_families_are_named() -> None:
             assert len(libraries) > 1
         standard = {family for family, libraries in families.items() if "standard" in libraries}
         assert standard == {family for family, _ in _WRITERS.values()}
-    assert {*_WHOLE, *(family for family, _ in _FOUND.values())} == set(FAMILIES["ondevice"])
+    assert {family for family, _ in (*_WHOLE, *_FOUND.values())} == set(FAMILIES["ondevice"])
 
 
 @pytest.mark.fault

@@ -17,6 +17,7 @@ from workbench.compare import COLUMNS, Verdict
 from workbench.controller import Setup, predictor
 from workbench.controller.inspection import LayerRow
 from workbench.controller.setup import COMPARISON_STEPS
+from workbench.controller.task import Table, TaskResult
 from workbench.controller.typed_settings import TypedSettings
 from workbench.errors import EngineError
 from workbench.load import load_model
@@ -173,6 +174,33 @@ def test_profiling_has_a_button_where_the_graphs_are(monkeypatch: pytest.MonkeyP
         step.close()
 
 
+def test_a_section_passes_on_what_is_pressed_and_shows_what_it_came_to() -> None:
+    step = ArtifactBuilder()
+    section = next(each for each in step.sections if each.title == "Export cache")
+    try:
+        assert [each.title for each in step.sections] == [
+            *("Verify gradients", "Device bundle", "Export cache")
+        ]
+        section.opened = True
+        assert "cache" in step.setup.tasks
+        until(lambda: "exports, " in section.about)
+        section._handle_custom_msg({"kind": "type", "name": "use", "text": "maybe"}, [])
+        assert "maybe" in section.problems["use"]
+        section._handle_custom_msg({"kind": "type", "name": "other", "text": "x"}, [])
+        section._handle_custom_msg({"kind": "start"}, [])
+        assert "Cache: There is no 'maybe'." in section.problem
+        section._handle_custom_msg({"kind": "cancel"}, [])
+        state = step.controller.tasks.state("cache")
+        table = Table("Sizes", ("Name", "Bytes"), (("a", "1"),))
+        section.show(state._replace(result=TaskResult("Done.", False, (table,)), outdated=True))
+        assert (section.sentences, section.good, section.outdated) == ("Done.", False, True)
+        assert section.tables == [
+            {"caption": "Sizes", "columns": ["Name", "Bytes"], "rows": [["a", "1"]]}
+        ]
+    finally:
+        step.close()
+
+
 @pytest.mark.fault
 @pytest.mark.parametrize("content", [None, 5, [], "x", {}, {"kind": "type"}, {"kind": "patterns"}])
 def test_a_message_that_makes_no_sense_is_ignored(content: object) -> None:
@@ -185,6 +213,7 @@ def test_a_message_that_makes_no_sense_is_ignored(content: object) -> None:
         ParameterTree(typed)._on_message,
         ChoiceField()._on_message,
         step._on_button,
+        *(section._on_message for section in step.sections),
     ):
         listen(None, content, [])  # type: ignore[arg-type]
     assert typed.texts == {}

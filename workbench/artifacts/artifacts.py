@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,6 +56,7 @@ class Artifacts(ArtifactsFolder):
         data: Dataset | str | None = None,
         rows: int = 8,
         learning_rate: float | None = None,
+        report: Callable[[str], None] | None = None,
     ) -> Path:
         """Write a zip for a device: the artifacts, a sample, and a program for each binding.
 
@@ -68,6 +70,7 @@ class Artifacts(ArtifactsFolder):
                 drawn, with integers of 0 and 1.
             rows: of the sample, unless the model has a fixed batch.
             learning_rate: of the programs. None: one is found that lowers the loss of the sample.
+            report: called with short progress texts.
 
         Returns:
             `path`.
@@ -79,7 +82,9 @@ class Artifacts(ArtifactsFolder):
         """
         from workbench.artifacts.bundle import write_bundle
 
-        return write_bundle(self, path, data=data, rows=rows, learning_rate=learning_rate)
+        return write_bundle(
+            self, path, data=data, rows=rows, learning_rate=learning_rate, report=report
+        )
 
     def footprint(self, batch_size: int) -> Footprint:
         """Predict the memory that training takes, in a child process; nothing is trained.

@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
+from workbench.child_process.cancellation import check_cancelled, ended_if_cancelled
 from workbench.child_process.exit_reason import last_lines, signal_name
 from workbench.child_process.watchdog import Watch
 from workbench.errors import (
@@ -53,7 +54,8 @@ def run_child(
     work: str,
     failure: type[WorkbenchError],
 ) -> None:
-    """Run `python -m PACKAGE REQUEST` and wait for it. It is killed if this process ends.
+    """Run `python -m PACKAGE REQUEST` and wait for it. It is killed if this process ends, or if the
+    work is cancelled.
 
     Args:
         package: a package whose `__main__` calls `serve`.
@@ -66,7 +68,9 @@ def run_child(
     Raises:
         WorkbenchError: of the class that the child raised; or `failure`, with the signal and the
             end of the log, if it failed in another way or was killed.
+        CancelledError: see `Cancellation`.
     """
+    check_cancelled()
     with tempfile.TemporaryFile() as log:
         watch = Watch([*command(package), str(request)], parent=os.getpid())
         child = subprocess.Popen(
@@ -80,8 +84,9 @@ def run_child(
             start_new_session=True,
         )
         try:
-            last = _follow(child, report)
-            status = child.wait()
+            with ended_if_cancelled(child.terminate):
+                last = _follow(child, report)
+                status = child.wait()
         finally:
             # This is the watchdog, which kills the child and its descendants.
             if child.poll() is None:
@@ -89,6 +94,7 @@ def run_child(
             if child.stdout is not None:
                 child.stdout.close()
             child.wait()
+        check_cancelled()
         if "error" in last:
             raise as_error(last["error"], failure)
         if status != 0 or "done" not in last:

@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from workbench.controller.call_text import call_text
 from workbench.controller.federation_fields import split_code
 from workbench.controller.namespace import own_names
 from workbench.controller.predictor import ARTIFACT_SETTINGS, profile_settings
 from workbench.controller.setup import Setup
 from workbench.controller.sources import is_csv, split_names, takes_examples
+from workbench.controller.tasks import TASKS
 from workbench.data import Dataset
 from workbench.models import Model
 
 ONDEVICE = ("engine='ondevice'",)
-LINE = 88
-"""A call that is longer stands on several lines."""
 
 
 def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) -> str:
@@ -28,10 +28,12 @@ def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) ->
     """
     own = own_names() if names is None else names
     lines = ["import workbench as wb", ""]
+    lines += _tasks(setup, step, "first", [])
     if not setup.model:
         return "\n".join([*lines, "# Choose a model first.", ""])
     lines.append(_model(setup, own))
     data = _data(setup, own)
+    given = ["model", "data"] if data else ["model"]
     match step:
         case "model":
             lines += ["model.layers()", "wb.check(model)"]
@@ -43,27 +45,37 @@ def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) ->
             profiled = profile_settings(setup)
             batch = settings.get("batch_size", 'model.defaults.get("batch_size", 32)')
             lines += [
-                f"artifacts = {_call('wb.generate_artifacts', ['model', 'data=data'], chosen)}",
+                f"artifacts = {call_text('wb.generate_artifacts', ['model', 'data=data'], chosen)}",
                 f"artifacts.footprint(batch_size={batch})",
                 "graph = wb.GraphView(artifacts)",
-                f"profile = {_call('wb.profile', ['model', 'data', *ONDEVICE], profiled)}",
+                f"profile = {call_text('wb.profile', ['model', 'data', *ONDEVICE], profiled)}",
                 "graph.paint(profile)",
                 "graph",
             ]
         case "train":
             lines += [f"data = {data}"] if data else []
-            given = ["model", "data"] if data else ["model"]
+            lines += _tasks(setup, step, "before", given)
             lines += _training(setup, given)
         case "compare":
             lines += [f"data = {data}"] if data else []
-            given = ["model", "data"] if data else ["model"]
             settings = {"engines": list(setup.engines), **_compared(setup)}
             lines += [
-                f"comparison = {_call('wb.compare', given, settings)}",
+                f"comparison = {call_text('wb.compare', given, settings)}",
                 "comparison.wait()",
                 "comparison.table()",
             ]
+    lines += _tasks(setup, step, "after", given)
     return "\n".join(lines) + "\n"
+
+
+def _tasks(setup: Setup, step: str, place: str, given: list[str]) -> list[str]:
+    """The code of the tasks whose sections are open."""
+    return [
+        line
+        for task in TASKS
+        if task.step == step and task.place == place and task.name in setup.tasks
+        for line in task.code(setup, setup.tasks[task.name], given)
+    ]
 
 
 def _training(setup: Setup, given: list[str]) -> list[str]:
@@ -71,14 +83,14 @@ def _training(setup: Setup, given: list[str]) -> list[str]:
         options = {n: each for n, each in setup.federation.items() if n not in ("split", "alpha")}
         split = split_code(setup.federation)
         given = [*given, f"split={split}"] if split else given
-        call = _call("wb.federate", given, {**options, **setup.clients_settings()})
+        call = call_text("wb.federate", given, {**options, **setup.clients_settings()})
         return [f"run = {call}", "run.wait()", "run.plot()"]
     settings = setup.training_settings()
     engines = list(setup.engines)
     if len(engines) == 1:
-        call = _call("wb.train", given, {"engine": engines[0], **settings})
+        call = call_text("wb.train", given, {"engine": engines[0], **settings})
         return [f"run = {call}", "run.wait()", "run.plot()"]
-    call = _call("wb.train", [*given, "engine=engine"], settings, indent=4)
+    call = call_text("wb.train", [*given, "engine=engine"], settings, indent=4)
     return [
         f"for engine in {engines!r}:",
         f"    run = {call}",
@@ -123,15 +135,3 @@ def _data(setup: Setup, names: Mapping[str, Any]) -> str:
         return f"wb.load_dataset({setup.dataset}, name={setup.dataset!r})"
     target = f", {setup.target!r}" if setup.target and is_csv(setup.dataset) else ""
     return f"wb.load_dataset({setup.dataset!r}{target})"
-
-
-def _call(function: str, given: list[str], settings: Mapping[str, Any], indent: int = 0) -> str:
-    """A call, on several lines where it is long."""
-    arguments = [*given, *(f"{name}={value!r}" for name, value in settings.items())]
-    line = f"{function}({', '.join(arguments)})"
-    if len(line) + indent <= LINE:
-        return line
-    inner = " " * (indent + 4)
-    return (
-        f"{function}(\n" + "".join(f"{inner}{each},\n" for each in arguments) + " " * indent + ")"
-    )

@@ -6,9 +6,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from workbench.compare import Comparison, compare
+from workbench.compare import Comparison
 from workbench.controller.engine_rows import engine_rows
-from workbench.controller.federation_fields import federate_settings
 from workbench.controller.follower import Follower
 from workbench.controller.job import ComparisonJob, Job, Training
 from workbench.controller.model_loader import ModelLoader
@@ -19,17 +18,16 @@ from workbench.controller.readiness import CHOOSE, Readiness
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
 from workbench.controller.sources import Sources
+from workbench.controller.start import Load, start_comparison, start_training
 from workbench.controller.state import State, failure
+from workbench.controller.task_runner import TaskRunner
 from workbench.controller.typed_settings import TypedSettings
 from workbench.controller.view import View, Views
 from workbench.data import Dataset
 from workbench.errors import ModelError
-from workbench.federated import federate
 from workbench.models import Model
-from workbench.runs import Run, load_run, prepare, resume, train
+from workbench.runs import Run, load_run, resume
 from workbench.runs.activity import ENDED
-
-Load = Callable[[], tuple[Model, Dataset]]
 
 PERIOD_S = 0.1
 """Time between two looks at the runs: as often as a worker writes its steps."""
@@ -82,11 +80,10 @@ class Controller:
         self.typed.observe(self._on_typed)
         self._requests = RequestThread("workbench-page", self._on_error, self._poll, PERIOD_S)
         self._engines = RequestThread("workbench-engines", self._on_side_error)
-        self._artifacts = Predictor(
-            self.views,
-            lambda setup: self._loading(setup)(),
-            lambda setup: self._models.loading(setup.model, setup.example_inputs)(),
-        )
+        self._artifacts = Predictor(self.views, self._loading, self._finding)
+        self.tasks = TaskRunner(self.views, self.setup, self._finding, self._loading)
+        self.views.add(self.tasks)
+        self.typed.observe(self.tasks.update)
 
     def choose_model(self, model: Model | str) -> None:
         """Choose a `Model`, or what `Sources.model` takes; an empty string chooses none."""
@@ -132,13 +129,13 @@ class Controller:
         """
         setup = self.setup.copy()
         load = self._loading(setup)
-        self._start(lambda: self._make_training(setup, load))
+        self._start(lambda: start_training(setup, load))
 
     def compare(self) -> None:
         """Compare the chosen engines on the chosen model, in lockstep, as set up now."""
         setup = self.setup.copy()
         load = self._loading(setup)
-        self._start(lambda: self._make_comparison(setup, load))
+        self._start(lambda: start_comparison(setup, load))
 
     def accept(self, offer: Offer) -> None:
         """Follow a run that still trains, or resume one that was interrupted."""
@@ -180,6 +177,7 @@ class Controller:
         self._models.close()
         self._engines.close()
         self._artifacts.close()
+        self.tasks.close()
         self._requests.ask(self._idle.set)  # as no job is followed any more
         self._requests.close()
 
@@ -251,25 +249,13 @@ class Controller:
 
         self._requests.ask(act)
 
-    def _make_training(self, setup: Setup, load: Load) -> Job:
-        model, dataset = load()
-        if setup.federation is not None:
-            settings = {**federate_settings(setup.federation), **setup.clients_settings()}
-            return Training.of(federate(model, dataset, **settings))
-        engines, settings = setup.chosen_engines(), setup.training_settings()
-        config = setup.config_settings()
-        for engine in engines:  # wrong settings of a later one are reported before the first trains
-            prepare(model, dataset, {**config, "engine": engine})
-        return Training(lambda engine: train(model, dataset, engine=engine, **settings), engines)
-
-    def _make_comparison(self, setup: Setup, load: Load) -> Job:
-        model, dataset = load()
-        engines = setup.chosen_engines()
-        return ComparisonJob(compare(model, dataset, engines, **setup.comparison_settings()))
+    def _finding(self, setup: Setup) -> Callable[[], Model | None]:
+        """A function that loads the model of `setup`, as it is chosen now."""
+        return self._models.loading(setup.model, setup.example_inputs)
 
     def _loading(self, setup: Setup) -> Load:
         """A function that loads the model and the dataset of `setup`, as they are chosen now."""
-        find = self._models.loading(setup.model, setup.example_inputs)
+        find = self._finding(setup)
 
         def load() -> tuple[Model, Dataset]:
             model = find()

@@ -36,19 +36,19 @@ class Predictor:
     def __init__(
         self,
         view: View,
-        load: Callable[[Setup], tuple[Model, Dataset]],
-        load_model: Callable[[Setup], Model | None],
+        loading: Callable[[Setup], Callable[[], tuple[Model, Dataset]]],
+        finding: Callable[[Setup], Callable[[], Model | None]],
     ) -> None:
         """Start with nothing to do.
 
         Args:
             view: is notified of progress and results.
-            load: gives the model and the dataset of a setup.
-            load_model: gives the model of a setup; None while none is chosen.
+            loading: a function that loads the model and the dataset of a setup.
+            finding: the same, of the model; None while none is chosen.
         """
         self._view = view
-        self._load = load
-        self._load_model = load_model
+        self._loading = loading
+        self._finding = finding
         self._asked = self._estimates = 0
         self._thread = RequestThread("workbench-artifacts", self._on_error)
 
@@ -75,7 +75,7 @@ class Predictor:
     def _answer_roughly(self, setup: Setup, number: int) -> None:
         if number != self._estimates:
             return
-        model = self._load_model(setup)
+        model = self._finding(setup)()
         if model is not None:
             config = make_config({**model.defaults, **setup.config_settings()})
             self._view.show_estimate(estimate(model, config))
@@ -84,7 +84,7 @@ class Predictor:
         if number != self._asked:
             return
         self._view.show_prediction(None, "loading the model and its data")
-        model, data = self._load(setup)
+        model, data = self._loading(setup)()
         settings = setup.config_settings()
         config = make_config({**model.defaults, **settings})
         chosen = {name: settings[name] for name in ARTIFACT_SETTINGS if name in settings}
@@ -104,7 +104,7 @@ class Predictor:
 
         try:
             report("loading the model and its data")
-            model, data = self._load(setup)
+            model, data = self._loading(setup)()
             settings = profile_settings(setup)
             self._view.show_profile(profile(model, data, "ondevice", report=report, **settings))
         except Exception as error:  # the artifacts are what they were

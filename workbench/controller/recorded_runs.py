@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from workbench.controller.deleted_runs import DeletedRuns
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.run_detail import describe_run
+from workbench.controller.run_export import RunExports
 from workbench.controller.runs_view import RunsView
 from workbench.controller.state import failure
 from workbench.errors import RunError, RunFolderError
@@ -53,6 +54,7 @@ class RecordedRuns:
         """By the last delete, unless they were brought back."""
         self._listing = RequestThread("workbench-runs", self._on_error, self._tick, POLL_S)
         self._actions = RequestThread("workbench-run-actions", self._on_error)
+        self._exports = RunExports(view, self._run, self._actions.ask)
         self.refresh()
 
     @property
@@ -91,7 +93,15 @@ class RecordedRuns:
 
     def export(self, run_id: str, path: str) -> None:
         """Export the trained model of a run to the .onnx file `path`."""
-        self._act(lambda: self._export(run_id, path), "Exporting the model …")
+        self._exports.export(run_id, path)
+
+    def quantize(self, run_id: str, path: str) -> None:
+        """Export the trained model of a run as int8, and say what that costs."""
+        self._exports.quantize(run_id, path)
+
+    def cancel(self) -> None:
+        """End the export that is in progress, and those that wait for it."""
+        self._exports.cancel()
 
     def rename(self, run_id: str, name: str) -> None:
         """As `Run.rename`."""
@@ -249,12 +259,6 @@ class RecordedRuns:
     def _stop(self, run_ids: list[str]) -> None:
         for run_id in run_ids:
             self._run(run_id).stop()
-
-    def _export(self, run_id: str, path: str) -> None:
-        if not path.strip():
-            raise RunFolderError("Give the path of the .onnx file to write.")
-        written = self._run(run_id).export(path.strip())
-        self._view.show_outcome("done", f"Exported to {written.absolute()}.")
 
     def _delete(self, run_ids: list[str]) -> None:
         gone = not any(os.path.lexists(self._index.folder / run_id) for run_id in run_ids)

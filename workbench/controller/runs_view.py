@@ -21,8 +21,16 @@ class RunsView(Protocol):
     def show_problem(self, problem: str) -> None:
         """Why the folder of the runs cannot be read; empty: it was read."""
 
-    def show_outcome(self, outcome: Outcome, message: str, undo: Sequence[str] = ()) -> None:
-        """What came of a request, in a sentence; and which runs `undelete` can bring back."""
+    def show_outcome(
+        self,
+        outcome: Outcome,
+        message: str,
+        undo: Sequence[str] = (),
+        *,
+        cancellable: bool = False,
+    ) -> None:
+        """What came of a request, in sentences; which runs `undelete` can bring back; and whether
+        `cancel` ends it."""
 
     def show_deleted(self, deleted: Sequence[DeletedRun]) -> None:
         """Which runs are in the trash, from which `undelete` brings them back."""

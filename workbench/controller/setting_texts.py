@@ -14,6 +14,7 @@ from workbench.controller.setting_fields import (
     NO,
     OWN_NUMBERS,
     YES,
+    SettingField,
     field_groups,
     value_as_text,
 )
@@ -68,7 +69,7 @@ def read_texts(
         if name not in FIELDS or not text.strip():
             continue
         try:
-            values[name] = _read(name, text.strip())
+            values[name] = read_field(FIELDS[name], text.strip())
         except ValueError as error:
             problems[name] = str(error)
             values[name] = text.strip()  # so that a run with it is refused, not started without
@@ -159,13 +160,12 @@ def _joined(values: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, An
     return settings
 
 
-def _read(name: str, text: str) -> Any:
-    """The value of one field.
+def read_field(field: SettingField, text: str) -> Any:
+    """The value of one field, of a text that is not empty.
 
     Raises:
         ValueError: it cannot be read, with a sentence that says what to give.
     """
-    field = FIELDS[name]
     if field.kind in READERS:
         return READERS[field.kind](text)
     if field.kind == "switch":

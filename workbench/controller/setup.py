@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -49,6 +49,8 @@ class Setup:
     detached: bool = False
     federation: dict[str, Any] | None = None
     """What was given of federated training; None: training is not federated."""
+    tasks: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What was given in the fields of each task whose section is open, by the task's name."""
     comparison_steps: int = COMPARISON_STEPS
     quiet_s: float = 0.0
 

@@ -13,6 +13,7 @@ from workbench.controller.job import Job
 from workbench.controller.offer import Offer
 from workbench.controller.prediction import Prediction
 from workbench.controller.state import State
+from workbench.controller.task import TaskState
 from workbench.models import Model
 from workbench.profiling import Profile
 from workbench.runs import Run
@@ -53,6 +54,9 @@ class View:
     def show_profile(self, profile: Profile | None, doing: str = "", problem: str = "") -> None:
         """What each node of the artifacts takes; `doing`: what is being done now; `problem`: why
         that is not known."""
+
+    def show_task(self, name: str, state: TaskState) -> None:
+        """What is shown of a task has changed."""
 
     def show_estimate(self, estimate: Estimate) -> None:
         """What of the memory is known before there are artifacts."""

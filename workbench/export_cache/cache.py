@@ -185,6 +185,11 @@ class ExportCache(NamedTuple):
         except (OSError, WorkbenchError) as error:
             self.tell(f"The export is not cached: {_reason(error)}")
 
+    def contents(self) -> tuple[int, int]:
+        """How many entries there are, and how many bytes they take."""
+        sizes = [_size(entry) for entry in self._entries()]
+        return len(sizes), sum(sizes)
+
     def clear(self) -> int:
         """Remove every entry, and what killed processes left; how many bytes the entries took.
 

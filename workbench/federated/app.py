@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +35,7 @@ def app(
     strategy: str = "fedavg",
     split: ClientSplit | None = None,
     base: Run | str | Path | None = None,
+    report: Callable[[str], None] | None = None,
     **settings: Any,
 ) -> Path:
     """Write a project with Flower's `ServerApp` and `ClientApp`, which `flwr run` runs.
@@ -55,6 +57,7 @@ def app(
         strategy: see `federate`.
         split: see `federate`.
         base: see `federate`.
+        report: called with short progress texts.
         **settings: see `federate`, less what is simulated: `unavailable`, `speed_spread`,
             `devices`, `processes`.
 
@@ -108,6 +111,7 @@ def app(
                 config,
                 server.artifacts_path,
                 targets=target_specs(dataset.train.targets),
+                report=report,
             )
             client = folder / "client"
             shutil.copytree(server.model_path, client / "model")

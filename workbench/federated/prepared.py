@@ -27,7 +27,7 @@ _OF_ROUNDS = {
 }
 """Settings of `train` that a federated run has no use for, and what to give instead."""
 
-_SIMULATED = ("unavailable", "speed_spread", "devices", "processes")
+SIMULATED = ("unavailable", "speed_spread", "devices", "processes")
 """Settings of a simulation, which real devices do not need."""
 
 
@@ -82,7 +82,7 @@ def prepare_federation(
             "Federated training needs Flower. Install it: "
             "pip install 'onnxruntime-training-workbench[federated]'"
         )
-    simulated = [name for name in _SIMULATED if name in settings]
+    simulated = [name for name in SIMULATED if name in settings]
     if deployed and simulated:
         raise ConfigError([f"{name}= is for simulated clients." for name in simulated])
     options, training = _settings(settings)

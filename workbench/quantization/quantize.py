@@ -21,7 +21,12 @@ LARGEST_BYTES = 2**31 - 1
 
 
 def quantize(
-    export: Callable[[Path], Path], path: Path, *, data: Path, config: TrainingConfig
+    export: Callable[[Path], Path],
+    path: Path,
+    *,
+    data: Path,
+    config: TrainingConfig,
+    report: Callable[[str], None] | None = None,
 ) -> Quantized:
     """Quantize a model to int8 and evaluate it, before and after, on the test split.
 
@@ -30,6 +35,7 @@ def quantize(
         path: the .onnx file to write; a missing folder is created.
         data: folder of the saved dataset.
         config: settings of the run; its losses are evaluated, functions of the user's own are not.
+        report: called with short progress texts; None: a progress bar in notebooks.
 
     Raises:
         ModelError: there is nothing to quantize, the model is too large, or the process crashed.
@@ -37,7 +43,8 @@ def quantize(
     """
     check_place(path, ModelError)
     with temporary_folder() as work, disk_errors(work, ModelError), ProgressBar() as bar:
-        bar.say("exporting the model")
+        say = report or bar.say
+        say("exporting the model")
         exported = export(work / "float32.onnx")
         size = sum(file.stat().st_size for file in work.iterdir())
         if size > LARGEST_BYTES:
@@ -55,7 +62,7 @@ def quantize(
             run_child(
                 "workbench.quantization",
                 work / "request.json",
-                bar.say,
+                say,
                 {**os.environ, "OMP_NUM_THREADS": str(config.threads)},
                 work="quantizes the model",
                 failure=ModelError,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -47,13 +48,15 @@ def _export_plain(
     return export_saved(folder, path, weights)
 
 
-def quantize_run(run: Run, path: Path, model: Model | str | Path | None) -> Quantized:
+def quantize_run(
+    run: Run, path: Path, model: Model | str | Path | None, report: Callable[[str], None] | None
+) -> Quantized:
     """As `Run.quantize`."""
 
     def export(to: Path) -> Path:
         return run.export(to, model)
 
-    return quantize(export, path, data=run.folder.data_path, config=run.config)
+    return quantize(export, path, data=run.folder.data_path, config=run.config, report=report)
 
 
 def export_saved(folder: RunFolder, path: Path, weights: dict[str, Any]) -> Path:

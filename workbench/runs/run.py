@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -248,12 +249,19 @@ class Run(LabelledRun, RecordedRun):
         place = onnx_path(path, or_suffix=SUFFIX)
         return export_run(self, place, given, merge_lora=merge_lora)
 
-    def quantize(self, path: str | Path, model: Model | str | Path | None = None) -> Quantized:
+    def quantize(
+        self,
+        path: str | Path,
+        model: Model | str | Path | None = None,
+        *,
+        report: Callable[[str], None] | None = None,
+    ) -> Quantized:
         """Export the trained model quantized to int8, and evaluate both on the test split.
 
         With convolutions the quantization is static, calibrated with rows of the training split,
         else dynamic. It runs in a child process. Arguments and errors are those of `export`, but
         adapters are not written alone; a model without anything to quantize is a ModelError.
+        `report` is called with short progress texts; None: a progress bar in notebooks.
 
         Returns: size, loss and metrics of the float32 and of the int8 model.
         """
@@ -262,7 +270,7 @@ class Run(LabelledRun, RecordedRun):
                 f"{display_path(Path(path))} is for adapters alone, which are float32: quantize "
                 "the whole model to an .onnx file, or export the adapters with run.export."
             )
-        return quantize_run(self, onnx_path(path), model)
+        return quantize_run(self, onnx_path(path), model, report)
 
     def plot(self) -> Figure:
         """Plot loss, throughput and memory of the run; of a federated one rounds and clients."""

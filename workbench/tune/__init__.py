@@ -36,14 +36,14 @@ __all__ = ["Tuning", "tune"]
 
 Report = Callable[[str], None]
 
-_NO_EFFECT = (
+NO_EFFECT = (
     *("epochs", "steps", "evaluate", "evaluate_every", "early_stopping", "memory_limit_bytes"),
     *("checkpoint_every", "checkpoint_every_s", "lr_schedule", "lr_warmup_steps", "lr_power"),
     *("layer_statistics_every", "device"),
 )
 """Settings of a run that do not affect the time of a step here."""
 
-_CHOSEN = ("tuning", "device_kernels", "operator_kernels")
+CHOSEN = ("tuning", "device_kernels", "operator_kernels")
 """Settings that tuning chooses."""
 
 
@@ -177,12 +177,12 @@ def _engines(engines: Sequence[str] | str | None, model: Model) -> list[str]:
 def _check_settings(settings: dict[str, Any]) -> None:
     problems = [
         f"{name}={settings[name]!r}: has no effect on tuning; omit it."
-        for name in _NO_EFFECT
+        for name in NO_EFFECT
         if name in settings
     ]
     problems += [
         f"{name}={settings[name]!r}: tuning measures what is best itself; omit it."
-        for name in _CHOSEN
+        for name in CHOSEN
         if name in settings
     ]
     if settings.get("processes", 1) != 1:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from workbench.child_process.cancellation import check_cancelled, ended_if_cancelled
 from workbench.child_process.child import as_error, command, exit_sentence, parse_message
 from workbench.child_process.watchdog import Watch
 from workbench.errors import EngineError
@@ -162,7 +163,17 @@ class _Process:
         return [float(each) for each in answer["turns_s"]]
 
     def _follow(self, report: Report) -> dict[str, Any] | None:
-        """Report phases until it is idle (None), or ends: its last message."""
+        """Report phases until it is idle (None), or ends: its last message.
+
+        Raises:
+            CancelledError: see `Cancellation`.
+        """
+        with ended_if_cancelled(self._child.terminate):
+            found = self._read(report)
+        check_cancelled()
+        return found
+
+    def _read(self, report: Report) -> dict[str, Any] | None:
         assert self._child.stdout is not None
         last: dict[str, Any] = {}
         for line in self._child.stdout:

@@ -1,9 +1,9 @@
-// What scrolls sideways must be reached by the keyboard; what does not would be a stop for nothing.
+// What scrolls must be reached by the keyboard; what does not would be a stop for nothing.
 
-/** Makes `el` a named stop of the Tab key for as long as its content is wider than it. */
+/** Makes `el` a named stop of the Tab key for as long as its content is larger than it. */
 export function followOverflow(el: HTMLElement, name: string, signal: AbortSignal): void {
   const follow = () => {
-    const scrolls = el.scrollWidth > el.clientWidth + 1;
+    const scrolls = el.scrollWidth > el.clientWidth + 1 || el.scrollHeight > el.clientHeight + 1;
     if (scrolls === el.hasAttribute("tabindex")) return;
     if (scrolls) {
       el.tabIndex = 0;

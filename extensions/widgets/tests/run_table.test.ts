@@ -23,6 +23,7 @@ const TRAITS = {
   problem: "",
   outcome: "done",
   message: "",
+  cancellable: false,
   undo: [] as string[],
   deleted: [] as { id: string; title: string; deleted_at: number }[],
 };
@@ -142,6 +143,24 @@ describe("the table of runs", () => {
     (el.querySelector("form") as HTMLFormElement).requestSubmit();
     expect(model.sent.at(-1)).toEqual({ kind: "act", name: "rename", runs: ["a"], text: "a name" });
     expect(el.querySelector("form")?.hidden).toBe(true);
+  });
+
+  it("exports as float32 or as int8, which can be cancelled", () => {
+    const { el, model, button } = render([row("a")]);
+    model.receive("selected", ["a"]);
+    for (const way of ["export", "quantize"]) {
+      button("Export …").click();
+      const select = el.querySelector<HTMLSelectElement>(".wb-run-editor select") as HTMLSelectElement;
+      select.value = way;
+      (el.querySelector("form") as HTMLFormElement).requestSubmit();
+      expect(model.sent.at(-1)).toEqual({ kind: "act", name: way, runs: ["a"], text: "digits-mlp.onnx" });
+    }
+    const cancel = el.querySelector<HTMLButtonElement>(".wb-run-message button:last-child") as HTMLButtonElement;
+    expect(cancel.hidden).toBe(true);
+    model.receive("cancellable", true);
+    expect(cancel.hidden).toBe(false);
+    cancel.click();
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "cancel", runs: [], text: "" });
   });
 
   it("changes the tags that several runs share, and leaves the others", () => {

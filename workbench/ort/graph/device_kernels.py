@@ -44,21 +44,10 @@ def write_device_kernels(model: onnx.ModelProto, but: Container[str] = ()) -> di
     from onnx import helper
 
     inferred = list(onnx.shape_inference.infer_shapes(model).graph.value_info)
-    # What replaces several nodes at once comes before single ones are replaced.
-    whole: Sequence[tuple[str, Callable[[onnx.ModelProto, str], dict[str, str]]]] = (
-        ("attention", partial(write_attention_kernels, inferred=inferred)),
-        ("cross_entropy", write_cross_entropy_kernels),
-        ("cross_entropy", write_log_probability_kernels),
-        ("convolution", write_convolution_kernels),
-        ("max_pool", write_pooling_kernels),
-        ("layer_norm", partial(write_rms_normalization_kernels, inferred=inferred)),
-        ("gelu", partial(write_activation_kernels, inferred=inferred, activation="Gelu")),
-        ("silu", partial(write_activation_kernels, inferred=inferred, activation="Silu")),
-    )
     replaced: dict[str, str] = {}
-    for family, write in whole:
+    for family, write in _WHOLE:
         if family not in but:
-            replaced |= write(model, DOMAIN)
+            replaced |= write(model, DOMAIN, inferred)
     editor = GraphEditor(model.graph, inferred)
     for node in editor.nodes:
         family, find = _FOUND.get((node.domain, node.op_type), ("", None))
@@ -158,6 +147,26 @@ def _embedding_gradient(editor: GraphEditor, node: onnx.NodeProto) -> _Found | N
 
 _INT64 = 7
 """Of `onnx.TensorProto`, which is loaded on use."""
+
+_Write = Callable[["onnx.ModelProto", str, "Sequence[onnx.ValueInfoProto]"], dict[str, str]]
+
+
+def _by_stated_types(write: Callable[[onnx.ModelProto, str], dict[str, str]]) -> _Write:
+    """Of what needs no types but those which the graph states."""
+    return lambda model, domain, _: write(model, domain)
+
+
+_WHOLE: Sequence[tuple[str, _Write]] = (
+    ("attention", write_attention_kernels),
+    ("cross_entropy", _by_stated_types(write_cross_entropy_kernels)),
+    ("cross_entropy", _by_stated_types(write_log_probability_kernels)),
+    ("convolution", _by_stated_types(write_convolution_kernels)),
+    ("max_pool", _by_stated_types(write_pooling_kernels)),
+    ("layer_norm", write_rms_normalization_kernels),
+    ("gelu", partial(write_activation_kernels, activation="Gelu")),
+    ("silu", partial(write_activation_kernels, activation="Silu")),
+)
+"""Families, and what replaces several nodes at once, before single ones are."""
 
 _Find = Callable[[GraphEditor, "onnx.NodeProto"], "_Found | None"]
 

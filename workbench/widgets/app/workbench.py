@@ -10,27 +10,23 @@ import ipywidgets
 from workbench.compare import Comparison
 from workbench.controller import Controller, Setup
 from workbench.controller.code import code_for
-from workbench.controller.data_preview import DataPreview
-from workbench.controller.job import ComparisonJob, Job, model_of
+from workbench.controller.job import Job
 from workbench.controller.machine_watch import MachineWatch
 from workbench.controller.notebook_file import may_save
-from workbench.controller.result_table import result_table
 from workbench.controller.setting_fields import COMPARISON_FIELDS
 from workbench.controller.sources import model_or_name
-from workbench.controller.state import State
 from workbench.controller.steps import NAMES, Steps
 from workbench.controller.view import View
 from workbench.errors import RunError
-from workbench.models import Model
 from workbench.runs import Run, load_run
 from workbench.widgets.app.app_bar import AppBar
 from workbench.widgets.app.bar_view import BarView
 from workbench.widgets.app.code_panel import CodePanel
 from workbench.widgets.app.form_filler import FormFiller
 from workbench.widgets.app.offer_list import OfferList
+from workbench.widgets.app.page_view import PageView
 from workbench.widgets.app.static_figure import StaticFigure
 from workbench.widgets.artifacts.artifact_builder import ArtifactBuilder
-from workbench.widgets.charts import put_away
 from workbench.widgets.compare import ComparisonView
 from workbench.widgets.model.model_view import ModelView
 from workbench.widgets.page.alone import actions_of
@@ -104,7 +100,9 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         )
         self.comparison_step = area("wb-step-panel wb-step-compare", [compare])
         self.runs = RunBrowser(
-            on_compare=self._compare_runs, on_resume=self._resumed, on_restore=self.restore
+            on_compare=self._compare_runs,
+            on_resume=self._resumed,
+            on_restore=self.restore,
         )
         self.runs_step = area("wb-step-panel wb-step-runs", [self.runs])
         top = area("wb-top", [self.bar, area("wb-actions", [self.status, self.controls])])
@@ -118,6 +116,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         for view in (self._steps, status, bar, PageView(self)):
             self._controller.views.add(view)
         typed.observe(self._show_what_trains)
+        self._controller.tasks.observe(self._show_code)
         self.trainer.engines.observe(self._show_what_trains, "value")
         self.runs.observe(self._show_code, "code")
         self._show_what_trains()
@@ -231,8 +230,9 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._show_code()
 
     def _show_code(self, _: Any = None) -> None:
-        shown = {name: code_for(self._controller.setup, name) for name in NAMES if name != "runs"}
-        self.code.code = {**shown, "runs": self.runs.code}
+        setup = self._controller.setup
+        steps = {name: code_for(setup, name) for name in NAMES if name != "runs"}
+        self.code.code = {**steps, "runs": self.runs.code}
 
     def _show_machine(self, busy: bool, sentence: str) -> None:
         with self.bar.hold_sync():
@@ -249,52 +249,3 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         data = self._repr_mimebundle_()
         display({**data, "text/plain": PLAIN_TEXT}, raw=True)  # type: ignore[no-untyped-call]
         self._figure.display()
-
-
-class PageView(View):
-    """Shows what concerns several steps: the table of a comparison, the figure and the code."""
-
-    def __init__(self, page: Workbench) -> None:
-        self._page = page
-        self._compared: ComparisonJob | None = None
-        """The comparison that was made here last, once it has ended."""
-
-    def show_state(self, state: State) -> None:
-        self._page._figure.active = state.active
-
-    def show_model(self, model: Model | None, problem: str = "") -> None:
-        page = self._page
-        page.bar.verdict = ""  # of the model before
-        shown = model_of(self._compared)
-        if model is not None and self._compared is not None and shown != model.name:
-            if page.comparison.comparison is self._compared.comparison:
-                page.comparison.clear(put_away(shown))
-            self._compared = None
-        self._page._show_code()
-
-    def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
-        self._page._show_code()
-
-    def offer_accepted(self, run: Run) -> None:
-        self._page._filler.fill_empty(run)
-
-    def job_started(self, job: Job) -> None:
-        page = self._page
-        page._job = job
-        page.bar.verdict = ""
-        if isinstance(job, ComparisonJob):
-            page.comparison.show(job.comparison)
-        page.bar.selected = "compare" if isinstance(job, ComparisonJob) else "train"
-
-    def job_ended(self, job: Job) -> None:
-        page = self._page
-        page._job = None
-        if isinstance(job, ComparisonJob):
-            self._compared = job
-            page.bar.verdict = job.comparison.verdict().caveat_first
-        if any(run.progress.done_steps for run in job.runs.values()):
-            table = result_table(job.runs.values(), job.outcome)
-            page._figure.show(job.plot(), job.id, table)
-
-    def job_failed(self) -> None:
-        self._page._job = None

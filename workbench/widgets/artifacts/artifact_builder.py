@@ -24,6 +24,7 @@ from workbench.widgets.graph.graph_view import GraphView
 from workbench.widgets.page.alone import Alone
 from workbench.widgets.page.boxes import area
 from workbench.widgets.train.settings_form import SettingsForm
+from workbench.widgets.train.task_section import sections
 
 SHOWN = (
     *("loss", "optimizer", "batch_size"),
@@ -78,8 +79,10 @@ class ArtifactBuilder(Alone):
         self._shown: Any = None
         self._again: threading.Timer | None = None
         """Generates again when nothing was typed for a while."""
+        self.sections = sections(self.controller, "artifacts")
         side = area("wb-side", [self.form, self.button])
-        main = area("wb-main", [self.footprint, self.tree, self.graphs])
+        tasks = area("wb-tasks", self.sections)
+        main = area("wb-main", [self.footprint, self.tree, tasks, self.graphs])
         panel = area("wb-columns", [side, main])
         super().__init__(children=[*alone, area("wb-step-panel wb-step-artifacts", [panel])])
         self.controller.views.add(ArtifactsView(self))

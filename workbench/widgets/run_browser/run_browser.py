@@ -10,6 +10,7 @@ import traitlets
 
 from workbench.controller.deleted_runs import DeletedRun
 from workbench.controller.recorded_runs import RecordedRuns
+from workbench.controller.run_action_code import action_code
 from workbench.controller.run_detail import RunDetail as Detail
 from workbench.controller.runs_code import runs_code
 from workbench.controller.runs_view import Outcome
@@ -60,6 +61,8 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
             on_restore: is given the run that is open, to go back to how it was started; None: there
                 is no button for that.
         """
+        self._done = ""
+        """The Python that does what was last done by a button, until other runs are selected."""
         self.table = RunTable(self._act)
         self.detail = RunDetail(None if on_restore is None else self.restore)
         self.federation = FederationView()
@@ -67,8 +70,9 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self.comparison: ComparisonView | None = None
         """What was compared last, where no other view shows it."""
         self.detail.observe(self._on_heading, "heading")
-        self.detail.observe(self._show_code, ["heading", "run_id"])
-        self.table.observe(self._show_code, "selected")
+        self.detail.observe(self._show_code, "heading")
+        self.detail.observe(self._on_selected, "run_id")
+        self.table.observe(self._on_selected, "selected")
         self._parts = [self.table, self.detail, self.federation, self.worst]
         super().__init__(children=self._parts)
         self.add_class("wb-run-browser")
@@ -106,6 +110,14 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
     def export(self, run_id: str, path: str) -> None:
         """Export the trained model of a run to the .onnx file `path`."""
         self._runs.export(run_id, path)
+
+    def quantize(self, run_id: str, path: str) -> None:
+        """Export the trained model of a run as int8 to the .onnx file `path`, and compare both."""
+        self._runs.quantize(run_id, path)
+
+    def cancel(self) -> None:
+        """End the export that is in progress."""
+        self._runs.cancel()
 
     def rename(self, run_id: str, name: str) -> None:
         """Give a run another display name; empty: model, engine and start."""
@@ -174,14 +186,23 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
             self.federation.clear()
             self.worst.clear()
 
+    def _on_selected(self, _: Any) -> None:
+        self._done = ""
+        self._show_code()
+
     def _show_code(self, _: Any = None) -> None:
         opened = [self.detail.run_id] if self.detail.heading else []
-        self.code = runs_code(self.table.known(self.table.selected or opened))
+        selected = self.table.known(self.table.selected or opened)
+        self.code = self._done or runs_code(selected)
 
     def _act(self, name: str, run_ids: list[str], text: str) -> None:
         """Do what a button asks for."""
+        if name == "cancel":
+            self.cancel()
         if not run_ids:
             return
+        self._done = action_code(name, run_ids, text)
+        self._show_code()
         match name:
             case "open":
                 self.open_run(run_ids[0])
@@ -189,7 +210,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
                 self.resume(run_ids[0])
             case "compare" | "stop" | "delete" | "undelete":
                 getattr(self, name)(run_ids)
-            case "export" | "rename" | "note":
+            case "export" | "quantize" | "rename" | "note":
                 getattr(self, name)(run_ids[0], text)
             case "tag":
                 self.tag(run_ids, text)
@@ -222,8 +243,15 @@ class _View:
     def show_problem(self, problem: str) -> None:
         self._table.problem = problem
 
-    def show_outcome(self, outcome: Outcome, message: str, undo: Sequence[str] = ()) -> None:
-        self._table.tell(outcome, message, undo)
+    def show_outcome(
+        self,
+        outcome: Outcome,
+        message: str,
+        undo: Sequence[str] = (),
+        *,
+        cancellable: bool = False,
+    ) -> None:
+        self._table.tell(outcome, message, undo, cancellable=cancellable)
 
     def show_deleted(self, deleted: Sequence[DeletedRun]) -> None:
         self._table.deleted = [each._asdict() for each in deleted]

@@ -52,6 +52,8 @@ class RunTable(anywidget.AnyWidget):
     """busy, done or error: what `message` says."""
     message = traitlets.Unicode().tag(sync=True)
     """What came of the last action."""
+    cancellable = traitlets.Bool(False).tag(sync=True)
+    """Whether what is being done can be cancelled."""
     undo = traitlets.List(traitlets.Unicode()).tag(sync=True)
     """Ids of the runs that were deleted last."""
     deleted = traitlets.List(
@@ -92,9 +94,12 @@ class RunTable(anywidget.AnyWidget):
         with self._lock:
             return [self._rows[run_id] for run_id in run_ids if run_id in self._rows]
 
-    def tell(self, outcome: str, message: str, undo: Sequence[str] = ()) -> None:
+    def tell(
+        self, outcome: str, message: str, undo: Sequence[str] = (), *, cancellable: bool = False
+    ) -> None:
         """Say what came of an action."""
         with self._lock, self.hold_sync():
+            self.cancellable = cancellable
             self.outcome, self.message, self.undo = outcome, message, list(undo)
 
     def _on_message(self, _: Any, content: dict[str, Any], __: Any) -> None:

@@ -23,6 +23,7 @@ from workbench.widgets.train.federation_view import FederationView
 from workbench.widgets.train.layer_statistics_view import LayerStatisticsView
 from workbench.widgets.train.ortmodule_form import ORTModuleForm
 from workbench.widgets.train.settings_form import SettingsForm
+from workbench.widgets.train.task_section import sections
 from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
 
 REFRESH_S = 1.0
@@ -65,7 +66,9 @@ class Trainer(Alone):
         self._on_engines()
         self.engines.observe(self._on_engines, "value")
         self.ortmodule.observe(self._on_ortmodule, "value")
-        side = area("wb-side", [self.engines, self.form, self.ortmodule])
+        self.sections = sections(self.controller, "train")
+        tasks = area("wb-tasks", self.sections)
+        side = area("wb-side", [self.engines, self.form, self.ortmodule, tasks])
         results = [self.evaluation, self.worst, self.layers, self.statistics]
         main = area("wb-main", [self.charts, self.federation, *results])
         panel = area("wb-columns wb-results-first", [side, main])

@@ -66,6 +66,6 @@ export function markKernelGone(el: Element): void {
   const page = el.closest(".wb-page");
   page?.classList.add("wb-kernel-gone");
   // What a step was started with, and what asks the kernel for something. Charts and tabs stay.
-  const asks = ".wb-side, .wb-run-detail, .wb-offer-list";
+  const asks = ".wb-side, .wb-tasks, .wb-run-detail, .wb-offer-list";
   for (const part of page?.querySelectorAll<HTMLElement>(asks) ?? []) part.inert = true;
 }

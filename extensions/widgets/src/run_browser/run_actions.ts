@@ -23,6 +23,8 @@ interface Field {
   many?: boolean;
   placeholder: string;
   longest: number;
+  /** What else can be done with the text: names of actions and their labels, that of the action itself first. */
+  ways?: [string, string][];
 }
 
 const RESUMABLE = new Set(["interrupted", "stopped", "failed", "paused"]);
@@ -61,6 +63,10 @@ export const ACTIONS: Action[] = [
       value: ([row]) => `${row?.model.replace(/[^\w.-]+/g, "-") || "model"}.onnx`,
       placeholder: "model.onnx",
       longest: 1000,
+      ways: [
+        ["export", "float32, as trained"],
+        ["quantize", "int8, and what that costs"],
+      ],
     },
   },
   {
@@ -155,14 +161,17 @@ export class RunActions {
     input.value = field.value(rows);
     const [row] = rows;
     const whose = rows.length > 1 ? ` that all ${rows.length} runs have` : row ? ` of ${shortName(row)}` : "";
+    const options = (field.ways ?? []).map(([value, label]) => element("option", { value }, label));
+    const way = element("select", { "aria-label": "Number format" }, ...options);
     const cancel = element("button", { type: "button", class: "wb-button wb-small" }, "Cancel");
     const save = element("button", { type: "submit", class: "wb-button wb-small wb-primary" }, name === "export" ? "Export" : "Save");
-    this.editor.replaceChildren(element("label", { for: id }, field.label + whose), input, save, cancel);
+    const label = element("label", { for: id }, field.label + whose);
+    this.editor.replaceChildren(label, input, ...(field.ways ? [way] : []), save, cancel);
     this.editor.hidden = false;
     this.editor.onsubmit = (event) => {
       event.preventDefault();
       if (name === "tag" && rows.length > 1) this.tagAll(rows, input.value);
-      else this.act(name, idsOf(rows), input.value);
+      else this.act(way.value || name, idsOf(rows), input.value);
       this.close();
     };
     cancel.onclick = () => this.close();

@@ -32,6 +32,8 @@ interface Traits {
   outcome: string;
   /** What came of the last action. */
   message: string;
+  /** Whether what is being done can be cancelled. */
+  cancellable: boolean;
   /** Ids of runs that were deleted last and can be brought back. */
   undo: string[];
   /** The runs in the trash, the last deleted first. */
@@ -51,6 +53,7 @@ class RunTableView {
   private readonly message = element("div", { class: "wb-run-message" });
   private readonly messageText = element("span", { role: "status" });
   private readonly undo = element("button", { type: "button", class: "wb-button wb-small" }, "Undo");
+  private readonly cancel = element("button", { type: "button", class: "wb-button wb-small" }, "Cancel");
   private readonly newer = element("button", { type: "button", class: "wb-toggle wb-run-newer", hidden: "" });
   private readonly list: HTMLElement;
   private readonly unseen = new Set<string>();
@@ -81,12 +84,16 @@ class RunTableView {
       act("undelete", this.model.get("undo"));
       this.grid.root.focus();
     });
+    this.cancel.addEventListener("click", () => {
+      act("cancel", []);
+      this.grid.root.focus();
+    });
     this.newer.addEventListener("click", () => {
       this.grid.scrollToTop();
       this.grid.root.focus();
     });
     this.grid.root.addEventListener("scroll", () => this.showNewer());
-    this.message.append(this.messageText, this.undo);
+    this.message.append(this.messageText, this.undo, this.cancel);
     this.list = element("div", { class: "wb-run-list" }, this.newer, this.grid.root);
     el.append(
       element("h2", {}, "Runs"),
@@ -114,7 +121,7 @@ class RunTableView {
       model.on(`change:${name}`, () => this.reorder());
     }
     for (const name of ["problem", "loading", "folder"]) model.on(`change:${name}`, () => this.update());
-    for (const name of ["outcome", "message", "undo"]) model.on(`change:${name}`, () => this.showMessage());
+    for (const name of ["outcome", "message", "undo", "cancellable"]) model.on(`change:${name}`, () => this.showMessage());
     model.on("change:deleted", () => this.trash.update(model.get("deleted")));
     model.on("change:selected", () => this.adoptSelection());
     this.adoptSelection();
@@ -202,6 +209,7 @@ class RunTableView {
     this.message.dataset["outcome"] = this.model.get("outcome");
     this.message.classList.toggle("wb-notice", text !== "");
     this.undo.hidden = this.model.get("undo").length === 0;
+    this.cancel.hidden = !this.model.get("cancellable");
   }
 
   private sortBy(key: SortKey): void {

@@ -1,0 +1,96 @@
+import { beforeEach, describe, expect, it } from "vitest";
+import taskSection from "../src/train/task_section";
+import { show } from "./widget_model";
+
+const rows = { name: "rows", label: "Rows", description: "of the batch", kind: "whole", default: "8", choices: [] as string[] };
+const traits = () => ({
+  title: "Verify gradients",
+  explanation: "Compares gradients.",
+  action: "Verify",
+  fields: [rows],
+  texts: {} as Record<string, string>,
+  problems: {} as Record<string, string>,
+  opened: false,
+  applies: true,
+  refusal: "",
+  about: "",
+  doing: "",
+  problem: "",
+  sentences: "",
+  good: true,
+  outdated: false,
+  tables: [] as { caption: string; columns: string[]; rows: string[][] }[],
+});
+
+describe("a task", () => {
+  let shown: ReturnType<typeof show<ReturnType<typeof traits>>>;
+  const button = (name: string) =>
+    [...shown.el.querySelectorAll("button")].find((one) => one.textContent === name) as HTMLButtonElement;
+
+  beforeEach(() => {
+    shown = show(taskSection, traits());
+  });
+
+  it("is folded, and tells the kernel when it is opened", () => {
+    const details = shown.el.querySelector("details") as HTMLDetailsElement;
+    expect(details.open).toBe(false);
+    details.open = true;
+    details.dispatchEvent(new Event("toggle"));
+    expect(shown.model.saved).toEqual([{ opened: true }]);
+  });
+
+  it("tells what is typed, and shows what is wrong at its field", () => {
+    const input = shown.el.querySelector("input") as HTMLInputElement;
+    expect(input.placeholder).toBe("8");
+    input.value = "x";
+    input.dispatchEvent(new Event("input"));
+    expect(shown.model.sent).toEqual([{ kind: "type", name: "rows", text: "x" }]);
+    shown.model.receive("problems", { rows: "'x' is not an integer." });
+    expect(input.getAttribute("aria-invalid")).toBe("true");
+    expect(shown.el.textContent).toContain("'x' is not an integer.");
+  });
+
+  it("starts, is cancelled, and keeps the focus in between", () => {
+    expect(button("Cancel").hidden).toBe(true);
+    button("Verify").click();
+    expect(shown.model.sent).toEqual([{ kind: "start" }]);
+    shown.model.receive("doing", "ondevice: computing the gradients");
+    expect(shown.el.textContent).toContain("ondevice: computing the gradients …");
+    button("Verify").click();
+    expect(shown.model.sent).toHaveLength(1);
+    button("Cancel").focus();
+    button("Cancel").click();
+    expect(shown.model.sent.at(-1)).toEqual({ kind: "cancel" });
+    shown.model.receive("doing", "");
+    expect(document.activeElement).toBe(button("Verify"));
+  });
+
+  it("says why it cannot be started", () => {
+    shown.model.receive("refusal", "Choose a model first.");
+    expect(shown.el.textContent).toContain("Choose a model first.");
+    button("Verify").click();
+    expect(shown.model.sent).toEqual([]);
+  });
+
+  it("shows what it came to, and that settings have changed since", () => {
+    const table = { caption: "Errors", columns: ["Gradient of", "ondevice"], rows: [["<b>", "2.0e-1 wrong"]] };
+    shown.model.receive("good", false);
+    shown.model.receive("tables", [table]);
+    shown.model.receive("sentences", "It does not agree.");
+    const status = shown.el.querySelector<HTMLElement>('[role="status"]') as HTMLElement;
+    expect(status.textContent).toBe("It does not agree.");
+    expect(status.dataset["outcome"]).toBe("error");
+    expect(shown.el.querySelector("summary")?.textContent).toContain("see the result");
+    expect(shown.el.querySelector("tbody th")?.textContent).toBe("<b>");
+    shown.model.receive("about", "Kept.");
+    const about = [...shown.el.querySelectorAll("p")].find((one) => one.textContent === "Kept.");
+    expect(about?.hidden).toBe(true);
+    shown.model.receive("outdated", true);
+    expect(about?.hidden).toBe(false);
+    expect(status.textContent).toContain("Settings have changed since.");
+    shown.model.receive("problem", "It crashed.");
+    expect(shown.el.querySelector('[role="alert"]')?.textContent).toBe("It crashed.");
+    shown.model.receive("applies", false);
+    expect(shown.el.hidden).toBe(true);
+  });
+});

@@ -1,0 +1,30 @@
+"""A call as Python source."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+LINE = 88
+"""A call that is longer stands on several lines."""
+
+
+def call_text(
+    function: str, given: Sequence[str], settings: Mapping[str, Any], indent: int = 0
+) -> str:
+    """A call, on several lines where it is long.
+
+    Args:
+        function: what is called.
+        given: positional arguments, as source.
+        settings: keyword arguments, as values.
+        indent: columns before it.
+    """
+    arguments = [*given, *(f"{name}={value!r}" for name, value in settings.items())]
+    line = f"{function}({', '.join(arguments)})"
+    if len(line) + indent <= LINE:
+        return line
+    inner = " " * (indent + 4)
+    return (
+        f"{function}(\n" + "".join(f"{inner}{each},\n" for each in arguments) + " " * indent + ")"
+    )

@@ -1,0 +1,54 @@
+"""The Python that does what was last done with recorded runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+
+
+def action_code(action: str, run_ids: Sequence[str], text: str) -> str:
+    """A program of the public names.
+
+    Args:
+        action: name of a button of the list, or of what it does.
+        run_ids: of the runs that it was done with.
+        text: what was typed for it.
+    """
+    return "\n".join(["import workbench as wb", "", *_lines(action, list(run_ids), text)]) + "\n"
+
+
+def _lines(action: str, run_ids: list[str], text: str) -> list[str]:
+    if run_ids and action in OF_ONE:
+        given = text.strip() if action in ("export", "quantize") else text
+        return OF_ONE[action](repr(run_ids[0]), given)
+    if run_ids and action in OF_EACH:
+        tags = [tag.strip() for tag in text.split(",") if tag.strip()]
+        lines = OF_EACH[action].format(tags=tags).splitlines()
+        return [f"for run_id in {run_ids!r}:", *(f"    {line}" for line in lines)]
+    if run_ids and action == "compare":
+        return [f"comparison = wb.compare_runs({run_ids!r})", "comparison.table()"]
+    return ["wb.runs()"]
+
+
+def _of_run(line: str) -> Callable[[str, str], list[str]]:
+    """With a run; `line` has a place for the text."""
+    return lambda run, text: [f"run = wb.load_run({run})", line.format(text=repr(text))]
+
+
+OF_ONE: Mapping[str, Callable[[str, str], list[str]]] = {
+    "open": _of_run("run.plot()"),
+    "export": _of_run("run.export({text})"),
+    "quantize": _of_run("run.quantize({text})"),
+    "rename": _of_run("run.rename({text})"),
+    "note": _of_run("run.notes = {text}"),
+    "resume": lambda run, _: [f"run = wb.resume({run})"],
+}
+OF_EACH: Mapping[str, str] = {
+    "stop": "wb.load_run(run_id).stop()",
+    "delete": "wb.load_run(run_id).delete()",
+    "undelete": "wb.undelete(run_id)",
+    "tag": "wb.load_run(run_id).tags = {tags}",
+    "add_tags": "run = wb.load_run(run_id)\nrun.tags = [*run.tags, *{tags}]",
+    "remove_tags": (
+        "run = wb.load_run(run_id)\nrun.tags = [tag for tag in run.tags if tag not in {tags}]"
+    ),
+}

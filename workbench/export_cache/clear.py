@@ -1,0 +1,20 @@
+"""Removes the cached exports of this user."""
+
+from __future__ import annotations
+
+import warnings
+
+from workbench.export_cache.cache import ExportCache, Tell
+
+
+def clear_cache(tell: Tell = warnings.warn) -> int:
+    """Remove the exports that earlier runs left in the cache; they are made again when needed.
+
+    Args:
+        tell: takes a sentence on why the cache cannot be used.
+
+    Returns:
+        How many bytes they took; 0 where nothing is cached.
+    """
+    cache = ExportCache.of_user(tell)
+    return 0 if cache is None else cache.clear()
