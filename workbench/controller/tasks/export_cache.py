@@ -40,6 +40,8 @@ class ExportCacheTask(Task):
     def __init__(self) -> None:
         self._before: list[str | None] = []
         """The variable as it was before the switch was first used, once it was."""
+        self._written: str | None = None
+        """What the switch made of it. Another value is the notebook's own."""
 
     def run(self, inputs: Inputs, report: Report) -> TaskResult:  # noqa: ARG002
         if os.environ.get(VARIABLE) == OFF:
@@ -67,9 +69,10 @@ class ExportCacheTask(Task):
         return [imported, *lines, "clear_cache()", ""]
 
     def typed(self, values: Mapping[str, Any]) -> None:
-        if not self._before:
-            self._before.append(os.environ.get(VARIABLE))
-        value = self._value(values.get("use"))
+        now = os.environ.get(VARIABLE)
+        if not self._before or now != self._written:
+            self._before = [now]
+        value = self._written = self._value(values.get("use"))
         if value is None:
             os.environ.pop(VARIABLE, None)
         else:
