@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from collections.abc import Callable
@@ -32,6 +33,7 @@ from tests.integrations.huggingface_models import (
     with_adapters,
 )
 from workbench import ORTModule
+from workbench.errors import ConfigError
 from workbench.integrations.huggingface import ORTTrainer
 
 FOLDER = Path(sys.argv[1]).parent if len(sys.argv) > 1 else Path()
@@ -179,6 +181,26 @@ def by_deepspeed(name: str) -> Any:
     return deepspeed_cases.cases(FOLDER)[name]()
 
 
+def trainer_with_deepspeed() -> str:
+    """What ORTTrainer says where DeepSpeed wraps the model itself, on the one rank that this is."""
+    from tests.integrations import deepspeed_cases
+
+    deepspeed_cases.join_alone()
+    alone = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "0", "RANK": "0", "WORLD_SIZE": "1"}
+    os.environ.update(alone)
+    configuration = {
+        "zero_optimization": {"stage": 2},
+        "train_micro_batch_size_per_gpu": BATCH,
+        "zero_allow_untested_optimizer": True,
+    }
+    made = trainer(ORTTrainer, classifier(), FOLDER / "ort", deepspeed=configuration)
+    try:
+        made.train()
+    except ConfigError as error:
+        return str(error)
+    return "it trained"
+
+
 def by_script(name: str) -> dict[str, Any]:
     """A script as it is, and with one line changed."""
     source = (Path(__file__).parent / "scripts" / f"{name}.py").read_text()
@@ -227,6 +249,7 @@ CASES: dict[str, Callable[[], dict[str, Any]]] = {
         case: partial(by_deepspeed, case)
         for case in ("deepspeed-2-resumed", "deepspeed-refused", "deepspeed-3")
     },
+    "trainer-with-deepspeed": trainer_with_deepspeed,
 }
 
 if __name__ == "__main__":

@@ -53,13 +53,20 @@ TOLERANCES = {
 
 USUAL = representative(
     TOLERANCES,
-    every=8,  # "trainer", "script-classify-text"
-    always=("trainer-adapters", "trainer-deberta", "trainer-resumed", "lightning"),
+    every=len(TOLERANCES),
+    always=(
+        *("trainer-adapters", "trainer-deberta", "trainer-resumed", "script-classify-text"),
+        *("accelerate", "lightning"),
+    ),
 )
 OTHERS = (
     *("trainer-saved-adapters", "trainer-given"),
     # The last: with ZeRO 3 DeepSpeed changes torch for the whole process.
-    *(("deepspeed-2-resumed", "deepspeed-refused", "deepspeed-3") if HAS_DEEPSPEED else ()),
+    *(
+        ("deepspeed-2-resumed", "deepspeed-refused", "trainer-with-deepspeed", "deepspeed-3")
+        if HAS_DEEPSPEED
+        else ()
+    ),
 )
 """Cases with tests of their own."""
 
@@ -176,6 +183,13 @@ def test_a_module_that_deepspeed_makes_bfloat16_is_refused(
     request: pytest.FixtureRequest, ranks: str
 ) -> None:
     assert "bfloat16" in request.getfixturevalue(ranks)["deepspeed-refused"]
+
+
+@by_deepspeed
+def test_the_trainer_is_refused_where_deepspeed_leaves_no_place_for_an_ort_module(
+    answers: Answers,
+) -> None:
+    assert "PyTorch would run everything" in answers["trainer-with-deepspeed"]
 
 
 @by_deepspeed

@@ -36,11 +36,15 @@ class ORTTrainer(Trainer):
         kwargs: those of `transformers.Trainer`.
 
     Raises:
-        ConfigError: an option of ORTModule is unknown or wrong, or `torch_compile` is set.
+        ConfigError: an option of ORTModule is unknown or wrong, or `torch_compile` is set; in
+            `train`, if DeepSpeed or FSDP wraps the model, which has no place for an ORTModule.
     """
 
     ort_module: ORTModule | None = None
     """What trains the model, from the first call of `train` on."""
+
+    _checked: nn.Module | None = None
+    """What the Trainer was last seen to train by."""
 
     def __init__(
         self,
@@ -80,9 +84,27 @@ class ORTTrainer(Trainer):
 
     @override
     def training_step(self, model: nn.Module, inputs: dict[str, Any], *args: Any) -> Tensor:
+        if model is not self._checked:
+            self._refuse_to_train_without(model)
+            self._checked = model
         _set_problem_type(self.model, inputs.get("labels"))
         loss: Tensor = super().training_step(model, inputs, *args)
         return loss
+
+    def _refuse_to_train_without(self, model: nn.Module) -> None:
+        """Raise a ConfigError where something wraps the model without its ORTModule."""
+        ours = self.ort_module
+        if ours is not None and any(each is ours for each in model.modules()):
+            return
+        raise ConfigError(
+            [
+                f"the Trainer trains the model in a {type(model).__name__} "
+                f"({self.accelerator.distributed_type.value}), which ORTTrainer cannot put "
+                "an ORTModule into, so PyTorch would run everything. Leave out deepspeed= and "
+                "fsdp= (DistributedDataParallel is used), or write the loop with "
+                "deepspeed.initialize(model=ORTModule(model), ...) or fully_shard(ORTModule(model))"
+            ]
+        )
 
     def _as_ort_module(self, model: nn.Module) -> ORTModule:
         if self.ort_module is None or self.ort_module.wrapped is not model:
