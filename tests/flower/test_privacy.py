@@ -93,6 +93,22 @@ def test_the_server_sees_the_sum_alone_and_a_client_may_fail(secure_run: Run) ->
     assert largest_difference(mean_of(with_failure), expected) < 1e-4
 
 
+def test_local_noise_is_added_to_a_clipped_update_before_it_leaves() -> None:
+    """The server adds none: what a round changes is the mean of what the clients sent."""
+    norm, multiplier = 5e-5, 2.0
+    start = wb.load_model("digits-mlp").weights()
+
+    def change(**settings: Any) -> np.ndarray:
+        weights = federated(**settings).weights()
+        return np.concatenate([(weights[name] - value).ravel() for name, value in start.items()])
+
+    local: dict[str, Any] = {"privacy": "local", "clipping_norm": norm}
+    assert np.linalg.norm(change()) > 5 * norm
+    assert np.linalg.norm(change(**local, noise_multiplier=1e-5)) <= 1.05 * norm
+    drawn = change(**local, noise_multiplier=multiplier)
+    np.testing.assert_allclose(drawn.std(), multiplier * norm / np.sqrt(CLIENTS), rtol=0.05)
+
+
 def mean_of(replies: list[Message]) -> dict[str, np.ndarray]:
     """What each of the replies says."""
     found = [arrays_of(each.content, ARRAYS) for each in replies if not each.has_error()]
