@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from statistics import median
+from typing import TYPE_CHECKING
 
-from workbench.profiling.steps import Steps
+if TYPE_CHECKING:
+    from workbench.profiling.steps import Steps
 
 TURN_S = 0.15
 """A turn begins no step after this."""
