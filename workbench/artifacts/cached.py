@@ -1,4 +1,4 @@
-"""Artifacts from the cache of exports where it has them, and into it where it has not."""
+"""Reads artifacts from the export cache, or generates and stores them."""
 
 from __future__ import annotations
 

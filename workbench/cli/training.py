@@ -100,7 +100,7 @@ def check_output(detached: bool, plot: str | None) -> None:
 
 
 def watch(run: Run, detached: bool, plot: str | None, json: bool) -> None:
-    """Wait for a run and print what it came to; a detached one is only named."""
+    """Wait for a run and print its result; print only the id of a detached one."""
     from workbench.cli.progress import exit_if, watch_run
 
     if detached:

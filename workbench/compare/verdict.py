@@ -30,7 +30,7 @@ NEAR = 0.1
 
 
 class Verdict(NamedTuple):
-    """What a comparison came to, in words."""
+    """The result of a comparison, in words."""
 
     sentence: str
     badge: str

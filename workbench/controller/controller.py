@@ -236,7 +236,7 @@ class Controller:
                 self._show(state._replace(status=self.state.status))
 
     def _show_readiness(self, state: State) -> None:
-        """What a job came to stays until there is more to say than that another can start."""
+        """Keep the result of a job in the message until there is more than readiness to say."""
         with self._lock:
             if state.level != "idle" or not self._outcome:
                 self._show_beside(state)

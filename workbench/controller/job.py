@@ -41,7 +41,7 @@ class Job(Protocol):
 
     @property
     def outcome(self) -> str:
-        """What it came to, in sentences."""
+        """Its result, in sentences."""
         ...
 
     @property
@@ -112,7 +112,7 @@ class Training:
                 groups.setdefault((before, after), []).append(by)
             elif engine in self._refused:
                 groups[self._refused[engine], ""] = [""]
-        # Engines that came to the same are said in one line: the status has little room.
+        # Engines with the same result share one line: the status has little room.
         return "\n".join(
             f"{before}{_listed(engines)}{after}" for (before, after), engines in groups.items()
         )
@@ -242,7 +242,7 @@ def _any_failed(runs: dict[str, Run]) -> bool:
 
 
 def outcome_of(run: Run) -> str:
-    """What `run` came to, in sentences."""
+    """The result of `run`, in sentences."""
     return "".join(_outcome_parts(run))
 
 

@@ -25,7 +25,7 @@ class Offer(NamedTuple):
     action: str
     """"follow" a run that still trains, or "resume" one that was interrupted."""
     text: str
-    """What became of it, in a sentence."""
+    """How it ended, in a sentence."""
 
 
 def offers() -> list[Offer]:

@@ -1,4 +1,4 @@
-"""Personalises a model for a view: starts, follows and tells what it came to."""
+"""Personalises a model for a view: starts and follows the training, and reports its result."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class PersonaliserView(Protocol):
     """Called from the personaliser's thread; must return soon."""
 
     def show_state(self, state: State) -> None:
-        """What is being done, or what it came to."""
+        """The work in progress, or its result."""
 
     def show_result(self, result: Personalisation) -> None:
         """The training has ended and both models were compared."""
@@ -131,7 +131,7 @@ class Personaliser:
 
 
 def outcome(made: Personalisation) -> State:
-    """What a training came to, in sentences."""
+    """The result of a training, in sentences."""
     done, total = made.run.progress
     verb = "Trained" if made.status == "completed" else f"Stopped at step {done} of {total}:"
     text = f"{verb} {made.run.spec['model']} on {made.run.engine}"

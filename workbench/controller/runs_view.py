@@ -29,7 +29,7 @@ class RunsView(Protocol):
         *,
         cancellable: bool = False,
     ) -> None:
-        """What came of a request, in sentences; which runs `undelete` can bring back; and whether
+        """The result of a request, in sentences; which runs `undelete` can bring back; and whether
         `cancel` ends it."""
 
     def show_deleted(self, deleted: Sequence[DeletedRun]) -> None:

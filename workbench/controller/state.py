@@ -11,7 +11,7 @@ Level = Literal["idle", "busy", "paused", "done", "error"]
 
 
 class State(NamedTuple):
-    """The work in progress, or what the last one came to."""
+    """The work in progress, or the result of the last."""
 
     status: str
     """That of the job, one of `Run.status`; "idle" while there is no job."""

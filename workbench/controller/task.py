@@ -25,7 +25,7 @@ class Table(NamedTuple):
 
 
 class TaskResult(NamedTuple):
-    """What a task came to."""
+    """The result of a task."""
 
     sentences: str
     good: bool = True

@@ -261,7 +261,7 @@ def _statistics(
 
 
 def _label_sparsity(artifacts: Artifacts) -> OptionState:
-    """What came of `label_sparsity` when the artifacts were generated."""
+    """The effect of `label_sparsity` when the artifacts were generated."""
     option, losses = "label_sparsity", artifacts.manifest.get("sparse_losses", 0)
     if not artifacts.manifest.get("label_sparsity"):
         return OptionState(option=option, state="off", reason="")

@@ -44,7 +44,7 @@ def cache_folder() -> Path | None:
 
 
 def check_cache_folder(folder: Path) -> None:
-    """Refuse a folder into which somebody else may write what a run would train.
+    """Refuse a folder to which other users can write.
 
     Raises:
         UnusableCacheError: it is a link or no folder, or another user owns it or may write there.

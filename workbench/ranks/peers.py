@@ -48,7 +48,7 @@ class Peers:
         self._dismissed = True
 
     def lost_after(self, error: Exception) -> bool:
-        """Whether `error` came of another rank that has ended."""
+        """Whether `error` was caused by another rank that has ended."""
         deadline = time.monotonic() + LOST_WAIT_S
         # What PyTorch raises of an exchange that fails is a RuntimeError.
         while self.all_alive() and isinstance(error, RuntimeError) and time.monotonic() < deadline:

@@ -193,7 +193,7 @@ class ORTModule(ModuleWrapper):
 
     @property
     def options_report(self) -> tuple[OptionReport, ...]:
-        """What came of each option in the graph that was built last; empty before the first."""
+        """The effect of each option in the graph that was built last; empty before the first."""
         graphs = self.built_graphs
         return graphs[-1].session.options_report if graphs else ()
 

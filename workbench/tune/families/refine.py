@@ -16,7 +16,7 @@ from workbench.tune.turns import FEWEST_STEPS
 
 
 class Found(NamedTuple):
-    """What came of the families."""
+    """The result of trying the families."""
 
     families: tuple[Family, ...] = ()
     refined: Refined | None = None

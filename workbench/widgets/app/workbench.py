@@ -1,4 +1,4 @@
-"""The app: five steps from a model to what its runs came to."""
+"""The app: five steps from a model to the results of its runs."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
 
     level = traitlets.Unicode("idle").tag(sync=True)
     message = traitlets.Unicode().tag(sync=True)
-    """What is being done, or what it came to; read aloud when it changes."""
+    """The work in progress, or its result; read aloud when it changes."""
     detail = traitlets.Unicode().tag(sync=True)
     """What changes many times a second; not read aloud."""
     progress = traitlets.Float(-1.0).tag(sync=True)

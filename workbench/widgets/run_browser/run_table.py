@@ -51,7 +51,7 @@ class RunTable(anywidget.AnyWidget):
     outcome = traitlets.Unicode("done").tag(sync=True)
     """busy, done or error: what `message` says."""
     message = traitlets.Unicode().tag(sync=True)
-    """What came of the last action."""
+    """The result of the last action."""
     cancellable = traitlets.Bool(False).tag(sync=True)
     """Whether what is being done can be cancelled."""
     undo = traitlets.List(traitlets.Unicode()).tag(sync=True)
@@ -97,7 +97,7 @@ class RunTable(anywidget.AnyWidget):
     def tell(
         self, outcome: str, message: str, undo: Sequence[str] = (), *, cancellable: bool = False
     ) -> None:
-        """Say what came of an action."""
+        """Show the result of an action."""
         with self._lock, self.hold_sync():
             self.cancellable = cancellable
             self.outcome, self.message, self.undo = outcome, message, list(undo)

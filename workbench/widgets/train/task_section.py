@@ -1,4 +1,4 @@
-"""A task of a step, in a section that unfolds: its fields, its button, and what it came to."""
+"""A task of a step, in a section that unfolds: its fields, its button, and its result."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class TaskSection(anywidget.AnyWidget):
     problem = traitlets.Unicode().tag(sync=True)
     """Why it failed, in sentences."""
     sentences = traitlets.Unicode().tag(sync=True)
-    """What it came to; empty: nothing yet."""
+    """Its result; empty: none yet."""
     good = traitlets.Bool(True).tag(sync=True)
     """Whether that is what one wishes for."""
     outdated = traitlets.Bool(False).tag(sync=True)

@@ -17,7 +17,7 @@ export interface Score {
   total: number;
   /** What the model took them for. */
   columns: string[];
-  /** Examples by their class (row) and by what they were taken for (column). */
+  /** Examples by their class (row) and predicted class (column). */
   confusion: number[][];
 }
 

@@ -91,7 +91,7 @@ function confusionTable({ title, columns, confusion }: Score, classes: string[],
     element(
       "table",
       { class: "wb-confusion" },
-      element("caption", {}, `Confusion matrix ${title.toLowerCase()}: ${noun}s by class (rows) and by what they were taken for (columns)`),
+      element("caption", {}, `Confusion matrix ${title.toLowerCase()}: ${noun}s by class (rows) and predicted class (columns)`),
       element("thead", {}, element("tr", {}, element("td"), ...head)),
       element("tbody", {}, ...rows),
     ),

@@ -16,7 +16,7 @@ export interface Mistake {
   count: number;
 }
 
-/** Classes that some row is of, or was taken for: a model may have outputs that nothing uses. */
+/** Classes of some row or of some prediction: a model may have outputs that nothing uses. */
 export function usedClasses(confusion: Confusion): number[] {
   const sums = confusion.map((row, at) => {
     const taken = confusion.reduce((sum, other) => sum + (other[at] ?? 0), 0);

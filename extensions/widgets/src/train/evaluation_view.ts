@@ -1,4 +1,4 @@
-// What the evaluations of the test split found: figures, and by engine what is taken for what.
+// The evaluations of the test split: metrics, and the confusion matrix of each engine.
 
 import type { RenderProps } from "@anywidget/types";
 import { element } from "../element";

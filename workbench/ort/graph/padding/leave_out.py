@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class PaddingReport(NamedTuple):
-    """What came of it."""
+    """Its effect on the graph."""
 
     products: int = 0
     """How many matrix products leave padding out."""

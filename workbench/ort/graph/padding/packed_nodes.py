@@ -113,7 +113,7 @@ def _aligned_inputs(node: onnx.NodeProto, layout: Tracked, rows: PackedRows) -> 
 
 
 def _index(kind: str, order: str, rows: PackedRows) -> str:
-    """What picks the rows of a value that has both batch and tokens, one of them, or neither."""
+    """The index that selects rows of a value with batch and token axes, one of them, or neither."""
     if kind == "all":
         return rows.tokens.indices(order)[0]
     return rows.tokens.part(kind) if kind else ""

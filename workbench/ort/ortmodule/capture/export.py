@@ -96,7 +96,7 @@ class Flattened(nn.Module):
 
 
 _Found = tuple[Structure, tuple[torch.dtype, ...]] | UntrainableError
-"""What came of a forward pass: structure and dtypes of its result, or why it has none."""
+"""The result of a forward pass: its structure and dtypes, or why there is none."""
 
 
 def export_forward(
@@ -181,7 +181,7 @@ def export_forward(
 
 
 def _look_at(reports: Sequence[_Found]) -> tuple[Structure, tuple[torch.dtype, ...]] | None:
-    """What came of the last forward pass; None if there was none.
+    """The result of the last forward pass; None if there was none.
 
     Raises:
         NoTensorsError: it returned no tensor.

@@ -51,7 +51,7 @@ class TrainableForward(NamedTuple):
     constants: Sequence[NodeGradient]
     """Of the outputs that nothing leads to."""
     options: tuple[OptionReport, ...]
-    """What came of the options that change it."""
+    """The effects of the options that change it."""
 
     @property
     def gradients(self) -> list[NodeGradient]:

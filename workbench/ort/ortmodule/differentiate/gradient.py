@@ -43,7 +43,7 @@ class _Native(NamedTuple):
     info: Any
     """A native GraphInfo: the names of inputs, outputs and gradients."""
     options: tuple[OptionReport, ...]
-    """What came of the options that it takes."""
+    """The effects of the options that it takes."""
 
 
 def build_gradient(

@@ -35,7 +35,7 @@ class BuildReport(NamedTuple):
     kernels: Kernels
     """Whose kernels run the operators for which there is a choice."""
     options: tuple[OptionReport, ...]
-    """What came of the options that are about the graph."""
+    """The effects of the options that are about the graph."""
 
 
 class GradientGraph(NamedTuple):

@@ -1,4 +1,4 @@
-"""Options that decide how ONNX Runtime differentiates a graph, and what came of each."""
+"""Options that decide how ONNX Runtime differentiates a graph, and the effect of each."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def native_gradient(model: bytes, names: Differentiated, options: ORTModuleOptio
 def graph_report(
     model: onnx.ModelProto, gradient: bytes, names: Differentiated, options: ORTModuleOptions
 ) -> tuple[OptionReport, ...]:
-    """What came of the options that `native_gradient` takes.
+    """The effects of the options that `native_gradient` takes.
 
     Where an option may have changed the graph, it is built once more without, to see whether it
     has.
@@ -140,7 +140,7 @@ def _cast_report(
 
 
 def label_report(options: ORTModuleOptions, rewritten: int) -> OptionReport:
-    """What came of `label_sparsity`, which has rewritten so many losses."""
+    """The effect of `label_sparsity`, which has rewritten so many losses."""
     if not options.label_sparsity:
         return OptionReport("label_sparsity", "off")
     if rewritten:
@@ -151,7 +151,7 @@ def label_report(options: ORTModuleOptions, rewritten: int) -> OptionReport:
 
 
 def padding_report(options: ORTModuleOptions, padding: PaddingReport) -> OptionReport:
-    """What came of `embedding_sparsity`."""
+    """The effect of `embedding_sparsity`."""
     name = "embedding_sparsity"
     if options.embedding_sparsity == "off":
         return OptionReport(name, "off")
@@ -163,7 +163,7 @@ def padding_report(options: ORTModuleOptions, padding: PaddingReport) -> OptionR
 
 
 def gelu_report(options: ORTModuleOptions, replaced: int) -> OptionReport:
-    """What came of `gelu_approximation`, which has replaced so many nodes."""
+    """The effect of `gelu_approximation`, which has replaced so many nodes."""
     if not options.gelu_approximation:
         return OptionReport("gelu_approximation", "off")
     reason = f"for {replaced} GELU" if replaced else "the graph has no exact GELU"
@@ -189,7 +189,7 @@ def _computes_in_half(model: onnx.ModelProto) -> bool:
 
 
 def kernels_report(options: ORTModuleOptions, kernels: Kernels, measured: str) -> OptionReport:
-    """What came of `pytorch_kernels`: so many nodes and what decided, or why none can be."""
+    """The effect of `pytorch_kernels`: so many nodes and what decided, or why none can be."""
     name = "pytorch_kernels"
     if not Libraries(options).calls_any:
         return OptionReport(name, "off")

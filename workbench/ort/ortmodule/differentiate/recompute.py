@@ -70,7 +70,7 @@ def recomputing(session_options: Any, plan: RecomputePlan) -> Iterator[None]:
 def recompute_report(
     options: ORTModuleOptions, plan: RecomputePlan, nodes: int
 ) -> tuple[OptionReport, OptionReport]:
-    """What came of level and config, in a graph that has so many nodes with `plan`."""
+    """The effect of level and config, in a graph that has so many nodes with `plan`."""
     level, config = options.memory_optimizer_level, options.recompute_config
     if not plan.subgraphs:
         result = "the graph has nothing that could be computed again"

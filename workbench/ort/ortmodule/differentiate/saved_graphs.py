@@ -48,7 +48,7 @@ class SavedGraphs:
 
     @property
     def report(self) -> tuple[OptionReport, OptionReport]:
-        """What came of the options for folder and prefix."""
+        """The effect of the options for folder and prefix."""
         named = "saved_graphs_prefix"
         if self._folder is None:
             reason = "there is no folder for graphs" if self._prefix else ""

@@ -77,7 +77,7 @@ class GradientSession:
 
     @property
     def options_report(self) -> tuple[OptionReport, ...]:
-        """What came of each option, in the order of `ORTModuleOptions`."""
+        """The effect of each option, in the order of `ORTModuleOptions`."""
         nodes = node_count(self.observation.optimized)
         found = (
             *self.graph.report.options,

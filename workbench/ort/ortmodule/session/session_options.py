@@ -1,4 +1,4 @@
-"""Options that decide how ONNX Runtime runs a graph, and what came of each."""
+"""Options that decide how ONNX Runtime runs a graph, and the effect of each."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def native_options(options: ORTModuleOptions, threads: int) -> Any:
 
 
 def session_report(options: ORTModuleOptions, threads: int) -> Iterator[OptionReport]:
-    """What came of the options of a session that runs with so many threads."""
+    """The effects of the options of a session that runs with so many threads."""
 
     def switch(name: str, reason: str = "") -> OptionReport:
         on = bool(getattr(options, name))
