@@ -9,7 +9,7 @@ from workbench.personalisation import Outcome
 
 
 def as_text(result: dict[str, Any], rows: Sequence[str]) -> str:
-    """One of `GalleryPad.results` as a table: classes, and what they were taken for."""
+    """One of `GalleryPad.results` as a table: true and predicted classes."""
     head = f"{result['title']}: {result['right']} of {result['total']}"
     lines = [[head, *result["columns"]]]
     lines += [
