@@ -35,37 +35,29 @@ SOME_UNLABELLED = [
 TEXT = [{**row, "labels": row["input_ids"]} for row in LABELLED]
 """Rows of token ids, each of which is to be predicted from those before."""
 
+CLASSIFIER: Mapping[str, Any] = {
+    "vocab_size": 100,
+    "hidden_size": 32,
+    "num_attention_heads": 2,
+    "intermediate_size": 64,
+    "hidden_dropout_prob": 0.0,
+    "attention_probs_dropout_prob": 0.0,
+    "num_labels": 3,
+    "max_position_embeddings": 64,
+}
+"""Settings of encoders that classify a row."""
+
 
 def classifier() -> Any:
     torch.manual_seed(0)
-    config = transformers.BertConfig(
-        vocab_size=100,
-        hidden_size=32,
-        num_hidden_layers=2,
-        num_attention_heads=2,
-        intermediate_size=64,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
-        num_labels=3,
-        max_position_embeddings=64,
-    )
+    config = transformers.BertConfig(**CLASSIFIER, num_hidden_layers=2)
     return transformers.BertForSequenceClassification(config)
 
 
 def classifier_of_labels() -> Any:
     """DeBERTa, which branches on the values of its labels."""
     torch.manual_seed(0)
-    config = transformers.DebertaV2Config(
-        vocab_size=100,
-        hidden_size=32,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=64,
-        hidden_dropout_prob=0.0,
-        attention_probs_dropout_prob=0.0,
-        num_labels=3,
-        max_position_embeddings=64,
-    )
+    config = transformers.DebertaV2Config(**CLASSIFIER, num_hidden_layers=1)
     return transformers.DebertaV2ForSequenceClassification(config)
 
 

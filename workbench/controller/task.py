@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -29,7 +30,7 @@ class TaskResult(NamedTuple):
 
     sentences: str
     good: bool = True
-    """Whether it is what one wishes for; a proof may fail."""
+    """Whether what was checked, if anything was, is right."""
     tables: tuple[Table, ...] = ()
 
 
@@ -86,7 +87,7 @@ class Inputs(NamedTuple):
         return self.load()[1] if self.setup.dataset else None
 
 
-class Task:
+class Task(ABC):
     """One task. A subclass says what it is called, what it asks for and what it does."""
 
     name: ClassVar[str]
@@ -102,6 +103,7 @@ class Task:
     needs_model: ClassVar[bool] = True
     """Without, it can be done at any time."""
 
+    @abstractmethod
     def run(self, inputs: Inputs, report: Report) -> TaskResult:
         """Do it; called on a thread of its own.
 
@@ -112,8 +114,8 @@ class Task:
         Raises:
             WorkbenchError: it failed; CancelledError: see `Cancellation`.
         """
-        raise NotImplementedError
 
+    @abstractmethod
     def code(self, setup: Setup, values: Mapping[str, Any], given: Sequence[str]) -> list[str]:
         """The lines of Python that do the same.
 
@@ -122,7 +124,6 @@ class Task:
             values: of its fields.
             given: "model", and "data" where a dataset was chosen.
         """
-        raise NotImplementedError
 
     def applies(self, setup: Setup) -> bool:  # noqa: ARG002
         """Whether it has a meaning with these settings."""
@@ -136,7 +137,7 @@ class Task:
         """What there is before it is done, in sentences; asked when its section is opened."""
         return ""
 
-    def typed(self, values: Mapping[str, Any]) -> None:
+    def typed(self, values: Mapping[str, Any]) -> None:  # noqa: B027
         """What takes effect at once when a field is changed."""
 
     def read(self, texts: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:

@@ -199,7 +199,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         """Do what a button asks for."""
         if name == "cancel":
             self.cancel()
-        if not run_ids:
+        if not run_ids or name == "cancel":
             return
         self._done = action_code(name, run_ids, text)
         self._show_code()
