@@ -13,6 +13,11 @@ import torch
 from torch import Tensor, nn
 
 from tests.ort.ortmodule.autograd_function_cases import rounded
+from tests.ort.ortmodule.usage_offloading import (
+    changed_offloaded_result,
+    moved_parameter,
+    released_parameter,
+)
 
 
 class Refusal(NamedTuple):
@@ -237,6 +242,15 @@ CASES: dict[str, Refusal] = {
     "second-derivative": Refusal(two_layers, second_derivative, ("EngineError", "create_graph")),
     "changed-result": Refusal(
         two_layers, changed_result, ("EngineError", "result", "in place", "clone")
+    ),
+    "changed-offloaded-result": Refusal(
+        two_layers, changed_offloaded_result, ("EngineError", "result", "in place", "clone")
+    ),
+    "moved-parameter": Refusal(
+        two_layers, moved_parameter, ("EngineError", "parameter", "other memory", "after backward")
+    ),
+    "released-parameter": Refusal(
+        two_layers, released_parameter, ("EngineError", "parameter", "other memory")
     ),
     "changed-parameter": Refusal(
         two_layers, changed_parameter, ("EngineError", "parameter", "in place")

@@ -26,7 +26,7 @@ USUAL = list(
     representative(
         {name: case for name, case in CASES.items() if not case.sweep},
         every=6,
-        always=("autocast-products", "autocast-loss"),
+        always=("autocast-products", "autocast-loss", "saved-elsewhere", "moved-parameters"),
     )
 )
 SWEPT = [name for name, case in CASES.items() if case.sweep]

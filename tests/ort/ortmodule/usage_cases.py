@@ -26,6 +26,7 @@ from tests.ort.ortmodule.usage_hooks import (
     submodule_hooks,
     weight_norm,
 )
+from tests.ort.ortmodule.usage_offloading import moved_parameters, saved_elsewhere
 from tests.ort.ortmodule.usage_results import (
     Constants,
     Results,
@@ -139,4 +140,6 @@ CASES: dict[str, UseCase] = {
     "signature": UseCase(Training, signature, graphs=0),
     "replaced-forward": UseCase(Training, replaced_forward),
     "narrow-types": UseCase(Narrow, narrow_types, graphs=3, tolerance=2e-2),
+    "saved-elsewhere": UseCase(network, saved_elsewhere),
+    "moved-parameters": UseCase(network, moved_parameters),
 }

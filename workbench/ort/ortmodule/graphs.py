@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from torch.autograd.graph import saved_tensors_hooks
 
 from workbench.export.effects.changed_state import ChangedStateError
 from workbench.ort.ortmodule.build_graph import Built, build
@@ -171,7 +172,8 @@ class Graphs:
         return self.layout
 
     def _build(self, call: _Call, axes: Axes) -> Built:
-        with torch.autocast("cpu", enabled=False):
+        # The call's own hooks may write what autograd saves to a disk: not for an export.
+        with torch.autocast("cpu", enabled=False), saved_tensors_hooks(_as_it_is, _as_it_is):
             made = build(
                 self._module,
                 self.layout,
@@ -195,6 +197,10 @@ class Graphs:
             return trial._replace(why_pytorch=SETS_UP)
         cache.settle(trial.why_pytorch)
         return trial
+
+
+def _as_it_is(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor
 
 
 def _why_no_graph(layout: Layout) -> str:
