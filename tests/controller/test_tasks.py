@@ -30,8 +30,8 @@ from workbench.controller.tasks import (
 from workbench.controller.tasks.task import Inputs, Task, TaskResult, TaskState
 from workbench.data import Dataset
 from workbench.errors import EngineError
-from workbench.kernel_choices.record import Entry, Environment, Measured, TuningRecord
 from workbench.tune import Tuning
+from workbench.tuning_results.record import Entry, Environment, Measured, TuningRecord
 from workbench.verification.result import EngineVerdict, GradientRow, Verification
 
 TYPED = {

@@ -18,7 +18,6 @@ from workbench.errors import (
     nearest,
     value_text,
 )
-from workbench.kernel_choices.choose import with_chosen_kernels
 from workbench.load import load_dataset, load_model
 from workbench.load.base_sample import base_checkpoint, base_samples
 from workbench.lora.linear_weight import targeted_weights
@@ -33,6 +32,7 @@ from workbench.runs.trash import is_deleted, purge_trash, restore_from_trash
 from workbench.settings.config import TrainingConfig, make_config
 from workbench.settings.engines import engine_info
 from workbench.settings.requires_grad import trainable_names
+from workbench.tuning_results.choose import with_chosen_kernels
 
 __all__ = [
     "Progress",

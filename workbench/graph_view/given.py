@@ -14,8 +14,8 @@ from workbench.artifacts.provenance import read_provenance
 from workbench.child_process.child import run_child
 from workbench.errors import ModelError
 from workbench.files.input_file import is_file
-from workbench.graphs.graph_file import GraphFile
-from workbench.graphs.request import GraphRequest
+from workbench.graph_view.graph_file import GraphFile
+from workbench.graph_view.request import GraphRequest
 
 if TYPE_CHECKING:
     from workbench.models import Model
@@ -139,7 +139,7 @@ def _export(model: Model, folder: Path, report: Report) -> None:
     request = _request(folder)
     request.write(folder / "request.json")
     run_child(
-        "workbench.graphs",
+        "workbench.graph_view",
         folder / "request.json",
         report,
         model.code.environment(),

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from workbench.errors import EngineError
 from workbench.files.output_file import replacing_file
-from workbench.kernel_choices.kept import kept_folder, processor_digest, this_environment
-from workbench.kernel_choices.record import LARGEST_BYTES, Environment, Positive, Record
+from workbench.tuning_results.kept import kept_folder, processor_digest, this_environment
+from workbench.tuning_results.record import LARGEST_BYTES, Environment, Positive, Record
 
 CLEARLY = 0.85
 """ONNX Runtime's products are taken where they need less than this part of the time of PyTorch's.

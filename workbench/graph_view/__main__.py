@@ -1,4 +1,4 @@
-"""`python -m workbench.graphs REQUEST.json`: exports the forward graph of a module."""
+"""`python -m workbench.graph_view REQUEST.json`: exports the forward graph of a module."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from workbench.child_process.child import serve
-from workbench.graphs.request import GraphRequest
+from workbench.graph_view.request import GraphRequest
 from workbench.models import load_saved
 
 

@@ -16,8 +16,8 @@ from workbench.artifacts import Artifacts
 from workbench.artifacts.manifest_record import PROVENANCE
 from workbench.artifacts.provenance import OWN_GRADIENT, Provenance, read_provenance
 from workbench.errors import ArtifactsError, ConfigError, ModelError
-from workbench.graphs import given_graphs
-from workbench.graphs.painted import painted
+from workbench.graph_view import given_graphs
+from workbench.graph_view.painted import painted
 from workbench.profiling.engine_profile import EngineProfile
 from workbench.profiling.result import Profile
 from workbench.run_folder.operator_timing import OperatorTime
@@ -190,7 +190,7 @@ def test_a_record_of_another_graph_is_refused(artifacts: Artifacts, tmp_path: Pa
 
 def test_reading_graphs_loads_neither_torch_nor_onnxruntime(artifacts: Artifacts) -> None:
     program = (
-        "import sys; from workbench.graphs import given_graphs\n"
+        "import sys; from workbench.graph_view import given_graphs\n"
         f"given = given_graphs({str(artifacts.directory)!r})\n"
         "for key in given.keys: given.read(key, print)\n"
         "assert not {'torch', 'onnxruntime'} & set(sys.modules)"

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from workbench.artifacts.provenance import NodeProvenance
 from workbench.errors import ModelError
-from workbench.graphs.description import GraphDescription, Node, Role, Value
-from workbench.graphs.grouping import grouped
-from workbench.graphs.scopes import Scope, scopes_of, split_layer
+from workbench.graph_view.description import GraphDescription, Node, Role, Value
+from workbench.graph_view.grouping import grouped
+from workbench.graph_view.scopes import Scope, scopes_of, split_layer
 from workbench.onnx_io.large_file import without_initializers
 
 if TYPE_CHECKING:

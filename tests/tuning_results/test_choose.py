@@ -13,14 +13,14 @@ from workbench.data import Dataset
 from workbench.doctor.kernels import tuning_finding
 from workbench.engines.tuning_state import tuning_state
 from workbench.errors import ConfigError
-from workbench.kernel_choices.kept import keep, kept_path, write_tuning
-from workbench.kernel_choices.record import Entry, Family, Measured, Refined, read_tuning
-from workbench.kernel_choices.shapes import shape_class
 from workbench.load import load_model
 from workbench.models import Model
 from workbench.runs import prepare
 from workbench.settings.config import TrainingConfig, read_config
 from workbench.settings.kernel_variants import VARIANTS, TunedKernels, variants_of
+from workbench.tuning_results.kept import keep, kept_path, write_tuning
+from workbench.tuning_results.record import Entry, Family, Measured, Refined, read_tuning
+from workbench.tuning_results.shapes import shape_class
 
 MODEL = "digits-mlp"
 

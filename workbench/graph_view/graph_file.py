@@ -10,10 +10,10 @@ import numpy as np
 
 from workbench.artifacts.provenance import NodeProvenance
 from workbench.errors import ModelError
-from workbench.graphs.attributes import attribute_texts
-from workbench.graphs.description import GraphDescription
-from workbench.graphs.read import describe, plain_graph
-from workbench.graphs.tensor_summary import TensorSummary, summarize
+from workbench.graph_view.attributes import attribute_texts
+from workbench.graph_view.description import GraphDescription
+from workbench.graph_view.read import describe, plain_graph
+from workbench.graph_view.tensor_summary import TensorSummary, summarize
 from workbench.onnx_io.external_data import external_array
 from workbench.onnx_io.file import parse_onnx
 from workbench.onnx_io.tensor_data import is_outside, tensor_array

@@ -10,8 +10,8 @@ import pytest
 
 from workbench.artifacts import generate_artifacts
 from workbench.data import Dataset
-from workbench.graphs import given_graphs
-from workbench.graphs.painted import painted
+from workbench.graph_view import given_graphs
+from workbench.graph_view.painted import painted
 from workbench.load import load_model
 from workbench.profiling import profile
 from workbench.widgets import GraphView

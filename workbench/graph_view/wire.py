@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from workbench.graphs.description import MADE_BY, GraphDescription
+from workbench.graph_view.description import MADE_BY, GraphDescription
 
 KINDS = ("operator", "input", "output")
 ROLES = ("computed", "input", "parameter", "initializer")

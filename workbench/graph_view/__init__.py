@@ -1,15 +1,15 @@
 """Descriptions of ONNX graphs, for showing them: nodes in groups by module, values, provenance.
 
 Only onnx and numpy are needed: neither torch nor ONNX Runtime is loaded here. A module is exported
-in a child process (`python -m workbench.graphs REQUEST.json`).
+in a child process (`python -m workbench.graph_view REQUEST.json`).
 """
 
 from __future__ import annotations
 
-from workbench.graphs.description import GraphDescription, Group, Node, Value
-from workbench.graphs.given import GivenGraphs, given_graphs
-from workbench.graphs.graph_file import GraphFile
-from workbench.graphs.tensor_summary import TensorSummary
+from workbench.graph_view.description import GraphDescription, Group, Node, Value
+from workbench.graph_view.given import GivenGraphs, given_graphs
+from workbench.graph_view.graph_file import GraphFile
+from workbench.graph_view.tensor_summary import TensorSummary
 
 __all__ = [
     "GivenGraphs",

@@ -7,13 +7,13 @@ from pathlib import Path
 
 from workbench.errors import ConfigError
 from workbench.files.input_file import display_path
-from workbench.kernel_choices.kept import kept_path, read_kept, this_environment
-from workbench.kernel_choices.product_times import kept_product_times
-from workbench.kernel_choices.record import Entry, TuningFileError, read_tuning
-from workbench.kernel_choices.shapes import shape_class
 from workbench.models import Model
 from workbench.settings.config import TrainingConfig
 from workbench.settings.kernel_variants import DEFAULT, NO_LINEAR, VARIANTS, TunedKernels
+from workbench.tuning_results.kept import kept_path, read_kept, this_environment
+from workbench.tuning_results.product_times import kept_product_times
+from workbench.tuning_results.record import Entry, TuningFileError, read_tuning
+from workbench.tuning_results.shapes import shape_class
 
 
 def with_chosen_kernels(config: TrainingConfig, model: Model) -> TrainingConfig:

@@ -12,15 +12,15 @@ from workbench.errors import EngineError
 from workbench.export_cache.place import UnusableCacheError, cache_folder
 from workbench.extensions.native_extension import EXTENSIONS, key, native_extension
 from workbench.files.output_file import replacing_file
-from workbench.kernel_choices.record import (
+from workbench.machine.machine import package_versions, processor_model
+from workbench.machine.threads import default_threads
+from workbench.tuning_results.record import (
     Entry,
     Environment,
     TuningFileError,
     TuningRecord,
     read_tuning,
 )
-from workbench.machine.machine import package_versions, processor_model
-from workbench.machine.threads import default_threads
 
 AGAIN = "measure again with `workbench tune`"
 _PACKAGES = ("onnxruntime-training-cpu", "onnxruntime-training", "torch")

@@ -13,8 +13,8 @@ from typing import Any
 
 from workbench.errors import ModelError
 from workbench.files.output_file import replacing_file
-from workbench.graphs.description import GraphDescription, Node
-from workbench.graphs.graph_file import GraphFile
+from workbench.graph_view.description import GraphDescription, Node
+from workbench.graph_view.graph_file import GraphFile
 
 
 def write_model_explorer(files: Sequence[GraphFile], label: str, path: Path) -> Path:

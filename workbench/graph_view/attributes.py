@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from workbench.graphs.description import shape_text
+from workbench.graph_view.description import shape_text
 
 if TYPE_CHECKING:
     import onnx

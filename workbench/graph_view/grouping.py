@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from workbench.graphs.description import ROOT, Group
-from workbench.graphs.scopes import Scope
+from workbench.graph_view.description import ROOT, Group
+from workbench.graph_view.scopes import Scope
 
 MOST_CHILDREN = 400
 """A group with more nodes and groups in it is divided into parts."""

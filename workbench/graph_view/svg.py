@@ -9,8 +9,8 @@ from pathlib import Path
 
 from workbench.errors import ModelError
 from workbench.files.output_file import replacing_file
-from workbench.graphs.description import ROOT, GraphDescription
-from workbench.graphs.layered import LayeredLayout, Size, layered
+from workbench.graph_view.description import ROOT, GraphDescription
+from workbench.graph_view.layered import LayeredLayout, Size, layered
 
 COLOURS = {
     "export": ("#ffffff", "#8a8f98", ""),

@@ -9,16 +9,16 @@ import pytest
 
 from workbench.data import Dataset
 from workbench.doctor.kernels import tuning_finding
-from workbench.kernel_choices.kept import this_environment
-from workbench.kernel_choices.product_times import (
+from workbench.runs import prepare
+from workbench.settings.config import TrainingConfig
+from workbench.settings.kernel_variants import TunedKernels
+from workbench.tuning_results.kept import this_environment
+from workbench.tuning_results.product_times import (
     ProductTimes,
     keep_product_times,
     kept_product_times,
     product_times_path,
 )
-from workbench.runs import prepare
-from workbench.settings.config import TrainingConfig
-from workbench.settings.kernel_variants import TunedKernels
 
 
 @pytest.fixture(autouse=True)

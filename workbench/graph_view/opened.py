@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.graphs.description import ROOT, GraphDescription
+from workbench.graph_view.description import ROOT, GraphDescription
 
 MOST_SHOWN = 36
 """Nodes and closed groups that are shown at first, at most, unless the root alone has more."""

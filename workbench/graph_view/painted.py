@@ -7,7 +7,7 @@ from math import prod
 from typing import NamedTuple
 
 from workbench.errors import ConfigError
-from workbench.graphs.description import GraphDescription
+from workbench.graph_view.description import GraphDescription
 from workbench.profiling.engine_profile import EngineProfile, doubt_sentence
 from workbench.profiling.result import Profile
 from workbench.run_folder.statistics import OWN_KERNELS
