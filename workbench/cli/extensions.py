@@ -33,7 +33,7 @@ def build_extensions(
     processor, once, so that ORTModule takes the faster ones.
     """
     from workbench.errors import EngineError
-    from workbench.extensions.build_extensions import build_extensions
+    from workbench.extension_build.build_extensions import build_extensions
     from workbench.extensions.native_extension import EXTENSIONS
     from workbench.tune.products import ensure_product_times
 
