@@ -14,8 +14,8 @@ import pytest
 from flwr.app import ConfigRecord, Message, MetricRecord, RecordDict
 from flwr.supercore.task_identity import TaskIdentity
 
-from workbench.flower.client_messages import ARRAYS, METRICS, array_record
-from workbench.flower.strategies import make_strategy
+from workbench.flower.client.client_messages import ARRAYS, METRICS, array_record
+from workbench.flower.server.strategies import make_strategy
 from workbench.settings.federation import STRATEGY_OPTIONS, FederationOptions
 
 CLIENTS, VALUES = 7, 11
