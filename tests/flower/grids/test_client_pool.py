@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
@@ -133,3 +135,20 @@ def test_the_pool_starts_in_the_folder_of_no_one(federated_run: RunFolder, tmp_p
         finally:
             pool.close()
     assert reply.error == ""
+
+
+def test_a_client_whose_process_was_killed_takes_part_again(federated_run: RunFolder) -> None:
+    weights = wb.load_run(federated_run.path).weights()
+    pool = ClientPool(federated_run, 1)
+    try:
+        (first,) = pool.run([task(0, "train", weights)], WAIT_S, lambda: False)
+        (process,) = pool.pids()
+        os.kill(process, signal.SIGKILL)
+        # It has ended then, and the pool may still learn how.
+        os.waitid(os.P_PID, process, os.WEXITED | os.WNOWAIT)
+        (again,) = pool.run([task(0, "train", weights)], WAIT_S, lambda: False)
+        assert pool.pids() != [process]
+    finally:
+        pool.close()
+    assert first.error == again.error == ""
+    assert all(np.array_equal(again.arrays[name], first.arrays[name]) for name in weights)
