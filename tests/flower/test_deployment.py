@@ -47,6 +47,7 @@ class Deployment:
             **os.environ,
             "FLWR_HOME": str(home),
             "FLWR_TELEMETRY_ENABLED": "0",
+            "FLWR_DISABLE_UPDATE_CHECK": "1",
             "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
             # A proxy of the machine is not for addresses on it.
             "NO_PROXY": "127.0.0.1",

@@ -67,7 +67,7 @@ def test_an_error_of_a_client_is_a_reply(federated_run: RunFolder) -> None:
         (reply,) = pool.run([task(0, "train", wrong)], WAIT_S, lambda: False)
         assert "no.such.weight" in reply.error
         (reply,) = pool.run([task(99, "train", {})], WAIT_S, lambda: False)
-        assert "not a saved dataset" in reply.error
+        assert "failed with DataError when it read its rows" in reply.error
     finally:
         pool.close()
     assert pool.pids() == []
