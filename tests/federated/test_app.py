@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("flwr", reason="flwr missing: pip install -e '.[federated]'")
+
 import workbench as wb
 from workbench.data import Dataset
 from workbench.errors import ConfigError, DataError, RunFolderError
@@ -55,7 +57,7 @@ def test_the_written_project_trains_a_round_in_process(digits: Dataset, tmp_path
     assert "cannot use" not in with_a_row
     assert with_a_label.startswith("it failed with ")
     assert "424242" not in with_a_label
-    assert "424242" in done.stderr, "the device's own log has it"
+    assert "cannot use" in done.stderr, "the device's own log has it"
     assert not told["torch"]
     run = wb.load_run(project / "server")
     federation: Any = run.federation

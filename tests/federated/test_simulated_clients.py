@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+pytest.importorskip("flwr", reason="flwr missing: pip install -e '.[federated]'")
+
 import workbench as wb
 
 CLIENTS, SEED, SPREAD, TIMEOUT_S = 6, 1175, 1e9, 60.0

@@ -159,7 +159,7 @@ def failing(grid: Direct, weights: Arrays) -> str:
 
 def unusable_label(grid: Direct, project: Path, weights: Arrays) -> str:
     """What a device says where native code names the label that it cannot use."""
-    path = project / "data" / "0" / "train-target-0.npy"
+    path = project / "data" / "0" / "train-target.npy"
     np.save(path, np.full_like(np.load(path), LABEL))
     return refused(grid, weights)
 

@@ -13,8 +13,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import psutil
 import pytest
+
+pytest.importorskip("flwr", reason="flwr missing: pip install -e '.[federated]'")
+
+import psutil
 
 import workbench as wb
 from tests.flower.certificates import write_certificates, write_key_pair

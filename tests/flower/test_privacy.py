@@ -7,6 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+pytest.importorskip("flwr", reason="flwr missing: pip install -e '.[federated]'")
+
 from flwr.app import ConfigRecord, Message, RecordDict
 
 import workbench as wb

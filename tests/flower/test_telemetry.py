@@ -7,6 +7,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytest.importorskip("flwr", reason="flwr missing: pip install -e '.[federated]'")
+
 PROGRAM = """
 import sys
 import workbench.flower

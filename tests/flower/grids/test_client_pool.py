@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+pytest.importorskip("flwr", reason="flwr missing: pip install -e '.[federated]'")
+
 import workbench as wb
 from workbench.flower.grids.client_pool import ClientPool, Task
 from workbench.flower.grids.reply_check import unfit

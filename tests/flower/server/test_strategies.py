@@ -11,6 +11,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+
+pytest.importorskip("flwr", reason="flwr missing: pip install -e '.[federated]'")
+
 from flwr.app import ConfigRecord, Message, MetricRecord, RecordDict
 from flwr.supercore.task_identity import TaskIdentity
 
@@ -30,6 +33,12 @@ ROWS = np.array([5, 1, 2, 4, 3, 2, 1])
 
 Step = Callable[[np.ndarray, np.ndarray], np.ndarray]
 """The next global weights, of those before and of those of the clients."""
+
+
+@pytest.fixture(autouse=True)
+def without_collection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Bulyan collects garbage ten times in two rounds: for seconds with a suite in memory."""
+    monkeypatch.setattr("gc.collect", lambda *_: 0)
 
 
 class Grid:

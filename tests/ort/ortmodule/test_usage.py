@@ -74,6 +74,7 @@ CHANGES = {
     "backward-twice": {"random"},
     # The plain module leaves that behind as well.
     "raises": {"norm.running_mean", "norm.running_var", "norm.num_batches_tracked", "random"},
+    "synchronized-statistics": {"1.num_batches_tracked", "random"},
 }
 
 

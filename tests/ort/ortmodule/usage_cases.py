@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from tests.ort.ortmodule.refusal_cases import synchronized
 from tests.ort.ortmodule.usage import UseCase, network
 from tests.ort.ortmodule.usage_autograd import (
     OfOwnKind,
@@ -140,6 +141,7 @@ CASES: dict[str, UseCase] = {
     "signature": UseCase(Training, signature, graphs=0),
     "replaced-forward": UseCase(Training, replaced_forward),
     "narrow-types": UseCase(Narrow, narrow_types, graphs=3, tolerance=2e-2),
+    "sync-batch-norm": UseCase(synchronized, trained, sweep=True),
     "saved-elsewhere": UseCase(network, saved_elsewhere),
     "moved-parameters": UseCase(network, moved_parameters),
 }
