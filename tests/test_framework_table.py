@@ -20,7 +20,7 @@ ALWAYS = {
         "test_ranks_train_as_with_the_plain_module[ddp-accumulated]",
         "test_ranks_train_as_with_the_plain_module[ddp-join]",
         "test_ranks_train_as_with_the_plain_module[ddp-compressed-gradients]",
-        "test_ranks_train_as_with_the_plain_module[ddp-pieces]",
+        "test_ranks_train_as_with_the_plain_module[ddp-pieces-tied]",
     },
     "fully_shard": {
         "test_ranks_train_as_with_the_plain_module[fully-shard]",
