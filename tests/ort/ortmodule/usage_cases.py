@@ -141,7 +141,8 @@ CASES: dict[str, UseCase] = {
     "signature": UseCase(Training, signature, graphs=0),
     "replaced-forward": UseCase(Training, replaced_forward),
     "narrow-types": UseCase(Narrow, narrow_types, graphs=3, tolerance=2e-2),
-    "sync-batch-norm": UseCase(synchronized, trained, sweep=True),
+    # Two rows are normalized to 1 and -1 whatever they are: AdamW is left with what rounding says.
+    "sync-batch-norm": UseCase(synchronized, trained, tolerance=1e-3, sweep=True),
     "saved-elsewhere": UseCase(network, saved_elsewhere),
     "moved-parameters": UseCase(network, moved_parameters),
 }
