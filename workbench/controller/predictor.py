@@ -94,7 +94,7 @@ class Predictor:
 
         artifacts = generate_artifacts(model, data=data, report=report, **chosen)
         report("predicting the memory")
-        footprint = artifacts.footprint(config.batch_size)
+        footprint = artifacts.footprint(config.batch_size, device_kernels=config.device_kernels)
         if number == self._asked:
             self._view.show_prediction(Prediction(artifacts, footprint))
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.ort.graph.graph_editor import GraphEditor
+from workbench.ort.graph.rewrite_check import check_rewrite
 from workbench.ort.ortmodule.aten.choices import CHOICES
 from workbench.ort.ortmodule.aten.executor import why_not_loaded
 from workbench.ort.ortmodule.aten.fusion import complete_gradients
@@ -73,4 +74,6 @@ def use_pytorch_kernels(
     calls = any(node.domain == DOMAIN for node in nodes)
     if calls and not any(entry.domain == DOMAIN for entry in model.opset_import):
         model.opset_import.add(domain=DOMAIN, version=1)
+    if calls:
+        check_rewrite(model, "kernels of PyTorch")
     return Kernels(chosen, why_not)
