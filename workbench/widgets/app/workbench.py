@@ -15,7 +15,7 @@ from workbench.controller.jobs.job import Job
 from workbench.controller.machine_watch import MachineWatch
 from workbench.controller.model.sources import model_or_name
 from workbench.controller.notebook_file import may_save
-from workbench.controller.steps import NAMES, Steps
+from workbench.controller.steps import NAMES, StepsView
 from workbench.controller.view import View
 from workbench.errors import RunError
 from workbench.runs import Run, load_run
@@ -119,7 +119,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
     def _follow_changes(self) -> None:
         """Show what changes in the controller, in the forms and in the list of runs."""
         typed = self._controller.typed
-        self._steps = Steps(self._controller.setup, typed, self.bar.show)
+        self._steps = StepsView(self._controller.setup, typed, self.bar.show)
         status, bar = StatusView(self.status, self.controls), BarView(self.bar, self.offers)
         for view in (self._steps, status, bar, PageView(self)):
             self._controller.views.add(view)
