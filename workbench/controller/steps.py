@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from workbench.controller.forms.typed_settings import TypedSettings, wrong_settings
 from workbench.controller.jobs.job import ComparisonJob, Job
 from workbench.controller.model.data_preview import DataPreview
-from workbench.controller.prediction import Prediction
+from workbench.controller.prediction import ArtifactsWithFootprint
 from workbench.controller.setup import Setup
 from workbench.controller.state import State
 from workbench.controller.view import View
@@ -29,7 +29,7 @@ class Step(NamedTuple):
     """What is there, or what is needed, in a few words."""
 
 
-class Steps(View):
+class StepsView(View):
     """Collects what the controller tells and works out the state of each step."""
 
     def __init__(
@@ -90,7 +90,7 @@ class Steps(View):
         self.update()
 
     def show_prediction(
-        self, prediction: Prediction | None, doing: str = "", problem: str = ""
+        self, prediction: ArtifactsWithFootprint | None, doing: str = "", problem: str = ""
     ) -> None:
         if not doing:
             self._generated = prediction is not None

@@ -10,7 +10,7 @@ from workbench.trainable.node_history import Replacement
 State = Literal["trains", "rewritten", "cannot"]
 
 
-class Finding(NamedTuple):
+class NodeFinding(NamedTuple):
     """What is known of one node."""
 
     op: str
@@ -38,7 +38,7 @@ class StateUpdate(NamedTuple):
 class Report(NamedTuple):
     """What `make_trainable` did."""
 
-    rewritten: tuple[Finding, ...] = ()
+    rewritten: tuple[NodeFinding, ...] = ()
     """One for each node that was rewritten, in the order of the graph."""
     state_updates: tuple[StateUpdate, ...] = ()
     """The outputs that were appended to the graph's, in this order."""

@@ -27,7 +27,7 @@ from workbench.ort.ondevice.kernels import device_kernels
 from workbench.run_folder.run_folder import write_json
 
 
-class Predictor:
+class FootprintPredictor:
     """Predicts the footprint of some artifacts at any batch size."""
 
     def __init__(self, artifacts: ArtifactsFolder, own_kernels: bool) -> None:
@@ -102,7 +102,7 @@ def answer(_: Callable[[str], None]) -> None:
     """
     request = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     artifacts = ArtifactsFolder.read(Path(request["directory"]))
-    predictor = Predictor(artifacts, request["device_kernels"])
+    predictor = FootprintPredictor(artifacts, request["device_kernels"])
     minimum = artifacts.manifest["minimum_batch"]
     batch_size = request.get("batch_size", minimum)
     footprint, largest = predictor.footprint(batch_size), batch_size

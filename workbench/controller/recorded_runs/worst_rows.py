@@ -53,7 +53,7 @@ class ShownRow(NamedTuple):
     """Names of the cells, where they are columns of a file."""
 
 
-class WorstRows:
+class WorstRowsReader:
     """Reads what runs record of them; keeps the datasets of the runs that it was asked about."""
 
     def __init__(self) -> None:

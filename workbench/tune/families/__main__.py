@@ -18,7 +18,7 @@ import numpy as np
 from workbench.child_process.child import serve
 from workbench.errors import WorkbenchError
 from workbench.extensions.native_extension import DEVICE_KERNELS, TORCH_INTEROP, native_extension
-from workbench.profiling.request import Request
+from workbench.profiling.request import ProfilingRequest
 from workbench.run_folder.run_folder import write_json
 from workbench.settings.config import TrainingConfig
 from workbench.settings.operator_kernels import (
@@ -43,7 +43,7 @@ Report = Callable[[str], None]
 class _Search:
     """The fastest libraries so far, and what was tried."""
 
-    def __init__(self, request: Request, report: Report) -> None:
+    def __init__(self, request: ProfilingRequest, report: Report) -> None:
         self._engines, self._report = Engines(request), report
         self._engine = request.config.engine
         self._started = time.monotonic()
@@ -136,7 +136,7 @@ def answer(report: Report) -> None:
     Raises:
         WorkbenchError: the engine cannot train this model.
     """
-    request = Request.read(Path(sys.argv[1]))
+    request = ProfilingRequest.read(Path(sys.argv[1]))
     with _one_export(request.config.engine):
         found = _Search(request, report).run()
     write_json(request.answer_path, found)

@@ -16,7 +16,7 @@ class MixedError(Exception):
     """A node mixes the tokens of a sequence, or what it does with them is not known."""
 
 
-class Step:
+class PaddingStep:
     """One node, with what is known of its inputs."""
 
     def __init__(
