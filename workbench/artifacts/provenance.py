@@ -37,15 +37,15 @@ class NodeProvenance(NamedTuple):
     """Where one node is from."""
 
     made_by: MadeBy
-    """What made it: "export", the exporter; "loss", the workbench with the loss; "rewrite", a
-    rewrite made or changed it; "fusion", ONNX Runtime's graph optimizer; "gradient", it was added
-    to compute gradients; "update", it writes a gradient or a buffer for the next step."""
+    """Origin of the node: "export", the exporter; "loss", added by the workbench with the loss;
+    "rewrite", added or changed by a rewrite; "fusion", ONNX Runtime's graph optimizer; "gradient",
+    added to compute gradients; "update", writes a gradient or a buffer for the next step."""
     origins: tuple[int, ...]
     """Positions in the forward graph of the nodes that it stands for, or whose gradient it is."""
     layer: str
     """Name of the module that these came from; empty if unknown."""
     note: str
-    """What was done, in a clause; may be empty."""
+    """Description of the change, in a clause; may be empty."""
 
 
 class Provenance(NamedTuple):
@@ -181,7 +181,7 @@ def write_provenance(provenance: Provenance, folder: Path) -> None:
 
 
 def read_provenance(folder: Path) -> Provenance | None:
-    """What is recorded in a folder of artifacts; None where an older workbench recorded nothing.
+    """The provenance recorded in a folder of artifacts; None if an older workbench recorded none.
 
     Raises:
         ArtifactsError: the record is corrupt, or from a newer version.

@@ -1,4 +1,4 @@
-"""What the programs of a bundle need to know of a model: one object, from which all are written."""
+"""The description of a model that all programs of a bundle are generated from."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Tensor(NamedTuple):
 
 
 class Description(NamedTuple):
-    """A model, its sample, and what training on the sample gives."""
+    """A model, its sample, and the expected results of training on the sample."""
 
     model: str
     inputs: tuple[Tensor, ...]
@@ -57,7 +57,7 @@ class Description(NamedTuple):
 
     @property
     def fed(self) -> tuple[Tensor, ...]:
-        """What a step is given, in this order."""
+        """Tensors passed to a step, in order: inputs, then targets."""
         return (*self.inputs, *self.targets)
 
     @property

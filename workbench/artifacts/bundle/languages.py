@@ -35,11 +35,11 @@ class Language(NamedTuple):
     dtypes: Mapping[str, str]
     """The binding's element types, by numpy's name; it has no others."""
     package: str
-    """What to link."""
+    """Libraries and headers to link, and the version of the language."""
     parameters: str
     """How the binding reads a parameter by its name."""
     checked: str
-    """What the tests of this version do with the program, in one sentence."""
+    """How the tests of this version check the program, in one sentence."""
 
 
 RUN = "compiled and run"

@@ -27,7 +27,7 @@ and so much at least, or a device could not tell it from noise."""
 
 
 class Measured(NamedTuple):
-    """What training on the sample gave."""
+    """Results of training on the sample."""
 
     learning_rate: float
     loss_before: float
