@@ -94,7 +94,7 @@ class Comparison:
 
     @property
     def phase(self) -> str:
-        """What the comparison is doing now, as a short text."""
+        """The current activity, as a short text."""
         status = self.status
         phase = self._lockstep.phase if self._lockstep else ""
         if status not in ("starting", "running"):
@@ -239,7 +239,7 @@ class Comparison:
         )
 
     def verdict(self) -> Verdict:
-        """What the ratios mean, how sure they are and whether the machine was quiet."""
+        """Interpretation of the ratios, their certainty, and whether the machine was quiet."""
         ratios = {engine: speed.ratio for engine, speed in self._speeds().items()}
         return verdict_of(ratios, self.reference, self.load, len(self.engines))
 

@@ -47,6 +47,6 @@ def row_without_run(status: str) -> dict[str, Any]:
 
 
 def pytorch_fallbacks_of(run: Run) -> str:
-    """What PyTorch executed instead of the engine, in sentences; empty if nothing."""
+    """Fallbacks to PyTorch in the engine's run, in sentences; empty if there were none."""
     statistics = run.statistics
     return " ".join(map(str, statistics.pytorch_fallbacks)) if statistics else ""

@@ -82,7 +82,7 @@ class RunComparison:
         return pd.DataFrame(rows, index=pd.Index([*self.runs], name="run"), columns=[*COLUMNS])
 
     def verdict(self) -> Verdict:
-        """What the ratios mean, in one sentence."""
+        """Interpretation of the ratios, in one sentence."""
         settings = {name: settings_of(run) for name, run in self.runs.items()}
         names = [name for name in differing(settings) if not name.startswith(MAY_DIFFER)]
         machines = [name for name in differing(settings) if name.startswith("machine.")]

@@ -1,4 +1,4 @@
-"""What the ratios of a comparison mean, in one sentence."""
+"""Interpretation of the ratios of a comparison, in one sentence."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from workbench.display.number_format import significant
 from workbench.machine.load import Load
 
 Level = Literal["quiet", "busy", "unknown", "unpaired", "none"]
-"""How far the ratios can be trusted: `quiet`: the machine had nothing else to do; `busy`: it had;
-`unknown`: that was not measured; `unpaired`: the runs were not measured in lockstep; `none`: there
-is no ratio."""
+"""How far the ratios can be trusted: `quiet`: the machine had no other load; `busy`: it had;
+`unknown`: the load was not measured; `unpaired`: the runs were not measured in lockstep; `none`:
+there is no ratio."""
 
 BADGES: dict[Level, str] = {
     "quiet": "machine quiet",

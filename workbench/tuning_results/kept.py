@@ -44,7 +44,7 @@ def usable_extensions() -> frozenset[str]:
 
 
 def this_environment() -> Environment:
-    """What a measurement of now holds for."""
+    """The environment that a measurement of now would be valid for."""
     found = package_versions()
     usable = usable_extensions()
     versions = {name: found[name] for name in _PACKAGES if name in found}

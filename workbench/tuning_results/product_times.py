@@ -59,7 +59,7 @@ def product_times_path() -> Path | None:
 
 
 def kept_product_times() -> ProductTimes | None:
-    """What was measured here with these versions; None: nothing that holds.
+    """Times measured here with these versions; None if there are no valid ones.
 
     A damaged file, or one of another machine or other versions, counts as none.
     """

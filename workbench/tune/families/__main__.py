@@ -51,7 +51,7 @@ class _Search:
         self._tried: list[dict[str, Any]] = []
 
     def run(self) -> dict[str, Any]:
-        """What the answer holds.
+        """Measure, and return the content of the answer.
 
         Raises:
             WorkbenchError: the variant itself cannot be trained.

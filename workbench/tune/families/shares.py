@@ -1,4 +1,4 @@
-"""What the operators of each family take of a step."""
+"""Share of a step's time for the operators of each family."""
 
 from __future__ import annotations
 
