@@ -167,7 +167,7 @@ class ModelLoader:
             self._show_check(model)
 
     def _show_check(self, model: Model) -> None:
-        """What ONNX Runtime can train. Where that is unknown, everything can still be trained."""
+        """Show what ONNX Runtime can train; if that is unknown, everything can still be trained."""
         from workbench.check import check
 
         try:

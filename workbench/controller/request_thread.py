@@ -106,7 +106,7 @@ class RequestThread:
             ticking = True
 
     def _try(self, work: Callable[[], T]) -> T | None:
-        """What `work` returns; None after an error, which is shown to the user."""
+        """Result of `work`; None after an error, which is shown to the user."""
         try:
             return work()
         except BaseException as error:  # shown to the user; the page must continue
@@ -118,7 +118,7 @@ class RequestThread:
 
 
 def _as_exception(error: BaseException) -> Exception:
-    """What user code ends the program with ends neither the thread nor whoever waits for it."""
+    """The error as an `Exception`: user code that exits must end neither thread nor caller."""
     if isinstance(error, Exception):
         return error
     problem = RunError(f"The code ended the program ({exception_text(error)}). Make it return.")

@@ -28,7 +28,7 @@ class SettingField(NamedTuple):
     kind: str
     """"whole", "number", "bytes", "choice", "switch", "names", "options" or "text"."""
     default: str
-    """What applies while nothing is given, in words or as it would be typed."""
+    """Effective value of an empty field, in words or as it would be typed."""
     choices: tuple[str, ...] = ()
 
 
@@ -52,7 +52,7 @@ OTHER = {
     "federation": federation.SWITCH,
     "detached": ("Continue without the kernel", "the run continues when this notebook is closed"),
 }
-"""What `train` takes besides the configuration: label and description."""
+"""Arguments of `train` besides the configuration: label and description."""
 
 LABELS: Mapping[str, tuple[str, str]] = {
     "epochs": ("Epochs", ""),
@@ -114,7 +114,7 @@ UNSET = {
     "base_except": "none",
     **federation.UNSET,
 }
-"""What applies while nothing is given, where the default is None or depends on the machine."""
+"""Effective value of an empty field, where the default is None or depends on the machine."""
 
 LAYOUT: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
     ("Training", False, ("epochs", "batch_size", "learning_rate", "optimizer", "loss", "seed")),
@@ -264,7 +264,7 @@ COMPARISON_FIELDS = (
         ),
     ),
 )
-"""What a comparison takes besides the settings of the engines."""
+"""Settings of a comparison besides those of the engines."""
 
 
 def value_as_text(value: Any) -> str:
