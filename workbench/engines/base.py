@@ -30,7 +30,7 @@ class Availability(NamedTuple):
 
 
 class EngineSetup(NamedTuple):
-    """What a worker hands to an engine.
+    """Arguments that a worker passes to an engine.
 
     Every path lies in the run folder of the worker.
     """
@@ -38,18 +38,18 @@ class EngineSetup(NamedTuple):
     model_path: Path
     """Folder written by `Model.save`."""
     artifacts_path: Path
-    """Where an engine that needs training artifacts finds or puts them."""
+    """Folder where an engine that needs training artifacts reads or writes them."""
     config: TrainingConfig
     report: Callable[[str], None]
-    """Tells the clients what a long preparation is doing, in a few words."""
+    """Reports the current stage of a long preparation to the clients, in a few words."""
     targets: tuple[TensorSpec, ...] | None = None
-    """What batches compare with, for an engine that builds its loss beforehand."""
+    """Specs of the targets, for an engine that builds its loss beforehand."""
     checkpoint: Path | None = None
     """Folder of the checkpoint to continue from; None: begin with the model's own weights."""
     ranks: Ranks | None = None
     """The processes that train together; None: this one alone. `config` is that of this rank."""
     disable_randomness: bool = False
-    """Whether what `gradients` would draw at random, Dropout above all, is a constant instead, the
+    """Whether `gradients` replaces random values, such as Dropout's mask, by constants that are the
     same for every engine."""
 
 
@@ -65,7 +65,7 @@ class Evaluation(NamedTuple):
 
     @property
     def losses(self) -> tuple[float, ...]:
-        """What each loss adds; of a single loss, the loss."""
+        """Contribution of each loss to the sum; of a single loss, the loss."""
         return self.terms or (self.loss,)
 
 
@@ -172,7 +172,7 @@ class Engine(ABC):
         """Replace parameters and buffers by those given; the others keep their values."""
 
     def statistics(self) -> Statistics | None:
-        """What the engine did to train, reported at the end of a run; None: nothing to report."""
+        """Statistics of the engine, reported at the end of a run; None: nothing to report."""
         return None
 
     @abstractmethod

@@ -1,4 +1,4 @@
-"""What the fake engine is asked to do wrong, by an environment variable."""
+"""Faults that the fake engine is asked to produce, by an environment variable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BEHAVIOUR_VARIABLE = "WORKBENCH_FAKE"
 
 
 class Behaviour(BaseModel):
-    """What the fake does wrong, and when; steps count from 1. The default does nothing wrong."""
+    """Faults of the fake engine, and when they occur; steps count from 1. The default has none."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

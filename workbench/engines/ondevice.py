@@ -197,7 +197,7 @@ class OnDeviceEngine(Engine):
         write_state(folder, self._seeds.batches, self._training_sha256)
 
     def _restore(self, folder: Path) -> None:
-        """What the native checkpoint does not hold: the model's constants, and the random state.
+        """Restore what the native checkpoint lacks: the model's constants, and the random state.
 
         Raises:
             EngineError: its files do not belong together, or not to the artifacts.

@@ -1,4 +1,4 @@
-"""What tuning changed for a run, for the record of what its engine did."""
+"""Changes made by tuning for a run, for the statistics of its engine."""
 
 from __future__ import annotations
 

@@ -20,14 +20,14 @@ COST_SHARE = 0.001
 
 
 class Trained(Protocol):
-    """What is trained: an engine, or the server of a federated run."""
+    """The object that is trained: an engine, or the server of a federated run."""
 
     def weights(self) -> dict[str, np.ndarray]:
         """Parameters and buffers by name."""
         ...
 
     def save_state(self, folder: Path) -> None:
-        """Write what else training depends on into `folder`."""
+        """Write the rest of the training state into `folder`."""
         ...
 
 

@@ -9,7 +9,7 @@ from workbench.losses.loss import CLASS_LOSSES, Loss
 
 
 def row_losses(loss: Loss, output: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """What `loss` would be of each row as a batch of its own, float64, (batch,).
+    """`loss` of each row as a batch of its own, float64, (batch,).
 
     Definitions are those of `torch.nn.functional` with reduction="mean"; NaN where every label of
     a row is ignored.

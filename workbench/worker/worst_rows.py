@@ -58,7 +58,7 @@ class WorstRows:
 
     @property
     def kind(self) -> PredictionKind:
-        """What the prediction of a row is."""
+        """Kind of the prediction of a row."""
         if self._loss.name == "bce_with_logits":
             return "probabilities"
         if self._loss.name not in CLASS_LOSSES:

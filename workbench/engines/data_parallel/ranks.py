@@ -38,7 +38,7 @@ STATES = "rank_states.safetensors"
 """File of a checkpoint: the state of each rank's random number generator but that of rank 0."""
 
 COMMANDS = ("end", "accumulate", "train_step", "learning_rate", "save")
-"""What rank 0 tells the others to do with it."""
+"""Commands that rank 0 sends to the other ranks."""
 
 
 class Ranks:

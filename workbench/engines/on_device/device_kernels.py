@@ -58,7 +58,7 @@ def chosen_kernels(config: TrainingConfig, artifacts: Artifacts) -> ChosenKernel
 
 
 def operator_state(artifacts: Artifacts) -> OptionState:
-    """What `operator_kernels` says of the graph that runs."""
+    """State of the option `operator_kernels` for the graph that runs."""
     chosen = libraries_of(artifacts.manifest.get("operator_kernels", ()))
     state = "on" if chosen else "off"
     return OptionState(option="operator_kernels", state=state, reason=sentence_of(chosen))

@@ -1,4 +1,4 @@
-"""What on-device training depends on beside the weights, in two files of a checkpoint."""
+"""State of on-device training beside the weights, in two files of a checkpoint."""
 
 from __future__ import annotations
 

@@ -86,7 +86,7 @@ def refuse_mixed_rows(
 
 
 def _compute(module: nn.Module, loss: TotalLoss, batches: Sequence[Batch]) -> list[_Computed]:
-    """What a copy of `module` computes of each batch, in turn."""
+    """Results of a copy of `module` for each batch, in turn."""
     import torch
 
     # What maps to itself is not copied.

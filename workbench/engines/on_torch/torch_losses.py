@@ -57,7 +57,7 @@ class TotalLoss:
             for loss, indices in zip(losses, outputs_read(losses, outputs), strict=True)
         ]
         self.factors: Sequence[float] | None = None
-        """What each term is multiplied by in the sum, as for a part of a batch; None: by 1."""
+        """Factor of each term in the sum, as for a part of a batch; None: 1."""
         self._own_alone = len(losses) == 1 and losses[0].custom
 
     def __call__(self, outputs: Any, targets: Sequence[Tensor]) -> Tensor:
@@ -80,7 +80,7 @@ class TotalLoss:
         return total
 
     def terms(self, outputs: Any, targets: Sequence[Tensor]) -> list[Tensor]:
-        """What each loss adds to the whole, a scalar each; raises as the call does."""
+        """Contribution of each loss to the sum, a scalar each; raises as the call does."""
         found = all_outputs(outputs)
         if self._own_alone:
             ((indices, compare),) = self._terms

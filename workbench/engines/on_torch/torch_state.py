@@ -1,4 +1,4 @@
-"""What PyTorch's training depends on beside the weights, in one safetensors file."""
+"""State of PyTorch's training beside the weights, in one safetensors file."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ STATE = "torch_state.safetensors"
 _RANDOM = "random_state"
 """Of torch's default generator."""
 _SEPARATOR = ":"
-"""Between the name of a parameter and that of what the optimizer keeps for it."""
+"""Between the name of a parameter and the name of an optimizer state."""
 
 _KEPT = {"AdamW": {"step", "exp_avg", "exp_avg_sq"}, "SGD": set[str]()}
-"""What an optimizer keeps for each parameter that it has stepped; of others anything is taken."""
+"""State that an optimizer has for each parameter it has updated; other optimizers may have any."""
 
 
 def save_torch_state(module: nn.Module, optimizer: Optimizer, path: Path) -> None:
