@@ -96,7 +96,7 @@ _KNOWN = {
         settles=True,
     ),
 }
-"""What an exporter says, and what that means; empty where it is clear already."""
+"""Explanation of an exporter's message; empty where the message is clear."""
 
 
 def _first_line(error: BaseException) -> str:

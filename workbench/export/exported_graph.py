@@ -30,10 +30,10 @@ LINE = "line"
 """Metadata of a node: the line of the user's code that it came from, such as "model.py:12"."""
 
 EXPORTER = "exporter"
-"""Metadata of a graph: what wrote it."""
+"""Metadata key of a graph: the program that wrote it."""
 
 PREFIX = "model."
-"""What the names of a module's state begin with while it is exported."""
+"""Prefix of the names of a module's state while it is exported."""
 
 SCOPES = "pkg.torch.onnx.name_scopes"
 """Metadata of a node in which torch lists the modules around it."""

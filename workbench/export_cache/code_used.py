@@ -75,7 +75,7 @@ class CodeRecorder:
             self._connected = True
 
     def code_used(self) -> CodeUsed | str:
-        """What was used so far; or a sentence that says why that is unknown."""
+        """Files and folders used so far, or a sentence that says why they are unknown."""
         if self._connected:
             return "The model's code used the network."
         loaded = (getattr(module, "__file__", None) for module in list(sys.modules.values()))

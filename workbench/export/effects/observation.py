@@ -14,7 +14,7 @@ from workbench.export.effects.written_tensors import WrittenTensors
 
 
 class Effects(NamedTuple):
-    """What a forward pass changed. Running statistics of normalizations are left out."""
+    """State changed by a forward pass, except for running statistics of normalization layers."""
 
     arguments: bool
     """Whether it wrote into an argument, or gave it another shape, or changed a list of them."""
@@ -118,7 +118,7 @@ def _statistics(module: nn.Module) -> Iterator[torch.Tensor]:
 
 
 def _facts(tensor: torch.Tensor) -> tuple[Any, ...]:
-    """What an operation may change of a tensor but its numbers."""
+    """Properties of a tensor, other than its values, that an operation may change."""
     hooks = tensor._backward_hooks
     stored: Iterable[Any] = ()
     if tensor.layout is torch.strided and not tensor.is_meta:

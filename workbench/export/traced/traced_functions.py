@@ -1,4 +1,4 @@
-"""What some functions of torch do while a module is traced for export."""
+"""Replacements of functions of torch while a module is traced for export."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OF_AUTOGRAD: dict[Callable[..., Any], str] = {
     Tensor.retain_grad: "what a tensor keeps by retain_grad",
     Tensor.register_post_accumulate_grad_hook: "a tensor by register_post_accumulate_grad_hook",
 }
-"""What acts when the gradient comes; a graph has no such tensor."""
+"""Functions that act when a gradient is computed; a graph has no such tensor."""
 
 _DETACHING = {Tensor.detach, torch.detach, _DATA}
 

@@ -17,10 +17,10 @@ from onnxscript import opset20
 from workbench.onnx_io.graph_metadata import DETACHED, OPEN_BOUNDS
 
 op: Any = opset20
-"""What writes a node; its own types want tensors where it takes lists too."""
+"""Builder of nodes; its own types want tensors where it takes lists too."""
 
 Value = Any
-"""What torch's exporter passes for a tensor; it knows its shape and dtype."""
+"""A tensor as passed by torch's exporter; it has a shape and a dtype."""
 
 _SOFTPLUS_THRESHOLD = 20.0
 """From here on softplus(x) is x in float32, and its slope 1."""
