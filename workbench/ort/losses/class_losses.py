@@ -18,7 +18,7 @@ FLOAT32 = "float32"
 
 
 class ClassScores(NamedTuple):
-    """What a class loss compares, the classes on axis 1."""
+    """Inputs of a class loss, the classes on axis 1."""
 
     scores: str
     """(N, classes, ...)"""
@@ -36,7 +36,7 @@ class ClassLabels(NamedTuple):
     safe: str
     """The labels, class 0 in place of those."""
     weights: str
-    """What each weighs, by its class; 1 for all where the classes have no weights."""
+    """Weight of each label, by its class; 1 for all where the classes have no weights."""
 
 
 def cross_entropy(

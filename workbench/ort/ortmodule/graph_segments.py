@@ -182,7 +182,7 @@ class Segments:
 
     @property
     def loaded(self) -> tuple[LoadedProgram, ...]:
-        """What was loaded for each segment that has a gradient."""
+        """The loaded program of each segment that has a gradient."""
         return tuple(
             step.part.loaded for step in self._steps if isinstance(step.part, _TrainedSegment)
         )

@@ -40,7 +40,7 @@ class ModuleWrapper(nn.Module):
     def before_forward(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """What forward is given for a call with these arguments: forward pre-hooks have run."""
+        """Arguments of `forward` for a call with these arguments, after the forward pre-hooks."""
         named = dict(kwargs)
         hooks: dict[int, Any] = dict(self._forward_pre_hooks)
         for number, hook in hooks.items():

@@ -33,20 +33,20 @@ class MemoryPlan(NamedTuple):
     """Bytes that a session takes for values at one batch size."""
 
     resident_bytes: int
-    """What the values have covered of the arena, which keeps it, and the largest workspace."""
+    """Peak of the values in the arena, which does not shrink, and the largest workspace."""
     unknown_values: int
     """Values whose size is not known before the graph runs; they are not in the bytes."""
 
 
 def memory_plan(model: onnx.ModelProto, batch_size: int) -> MemoryPlan:
-    """What one run of `model` takes, in its order and with ONNX Runtime's reuse of memory.
+    """Memory of one run of `model`, in its order and with ONNX Runtime's reuse of memory.
 
     `TrainingSession` computes gradients of weights sooner, and takes up to a tenth less. Memory
     patterns are off, as in `TrainingSession`: each value is taken from the arena when its
     node runs, and freed after the last node that reads it.
 
     Args:
-        model: as `optimized_model` gives it.
+        model: as returned by `optimized_model`.
         batch_size: the size of every named axis of its inputs.
     """
     graph, sizes = model.graph, value_sizes(model, batch_size)

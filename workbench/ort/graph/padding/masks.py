@@ -26,7 +26,7 @@ class Mask(NamedTuple):
 
 
 def masks(values: GraphValues, arguments: Iterable[str]) -> list[Mask]:
-    """What may tell which tokens are padding: arguments, and their comparison with one number."""
+    """Values that may mark padding tokens: arguments, and their comparison with one number."""
     from onnx import TensorProto
 
     possible: list[tuple[str, float]] = []

@@ -39,7 +39,7 @@ class Proof(NamedTuple):
     tracked: dict[str, Tracked]
     reads: list[Read]
     masked_by: dict[MaskedBy, Tracked]
-    """What masks scores where the graph has no zeros for rows without any key, and its layout."""
+    """Mask of the scores where the graph has no zeros for rows without any key, and its layout."""
     seeds: frozenset[str]
 
 
@@ -210,7 +210,7 @@ class _Attempt:
         return []
 
     def _with_known_mask(self, node: onnx.NodeProto, made: Tracked | None) -> Tracked | None:
-        """What a Softmax gives; its mask is unknown if it is one of several."""
+        """The result of a Softmax; its mask is unknown if it is one of several."""
         masked_by = made.masked_by if made is not None else None
         if made is None or masked_by is None:
             return made
@@ -244,7 +244,7 @@ class _Attempt:
         return name in self._tracked and bool(self._tracked[name].junk)
 
     def _check_order(self) -> None:
-        """What decides which tokens are kept must not be computed of them."""
+        """Check that the choice of kept tokens does not depend on values computed from them."""
         pending = [name for each in self._reads for name in each.node.input if name != each.value]
         pending += [each.value for each in self._masked_by]
         visited = set[str]()

@@ -25,10 +25,10 @@ LOW = -1e9
 
 
 def result(step: Step) -> list[Tracked | None]:
-    """What is known of each output of a node.
+    """Known properties of each output of a node.
 
     Raises:
-        MixedError: nothing is; an input's junk may be anywhere.
+        MixedError: nothing is known; an input's junk may be anywhere.
     """
     op = step.node.op_type
     if step.node.domain:

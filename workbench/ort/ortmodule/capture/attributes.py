@@ -1,4 +1,4 @@
-"""What a graph has as it was when it was built: attributes, and variables that functions read."""
+"""State that a graph holds as constants: attributes, and variables that functions read."""
 
 from __future__ import annotations
 

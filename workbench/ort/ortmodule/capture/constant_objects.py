@@ -31,7 +31,7 @@ _TOLD = (str, bytes, int, float, complex)
 _ABSENT = object()
 
 _FIXED = (tuple, frozenset, FunctionType, type(None))
-"""What holds nothing that a call could change, but for what it leads to."""
+"""Types whose objects hold nothing that a call could change, other than what they refer to."""
 
 
 def settled(
@@ -82,7 +82,7 @@ def _results(
     tensors: Sequence[torch.Tensor],
     axes: Sequence[Mapping[int, str]],
 ) -> list[Any]:
-    """What PyTorch gives for the tensors of the call and, where the module takes them, larger."""
+    """PyTorch's results for the call's tensors and, where the module takes them, larger ones."""
     found = []
     names = dict.fromkeys(name for each in axes for name in each.values())
     with _as_before(module):
@@ -170,7 +170,7 @@ def _all_against(items: Sequence[Any], real: Any, where: str) -> tuple[Any, ...]
 
 
 def _compared(kept: Any, real: Any, where: str) -> list[Any]:
-    """What `kept` leads to that is the same object in every call, or the module's or a tensor.
+    """Objects reachable from `kept` that are the same in every call, or the module's, or a tensor.
 
     Raises:
         UntrainableError: they differ, or `kept` cannot be given back afresh.
@@ -212,7 +212,7 @@ def _compared(kept: Any, real: Any, where: str) -> list[Any]:
 
 
 def _kept_by(function: FunctionType) -> list[Any]:
-    """What a function holds between its calls: closure, defaults and attributes."""
+    """Objects that a function holds between its calls: closure, defaults and attributes."""
     named = {**(function.__kwdefaults__ or {}), **function.__dict__}
     cells = [_held_in(cell) for cell in function.__closure__ or ()]
     return [*cells, *(function.__defaults__ or ()), *named.values()]

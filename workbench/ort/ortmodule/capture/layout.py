@@ -1,4 +1,4 @@
-"""What a module is made of, and whether that is still so."""
+"""The layout of a module (submodules, parameters, buffers, hooks), and whether it has changed."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Layout:
         return None
 
     def tensors(self) -> list[torch.Tensor]:
-        """What lies in `slots` now."""
+        """The tensors in `slots` now."""
         return [registry[name] for registry, name in self.slots]
 
     def _ties(self) -> list[int]:
