@@ -47,7 +47,7 @@ class TrainedModel(NamedTuple):
         return np.concatenate(parts)[..., list(self.outputs)]
 
     def predictions(self, inputs: np.ndarray) -> list[Prediction]:
-        """What it takes each row for."""
+        """Prediction for each row."""
         every = _softmax(self.logits(inputs))
         return [
             Prediction(
