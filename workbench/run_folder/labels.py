@@ -1,4 +1,4 @@
-"""What a user wrote about a run: its display name, tags and notes, in labels.json."""
+"""Labels that a user gave a run: display name, tags and notes, in labels.json."""
 
 from __future__ import annotations
 

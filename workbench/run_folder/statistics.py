@@ -138,7 +138,7 @@ class Statistics(_Record):
 
     @property
     def pytorch_fallbacks(self) -> tuple[ByPyTorch, ...]:
-        """What PyTorch executed instead of the engine."""
+        """Entries of `by_pytorch` that PyTorch executed instead of the engine."""
         return tuple(each for each in self.by_pytorch if each.fallback)
 
     def lines(self) -> Iterator[Line]:

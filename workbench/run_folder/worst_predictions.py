@@ -17,7 +17,7 @@ MOST_VALUES = 1024
 """Of the prediction of a row; further ones are left out."""
 
 PredictionKind = Literal["class", "classes", "probabilities", "values"]
-"""What the prediction of a row is: its class; a class for each position; of bce_with_logits, the
+"""Kind of the prediction of a row: its class; a class for each position; of bce_with_logits, the
 probability of 1 for each logit; or the output itself."""
 
 

@@ -101,7 +101,7 @@ class Run(LabelledRun, RecordedRun):
 
     @property
     def phase(self) -> str:
-        """What the run is doing now, as a short text."""
+        """The current activity of the run, as a short text."""
         status = self.status
         return self._activity.phase if status == "starting" else status
 

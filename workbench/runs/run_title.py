@@ -29,7 +29,7 @@ def trained_by(spec: Mapping[str, Any]) -> str:
 
 
 def step_word(spec: Mapping[str, Any]) -> str:
-    """What a step of a run is called: in federated training it is a round."""
+    """Name of a step of a run: in federated training it is a round."""
     return "step" if spec.get("federation") is None else "round"
 
 

@@ -96,7 +96,7 @@ def _draw_counts(axes: Axes, rounds: pd.DataFrame) -> None:
 def _draw_privacy(
     axes: Axes, federation: Federation, evaluations: pd.DataFrame, column: str
 ) -> None:
-    """What the global weights reach for how much privacy."""
+    """Draw the test result of the global weights against the privacy spent."""
     options = federation.options
     spent = federation.rounds.set_index("round")["epsilon"]
     known = evaluations[evaluations["step"].isin(spent.index)]

@@ -14,8 +14,8 @@ from workbench.runs.listing.read_row import RowReader
 from workbench.runs.listing.row import RunRow
 
 UNSETTLED_S = 0.1
-"""What was changed so shortly before it was read is read again: a second change may follow within
-the resolution of the file system's clock."""
+"""Files that changed so shortly before they were read are read again: a second change may follow
+within the resolution of the file system's clock."""
 
 
 MANY_RUNS = 30
@@ -23,7 +23,7 @@ MANY_RUNS = 30
 
 
 class Changes(NamedTuple):
-    """What has changed between two looks at the runs."""
+    """Changes between two reads of the run folders."""
 
     rows: list[RunRow]
     """New runs and those that have changed, newest first."""

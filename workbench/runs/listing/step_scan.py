@@ -1,4 +1,4 @@
-"""What the event log of a run says about its steps, from a bounded part of it."""
+"""Reads the steps in the event log of a run, from a bounded part of it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SAMPLES = 48
 SAMPLE_LOSSES = 8
 """Losses that are taken of each."""
 SAMPLE_BYTES = tuple(1024 * 2**power for power in range(9))
-"""What is read one after another until a record begins: very fast steps make long ones."""
+"""Sizes read one after another until a record begins: very fast steps make long ones."""
 TAIL_BYTES = (4 * 1024, 64 * 1024, 512 * 1024)
 """How much of the end is read, until a record is in it."""
 EXACT_DIGITS = 16

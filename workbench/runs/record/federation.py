@@ -1,4 +1,4 @@
-"""What a federated run records beside its steps."""
+"""The record of a federated run beside its steps: clients and rounds."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from workbench.run_folder.run_folder import RunFolder
 
 
 class NewPoints(NamedTuple):
-    """What a run recorded since the last poll. Arrays have one entry per step."""
+    """Points and events that a run recorded since the last poll. Arrays have one entry per step."""
 
     step: np.ndarray
     """int64, from 1."""

@@ -1,4 +1,4 @@
-"""What a run has recorded of its training, for whoever reads it."""
+"""The record of a run's training, as readers see it."""
 
 from __future__ import annotations
 
