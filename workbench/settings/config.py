@@ -34,7 +34,7 @@ LARGEST_COUNT = 2**53
 OptimizerName = Literal["adamw", "sgd"]
 ScheduleName = Literal["constant", "linear", "cosine", "polynomial"]
 TUNINGS = ("kept", "off")
-"""What `TrainingConfig.tuning` may be but the path of a file."""
+"""Values of `TrainingConfig.tuning` other than the path of a file."""
 
 
 def _default_threads(settings: dict[str, Any]) -> int:

@@ -14,8 +14,8 @@ from workbench.settings.plain_numbers import PlainNumbers
 GIB = 2**30
 
 ONDEVICE_BYTES = 80_000_000
-"""What a worker of `ondevice` takes without a model: Python and what it imports 50 MB, ONNX Runtime
-31 MB, measured on x86-64 Linux and rounded down."""
+"""Memory of a worker of `ondevice` without a model: Python and imported packages 50 MB, ONNX
+Runtime 31 MB, measured on x86-64 Linux and rounded down."""
 
 
 class Device(PlainNumbers):

@@ -146,7 +146,7 @@ def engine_table() -> Mapping[str, EngineInfo]:
 
 
 def registration_problems() -> list[str]:
-    """What is wrong with engines that installed packages register, a sentence each."""
+    """Problems of engines that installed packages register, a sentence each."""
     problems = []
     for entry in entry_points(group=GROUP):
         try:

@@ -56,7 +56,7 @@ class OptionRange(NamedTuple):
     whole: bool = False
 
     def problem(self, value: float) -> str:
-        """What is wrong with `value`, after its name; else empty."""
+        """Problem of `value`, as a text that follows its name; empty if there is none."""
         above = value >= self.low if self.low_included else value > self.low
         if self.whole and value != int(value):
             return "must be an integer."

@@ -23,7 +23,7 @@ NO_LINEAR = "no_linear"
 
 
 class TunedKernels(BaseModel):
-    """What tuning changed in the settings of a run, for its record. Frozen."""
+    """Changes of a run's settings by tuning, for its record. Frozen."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
@@ -32,7 +32,7 @@ class TunedKernels(BaseModel):
     refined: bool = False
     """Whether families of operators are by other libraries too."""
     reason: str
-    """What was measured, and where that is from; or why nothing was changed. A short text."""
+    """The measurement and its source, or why nothing was changed, as a short text."""
 
     def __str__(self) -> str:
         return self.reason

@@ -132,7 +132,7 @@ _LEFT_OUT: Mapping[str | bool, tuple[str, ...]] = {
     "no_linear": ("linear", "attention"),
     "no_products": ("linear", "attention", "convolution"),
 }
-"""What is ONNX Runtime's by `pytorch_kernels`."""
+"""Families left to ONNX Runtime, by `pytorch_kernels`."""
 
 
 def without_kernels(engine: str) -> dict[str, str]:

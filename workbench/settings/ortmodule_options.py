@@ -41,7 +41,7 @@ class OptionReport(NamedTuple):
     """Its name in `ORTModuleOptions`."""
     state: OptionStateName
     reason: str = ""
-    """What it did, or why it had no effect, as a short text."""
+    """Its effect, or why it had none, as a short text."""
 
 
 class ORTModuleOptions(PlainNumbers):
