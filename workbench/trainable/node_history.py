@@ -20,7 +20,7 @@ class Replacement(NamedTuple):
     origins: tuple[str, ...]
     """First outputs of the nodes of the given graph that it stands for, in their order."""
     note: str
-    """What the rewrite does."""
+    """Description of the rewrite."""
 
 
 class NodeHistory:
