@@ -68,7 +68,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self.federation = FederationView()
         self.worst = WorstPredictionsView()
         self.comparison: ComparisonView | None = None
-        """What was compared last, where no other view shows it."""
+        """The last comparison, where no other view shows it."""
         self.detail.observe(self._on_heading, "heading")
         self.detail.observe(self._show_code, "heading")
         self.detail.observe(self._on_selected, "run_id")
