@@ -26,7 +26,7 @@ def extension_finding(subject: str, name: str) -> Finding:
 
 
 def tuning_finding() -> Finding:
-    """What is kept of `workbench tune`, and what of it is not used."""
+    """The saved results of `workbench tune`, and which of them are not used."""
     subject = "Kernels chosen here"
     kept = list(all_kept())
     said = [
