@@ -154,7 +154,7 @@ class Comparison:
         """Pause after the current burst.
 
         Raises:
-            RunError: another process takes the turns.
+            RunError: another process runs the comparison.
         """
         self._own_lockstep("pause").pause()
 
@@ -162,7 +162,7 @@ class Comparison:
         """Resume after a pause.
 
         Raises:
-            RunError: another process takes the turns.
+            RunError: another process runs the comparison.
         """
         self._own_lockstep("resume").resume()
 
@@ -258,7 +258,7 @@ class Comparison:
         if self._lockstep is None:
             raise RunError(
                 f"Comparison {self.id} was loaded from its record, and the process that started it "
-                f"takes the turns: {what} it there. It can be stopped from here."
+                f"controls it: {what} it there. It can be stopped from here."
             )
         return self._lockstep
 

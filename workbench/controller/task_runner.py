@@ -20,8 +20,8 @@ from workbench.controller.view import View
 from workbench.data import Dataset
 from workbench.models import Model
 
-BUSY = "A run is in progress: what is measured would disturb it. Wait for its end, or stop it."
-WAITS = "waiting for what was started before"
+BUSY = "A run is in progress, and this would disturb it. Wait until it ends, or stop it."
+WAITS = "waiting for earlier tasks"
 NO_MODEL = "Choose a model first."
 
 

@@ -27,7 +27,7 @@ def extension_finding(subject: str, name: str) -> Finding:
 
 def tuning_finding() -> Finding:
     """The saved results of `workbench tune`, and which of them are not used."""
-    subject = "Kernels chosen here"
+    subject = "Tuned kernels"
     kept = list(all_kept())
     said = [
         found.problem if found.entry is None else f"{found.entry.title}: {found.entry.sentence}."

@@ -94,7 +94,7 @@ class ORTModuleEngine(TorchEngine):
         by_design = [
             ByPyTorch(
                 what="the loss and the optimizer step",
-                why="ORTModule is the module alone",
+                why="ORTModule contains the module alone",
                 fallback=False,
             )
         ]
@@ -102,7 +102,7 @@ class ORTModuleEngine(TorchEngine):
             by_design.append(
                 ByPyTorch(
                     what="the evaluation of batches",
-                    why="ORTModule leaves what does not train to the plain module",
+                    why="ORTModule runs training steps alone",
                     calls=self._evaluations,
                     fallback=False,
                 )

@@ -14,5 +14,5 @@ def tuning_state(config: TrainingConfig) -> OptionState:
         changed = tuning.refined or tuning.variant not in (None, DEFAULT)
         state = "on" if changed else "off"
         return OptionState(option="tuning", state=state, reason=tuning.reason)
-    nothing = "nothing was measured for such shapes: `workbench tune` does"
+    nothing = "nothing was measured for such shapes; run `workbench tune`"
     return OptionState(option="tuning", state="off", reason="" if tuning == "off" else nothing)

@@ -106,8 +106,8 @@ class TrainingConfig(PlainNumbers):
     device: Device | None = Field(
         default=None,
         description="limits cores and memory of the worker: a name of `PROFILES`, or numbers of "
-        "your own, {'cores': 2, 'memory_bytes': 500_000_000}. Artifacts are generated beside it, "
-        "in a process whose memory is not limited: a real device is given them",
+        "your own, {'cores': 2, 'memory_bytes': 500_000_000}. Artifacts are generated in another "
+        "process, whose memory is not limited: a real device receives them",
     )
     processes: int = Field(
         default=1,
@@ -119,7 +119,7 @@ class TrainingConfig(PlainNumbers):
         default_factory=_default_threads,
         ge=1,
         description="intra-op threads of the engine, at most the number of cores; several "
-        "processes divide them, and each has one at least",
+        "processes divide them, and each has at least one",
     )
     device_kernels: bool = Field(
         default=True,
@@ -132,8 +132,9 @@ class TrainingConfig(PlainNumbers):
     )
     tuning: str | TunedKernels = Field(
         default="kept",
-        description="engines ondevice and ortmodule: kept applies what `workbench tune` measured "
-        "to be fastest here for such shapes, if it did; off does not; or the path of its file",
+        description="engines ondevice and ortmodule: kept applies the kernels that `workbench "
+        "tune` measured to be fastest here for such shapes, if any; off does not; or the path of "
+        "a file of it",
     )
     warmup_steps: int = Field(
         default=5, ge=0, le=LARGEST_COUNT, description="first steps, excluded from throughput"

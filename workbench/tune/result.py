@@ -133,8 +133,8 @@ def notes(entry: Entry) -> list[str]:
         said.append(f"Families of operators were not tried: {entry.problem}")
     if entry.disturbed:
         said.append(
-            f"Other programs used {entry.other_cores:.1f} cores meanwhile: what is best beside "
-            "them may not be on an idle machine. Tune again when it is."
+            f"Other programs used {entry.other_cores:.1f} cores meanwhile: other kernels may be "
+            "faster on an idle machine. Tune again when it is idle."
         )
     return said
 

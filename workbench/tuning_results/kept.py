@@ -113,7 +113,7 @@ def read_kept(path: Path) -> Kept | None:
     difference = record.place.difference(this_environment())
     if difference:
         return Kept(
-            path, None, f"What is kept for {entry.model} is not used: it is {difference}; {AGAIN}."
+            path, None, f"The tuning of {entry.model} is not used: it is {difference}; {AGAIN}."
         )
     if path != kept_path(entry.engine, entry.shapes, entry.threads):
         return Kept(path, None, f"{path} is not used: it is for other shapes; {AGAIN}.")

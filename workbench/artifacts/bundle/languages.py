@@ -43,7 +43,7 @@ class Language(NamedTuple):
 
 
 RUN = "compiled and run"
-DECLARED = "type-checked against declarations of the API that the tests hold, not run"
+DECLARED = "type-checked against declarations of the API in the tests, not run"
 PARSED = "parsed, neither compiled nor run"
 
 LANGUAGES = (
@@ -64,7 +64,7 @@ LANGUAGES = (
         "libonnxruntime and the headers of a training build 1.19.2, C++17",
         "state.GetParameter(name)",
         f"{RUN} with g++ on onnxruntime-training-cpu 1.19.2 for Linux, with declarations of the "
-        "API that the tests hold instead of its own headers",
+        "API in the tests instead of its own headers",
     ),
     Language(
         "C",
@@ -74,7 +74,7 @@ LANGUAGES = (
         "libonnxruntime and the headers of a training build 1.19.2, C11",
         "GetParameter(state, name, allocator, &value)",
         f"{RUN} with gcc on onnxruntime-training-cpu 1.19.2 for Linux, with declarations of the "
-        "API that the tests hold instead of its own headers",
+        "API in the tests instead of its own headers",
     ),
     Language(
         "C#",

@@ -36,17 +36,17 @@ OF_ALPHA = ("dirichlet", "quantity")
 
 
 class FederationForm(FederationOptions):
-    """The options of federated training, and how a form says who has which rows; frozen."""
+    """The options of federated training, and the division of the rows, in a form; frozen."""
 
     split: SplitName = Field(
         default="iid",
-        description="who has which rows: at random, by label, by number, or by the inputs' mean",
+        description="how rows are divided: at random, by label, by number, or by the inputs' mean",
     )
     alpha: float = Field(
         default=0.3,
         gt=0,
         lt=1e9,
-        description="of dirichlet and quantity: the smaller, the less alike are the clients",
+        description="of dirichlet and quantity: the smaller, the more the clients differ",
     )
 
     @field_validator("split", mode="before")

@@ -180,9 +180,9 @@ class Ranks:
                 continue
             raise UntrainableError(
                 f"processes={self.count}: layer {name!r} is a {type(layer).__name__}, which would "
-                "take the statistics of each process's rows for those of the batch, and PyTorch's "
-                "SyncBatchNorm runs on GPUs alone. Train in one process, or normalize by GroupNorm "
-                "or LayerNorm."
+                "compute the statistics of each process's rows in place of the batch's, and "
+                "PyTorch's SyncBatchNorm runs on GPUs alone. Train in one process, or normalize by "
+                "GroupNorm or LayerNorm."
             )
 
     def compare_buffers(self) -> None:
@@ -206,7 +206,7 @@ class Ranks:
         what = "parameter" if found in own else "buffer"
         raise UntrainableError(
             f"processes={self.count}: the forward pass computes {what} {found!r} from the rows "
-            "that it is given, and each process has others. Train in one process."
+            "of its input, which differ between processes. Train in one process."
         )
 
     def save_states(self, folder: Path | None) -> None:

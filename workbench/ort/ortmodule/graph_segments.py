@@ -72,8 +72,8 @@ class _ForwardSegment(NamedTuple):
 def _check_constants(inputs: Tensors, constants: tuple[int, ...]) -> None:
     if any(inputs[place].requires_grad for place in constants):
         raise EngineError(
-            "A custom autograd function gave a result with a gradient that had none when the "
-            "module was built. Let it mark the same results as non-differentiable in every call."
+            "A custom autograd function returned a result with a gradient that had none when the "
+            "graph was built. Let it mark the same results as non-differentiable in every call."
         )
 
 

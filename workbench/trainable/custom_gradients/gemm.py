@@ -27,9 +27,7 @@ class FoundRowsGemmGradient(CustomGradient):
     """
 
     op: ClassVar[str] = "Gemm"
-    note: ClassVar[str] = (
-        "given the workbench's gradient, since ONNX Runtime's fails without any row"
-    )
+    note: ClassVar[str] = "given the workbench's gradient, since ONNX Runtime's fails for zero rows"
 
     @override
     def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:

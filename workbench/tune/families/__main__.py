@@ -71,7 +71,7 @@ class _Search:
             best = fastest.libraries.get(each["family"]) == each["library"]
             each["chosen"] = best and refined is not None
             if best and refined is None:
-                each["problem"] = "all that was faster, together, is not clearly faster"
+                each["problem"] = "the faster families together are not clearly faster"
         return {"families": self._tried, "refined": refined}
 
     def _others(self, family: str) -> list[str]:
@@ -105,7 +105,7 @@ class _Search:
 
     def _refined(self, variant: Candidate, fastest: Candidate) -> dict[str, Any] | None:
         """All that won, over the variant, measured once more; None: not clearly faster."""
-        self._report("timing all that was faster together")
+        self._report("timing the faster families together")
         found, seconds = timed(variant.steps, fastest.steps, whole=True)
         if not found.high < 1:
             return None

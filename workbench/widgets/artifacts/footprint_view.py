@@ -74,8 +74,8 @@ class FootprintView(anywidget.AnyWidget):
             ]
             self.summary = (
                 f"{estimate.trained_count:,} of {estimate.total_count:,} elements are trained. "
-                "What a batch takes, and ONNX Runtime for each node, is known once the artifacts "
-                "are generated."
+                "The memory of a batch, and of ONNX Runtime for each node, is known once the "
+                "artifacts are generated."
             )
 
     def clear(self) -> None:

@@ -26,8 +26,8 @@ from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
 PLAIN_TEXT = "The recorded runs: run this cell in JupyterLab to see them."
 
 FOLDER_GONE = (
-    "The folder of this run was removed by something else. What is shown was read before; the run "
-    "cannot be resumed or exported any more."
+    "The folder of this run was removed by another program. This view shows its record as last "
+    "read; the run cannot be resumed or exported any more."
 )
 
 

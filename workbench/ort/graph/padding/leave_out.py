@@ -48,7 +48,7 @@ def leave_out_padding(
     """
     if any(each.HasField("g") for node in model.graph.node for each in node.attribute):
         return PaddingReport(reason="the graph has control flow")
-    found, refusal = PaddingReport(), Refusal(-2, "no argument tells which tokens are padding")
+    found, refusal = PaddingReport(), Refusal(-2, "no argument marks padding tokens")
     names = list(arguments)
     tried = set[Mask]()
     while True:

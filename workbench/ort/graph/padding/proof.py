@@ -235,9 +235,9 @@ class _Attempt:
             layout = self._tracked.get(masked_by.value)
             batch = layout is not None and layout.axes[0] == (BATCH,)
             if layout is None or layout.junk or not batch or len(layout.axes) not in (3, 4):
-                raise _FailedError(place, f"its mask is not understood: {_mixes(node)}", seeds)
+                raise _FailedError(place, f"its mask is not recognized: {_mixes(node)}", seeds)
             if len(layout.axes) == 4 and special(layout.axes[1]):
-                raise _FailedError(place, f"its mask is not understood: {_mixes(node)}", seeds)
+                raise _FailedError(place, f"its mask is not recognized: {_mixes(node)}", seeds)
             self._masked_by[masked_by] = layout
 
     def _has_junk(self, name: str) -> bool:
@@ -251,7 +251,7 @@ class _Attempt:
         while pending:
             name = pending.pop()
             if name in self._seeds:
-                reason = "which tokens are read depends on what is computed of the tokens"
+                reason = "the choice of tokens depends on values computed from the tokens"
                 raise _FailedError(len(self._values.graph.node), reason, frozenset(self._seeds))
             made = self._values.editor.producers.get(name)
             if made is not None and name not in visited:

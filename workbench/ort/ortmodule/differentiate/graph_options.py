@@ -157,7 +157,7 @@ def padding_report(options: ORTModuleOptions, padding: PaddingReport) -> OptionR
         return OptionReport(name, "off")
     if padding.products:
         masks = " and ".join(padding.masks)
-        reason = f"{padding.products} matrix products leave out padding, which {masks} tells"
+        reason = f"{padding.products} matrix products leave out padding, marked by {masks}"
         return OptionReport(name, "on", reason)
     return OptionReport(name, "on", f"nothing is left out: {padding.reason}")
 
