@@ -41,7 +41,7 @@ class NodeProvenance(NamedTuple):
     "rewrite", added or changed by a rewrite; "fusion", ONNX Runtime's graph optimizer; "gradient",
     added to compute gradients; "update", writes a gradient or a buffer for the next step."""
     origins: tuple[int, ...]
-    """Positions in the forward graph of the nodes that it stands for, or whose gradient it is."""
+    """Positions in the forward graph of the nodes that it replaces, or whose gradient it is."""
     layer: str
     """Name of the module that these came from; empty if unknown."""
     note: str

@@ -10,7 +10,7 @@ from workbench.runs import Run
 
 
 def measured_row(run: Run, speed: Speed, steps: Steps, reference: Steps | None) -> dict[str, Any]:
-    """The columns of `COLUMNS` that tell of `run`.
+    """The columns of `COLUMNS` that describe `run`.
 
     Args:
         run: of one engine.

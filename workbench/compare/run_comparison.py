@@ -124,7 +124,7 @@ def compare_runs(runs: Sequence[Run | Comparison | str | Path]) -> RunComparison
     """Put recorded runs of any day beside each other, the first as reference.
 
     Args:
-        runs: each a `Run`, what `load_run` takes, or a `Comparison`, which stands for its runs.
+        runs: each a `Run`, an argument of `load_run`, or a `Comparison`, for all its runs.
 
     Raises:
         ConfigError: there are none, or one is given twice.

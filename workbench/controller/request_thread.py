@@ -112,7 +112,7 @@ class RequestThread:
         except BaseException as error:  # shown to the user; the page must continue
             try:
                 self._on_error(_as_exception(error))
-            except BaseException:  # whoever waits for a later request must not wait for ever
+            except BaseException:  # a later request must not wait for ever
                 _log.exception("The error %r cannot be shown", exception_text(error))
             return None
 

@@ -36,7 +36,7 @@ class View:
         """A model was loaded; None: no model is chosen, or it cannot be loaded, and why."""
 
     def show_layers(self, rows: Sequence[LayerRow] | None, *, loading: bool = False) -> None:
-        """The layers of the model; None: not known, yet or at all."""
+        """The layers of the model; None: not known, or not yet."""
 
     def show_verdict(self, verdict: str) -> None:
         """Whether ONNX Runtime can train the model, in sentences; empty: not known."""

@@ -151,7 +151,7 @@ def _fold_constants(model: ir.Model, kept: set[str]) -> None:
 
 
 def _keep_layer_names_only(model: ir.Model, source_lines: bool) -> None:
-    """Keep each node's layer and marks; what else the exporter notes down tells local paths."""
+    """Keep each node's layer and marks; other metadata of the exporter contains local paths."""
     import onnx_ir.passes.common as passes
 
     layers: dict[ir.Node, str] = {}

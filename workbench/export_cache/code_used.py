@@ -116,7 +116,7 @@ def _roots() -> Iterator[str]:
 
 
 def _absolute(path: str) -> str:
-    """`path` from the root, without a look at the file system, which might tell of it in turn."""
+    """`path` from the root, without access to the file system, which would be recorded in turn."""
     return os.path.abspath(path)  # noqa: PTH100 -- pathlib keeps ".."
 
 

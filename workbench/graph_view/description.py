@@ -55,7 +55,7 @@ class Node(NamedTuple):
     made_by: str = "export"
     """One of `MADE_BY`."""
     origins: tuple[int, ...] = ()
-    """Positions in the forward graph of the nodes that it stands for."""
+    """Positions in the forward graph of the nodes that it replaces."""
     note: str = ""
     layer: str = ""
     """The module that it comes from, such as "blocks.0.norm"; empty if unknown."""

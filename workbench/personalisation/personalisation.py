@@ -182,7 +182,7 @@ class Personalisation:
     def export(self, path: str | Path) -> Path:
         """Write the trained model to an .onnx file that any ONNX Runtime runs.
 
-        Its metadata "classes" is a JSON list of the class of each output; null stands for an output
+        Its metadata "classes" is a JSON list of the class of each output; null marks an output
         without a class, which is never the largest.
 
         Raises:

@@ -23,7 +23,7 @@ CONTINUED = 80
 
 
 class TrainedModel(NamedTuple):
-    """An exported model and what its outputs stand for."""
+    """An exported model and the classes of its outputs."""
 
     path: Path
     base: BaseSample

@@ -33,7 +33,7 @@ class WorstRow(BaseModel):
     prediction: list[float | None] = Field(max_length=MOST_VALUES)
     """Flattened; classes are integers."""
     probability: float | None = Field(default=None, ge=0, le=1)
-    """Of the predicted class, where the output tells it."""
+    """Probability of the predicted class, where the output contains it."""
 
 
 class WorstPredictionsRecord(BaseModel):

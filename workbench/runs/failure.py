@@ -35,7 +35,7 @@ def failure_cause(
     if summary is not None:
         cause: dict[str, str] | None = summary.get("error")
         if "resume_error" in summary and launched != folder.read_spec().get("launched"):
-            # The spec is again that of before: the run is as it was, but not to who resumed it.
+            # The spec is restored: the run is as before, but its resumption has failed.
             cause = summary["resume_error"]
         return cause
     if not is_lost():

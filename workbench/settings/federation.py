@@ -86,7 +86,7 @@ OPTION_RANGES: Mapping[str, OptionRange] = {
     "num_malicious_nodes": OptionRange(0, math.inf, whole=True),
     "num_nodes_to_select": OptionRange(1, math.inf, whole=True),
 }
-"""Of each option, whichever strategy has it."""
+"""Limits of each option, for all strategies that have it."""
 
 _ADAPTIVE = ("eta", "eta_l", "beta_1", "beta_2", "tau")
 

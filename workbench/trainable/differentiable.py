@@ -33,7 +33,7 @@ CONSTANT_RESULT = STEPS | frozenset({
     "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "NonZero", "Not", "OneHot", "Or",
     "RandomNormalLike", "RandomUniformLike", "Range", "Shape", "Size", "Xor",
 })  # fmt: skip
-"""Ops whose result does not vary smoothly with their inputs: no gradient is due through them."""
+"""Ops whose result does not vary smoothly with their inputs: no gradient passes through them."""
 
 INSTEAD = {
     "Compress": "torch.where or a product with the mask, whose result has a fixed size,",

@@ -191,7 +191,7 @@ def layer_of(node: ir.Node) -> str:
 
 
 def _kind(node: ir.Node) -> str:
-    """Its op type; for what stands for a result of a custom autograd function, the function."""
+    """Its op type; for a result of a custom autograd function, the name of the function."""
     return node.metadata_props.get(FUNCTION, node.op_type)
 
 

@@ -22,7 +22,7 @@ class Finding(NamedTuple):
     remedy: str = ""
     """Suggested fix for a node that cannot be trained through."""
     layer: str = ""
-    """The module that the node came from, where the graph tells."""
+    """The module that the node came from; empty if unknown."""
 
 
 class StateUpdate(NamedTuple):

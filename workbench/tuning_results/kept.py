@@ -44,7 +44,7 @@ def usable_extensions() -> frozenset[str]:
 
 
 def this_environment() -> Environment:
-    """The environment that a measurement of now would be valid for."""
+    """The environment that a new measurement would be valid for."""
     found = package_versions()
     usable = usable_extensions()
     versions = {name: found[name] for name in _PACKAGES if name in found}
@@ -70,7 +70,7 @@ def processor_digest() -> str:
 
 
 def keep(entry: Entry) -> Path | None:
-    """Write a measurement of now, in place of an earlier one; None where nothing is cached.
+    """Write a new measurement, in place of an earlier one; None where nothing is cached.
 
     Raises:
         EngineError: it cannot be written.
@@ -102,7 +102,7 @@ class Kept(NamedTuple):
 
 
 def read_kept(path: Path) -> Kept | None:
-    """A file of the folder as it stands for this machine; None: there is none."""
+    """State of a saved file for this machine; None: there is no such file."""
     try:
         record = read_tuning(path)
     except FileNotFoundError:

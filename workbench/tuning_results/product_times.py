@@ -1,4 +1,4 @@
-"""Whose matrix products are faster on this processor, as it was measured once and is kept."""
+"""Times of matrix products by each library on this processor, measured once and saved."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def kept_product_times() -> ProductTimes | None:
 
 
 def keep_product_times(times: ProductTimes) -> None:
-    """Write a measurement of now, in place of an earlier one.
+    """Write a new measurement, in place of an earlier one.
 
     Raises:
         EngineError: it cannot be written.

@@ -23,7 +23,7 @@ LEARNING_RATES = (1e-3, 1e-2, 1e-1, 1e-4)
 
 CLEAR, LEAST = 0.1, 0.01
 """Fractions of the loss by which training lowers it: so much that no other learning rate is tried;
-and so much at least, or a device could not tell it from noise."""
+and so much at least, or a device could not distinguish it from noise."""
 
 
 class Measured(NamedTuple):

@@ -143,7 +143,7 @@ def _checked_entries(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.
             raise zipfile.BadZipFile(f"the offset of {name!r} is outside the file")
         if info.is_dir():
             continue
-        # Folders of some systems do not tell upper from lower case.
+        # Folders of some systems are not case-sensitive.
         if name.casefold() in folded:
             raise ArtifactsError(f"{path} has the entry {name!r} twice; nothing was unpacked.")
         folded.add(name.casefold())

@@ -100,13 +100,13 @@ class Ranks:
         )
 
     def command(self, name: str, value: float = 0.0) -> None:
-        """Of rank 0: tell the others what is done next. Others call the same methods and tell
+        """On rank 0: send the next command to the others. Others call the same methods and send
         nothing."""
         if self.rank == 0:
             self._broadcast(float(COMMANDS.index(name)), value)
 
     def next_command(self) -> tuple[str, float]:
-        """Of the others: wait for what rank 0 does next."""
+        """On the others: wait for the next command of rank 0."""
         number, value = self._broadcast(0.0, 0.0)
         return COMMANDS[int(number)], value
 

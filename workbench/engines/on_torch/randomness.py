@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 @contextmanager
 def disable_randomness() -> Iterator[None]:
-    """While it lasts, PyTorch draws constants: Dropout is off, whoever calls it and however.
+    """Context in which PyTorch draws constants: Dropout is off, however it is called.
 
-    The constants are those of `workbench.trainable.without_randomness`. They take the place of the
+    The constants are those of `workbench.trainable.without_randomness`. They replace the
     random operator's result where it is dispatched, so nothing of the module or of torch is
     changed: Dropout keeps an element with a probability of 1 - p and divides by that, and where
     the draw is the probability itself, what is left is 1. What draws integers or an order

@@ -251,7 +251,7 @@ class TorchEngine(Engine):
                         f"Weight {name!r} of shape {array.shape} does not fit the model: "
                         f"{expected}."
                     )
-                # In place, so that whoever holds the parameter's storage sees the new values.
+                # In place, so that other holders of the parameter's storage see the new values.
                 own[name].copy_(torch.from_numpy(np.array(array)))
 
 

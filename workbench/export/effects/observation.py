@@ -93,7 +93,7 @@ class Observation:
         )
 
     def restore(self) -> None:
-        """Leave everything as it was before the block, the random generators included."""
+        """Restore the state from before the block, the random generators included."""
         self._held.restore()
         for place, each in enumerate(self._tensors):
             if _facts(each.tensor) != self._facts[place]:
@@ -104,7 +104,7 @@ class Observation:
         self.restore_modelled()
 
     def restore_modelled(self) -> None:
-        """Undo no more than what a graph does as well: buffers that it writes, and draws."""
+        """Undo only the effects that a graph has too: writes to buffers, and random draws."""
         self._writes.restore()
         for tensor, before in self._statistics:
             tensor.data.copy_(before)

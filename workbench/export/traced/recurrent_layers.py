@@ -1,7 +1,7 @@
 """Recurrent layers as one operator for each layer and direction, whatever the length.
 
 torch.export takes the layers of `nn.LSTM`, `nn.GRU` and `nn.RNN` apart step by step to learn the
-shapes of their results, which fixes the length of the sequence. The operators here tell it those
+shapes of their results, which fixes the length of the sequence. The operators here declare those
 shapes, and `recurrent_translations` writes each as one node.
 """
 

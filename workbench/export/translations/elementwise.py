@@ -1,7 +1,7 @@
 """Elementwise functions, written in ONNX so that they and their gradients are PyTorch's.
 
-What torch's exporter writes for them overflows, loses digits, gives NaN as a gradient, or leaves
-open which gradient is due at a bound. Each function takes the arguments of the operator.
+What torch's exporter writes for them overflows, loses digits, has NaN as a gradient, or leaves
+open which gradient applies at a bound. Each function takes the arguments of the operator.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ class ClassLabels(NamedTuple):
     """The labels of a batch, each (N, ...)."""
 
     ignored: str
-    """Which of them count for nothing."""
+    """Which of them are ignored."""
     safe: str
     """The labels, class 0 in place of those."""
     weights: str

@@ -48,7 +48,7 @@ class _Call(NamedTuple):
     shapes: Shapes
     autocast: torch.dtype | None
     bucket_bytes: int | None
-    """Of the buckets in which its gradients are exchanged; None: in one, or not at all."""
+    """Size of the buckets in which its gradients are exchanged; None: in one, or not exchanged."""
     key: Hashable
     """Equal for calls that differ in nothing but sizes."""
 

@@ -88,7 +88,7 @@ class ModuleWrapper(nn.Module):
         name: str = self.wrapped._get_name()  # type: ignore[no-untyped-call]
         return name
 
-    # What a module around this one calls, or `to` and its kin; a wrapped LSTM has its own.
+    # Methods that an outer module calls, or `to` and its variants; a wrapped LSTM has its own.
 
     @override
     def _apply(self, *args: Any, **kwargs: Any) -> Self:

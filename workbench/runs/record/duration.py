@@ -28,7 +28,7 @@ def duration_s(
         active: whether its worker is alive.
 
     Returns:
-        The seconds until now of an active run; NaN where the record does not tell.
+        The seconds until now of an active run; NaN where the record has no times.
     """
     launched, ended = _time(spec, "launched"), _time(summary or {}, "ended")
     if math.isnan(ended):
@@ -41,7 +41,7 @@ def duration_s(
 def total_duration_s(runs: Sequence[LabelledRun]) -> float:
     """Seconds from the first launch to the last end of runs that belong together.
 
-    They overlap in a comparison, where they take turns. NaN if the records do not tell.
+    They overlap in a comparison, where they take turns. NaN if the records have no times.
     """
     if len(runs) == 1:
         return runs[0].duration_s

@@ -22,7 +22,7 @@ class ClipGradient(CustomGradient):
 
     op: ClassVar[str] = "Clip"
     note: ClassVar[str] = (
-        "given the workbench's gradient, which equals PyTorch's at the bounds and with respect to them"
+        "given the workbench's gradient, as PyTorch's at the bounds and with respect to them"
     )
 
     @override

@@ -35,7 +35,7 @@ BUDGET_S = 60.0
 """No family is begun after this."""
 
 LEAST_SHARE = 0.03
-"""Of the operators' time: a family below it cannot be told from noise."""
+"""Of the operators' time: a family below it cannot be distinguished from noise."""
 
 Report = Callable[[str], None]
 

@@ -44,7 +44,7 @@ class TaskSection(anywidget.AnyWidget):
     opened = traitlets.Bool(False).tag(sync=True)
     """Whether it is unfolded."""
     applies = traitlets.Bool(True).tag(sync=True)
-    """Whether it is shown at all."""
+    """Whether it is shown."""
     refusal = traitlets.Unicode().tag(sync=True)
     """Why the button does nothing now; empty: it does."""
     about = traitlets.Unicode().tag(sync=True)

@@ -23,7 +23,7 @@ IN_PLACE = frozenset({
     "Abs", "Add", "Cast", "Clip", "Div", "Erf", "Exp", "Log", "Mul", "Neg", "Pow", "Relu",
     "Sigmoid", "Sqrt", "Sub", "Sum", "Tanh",
 })  # fmt: skip
-"""Operators whose result takes the place of an input that nothing else reads."""
+"""Operators whose result reuses the memory of an input that nothing else reads."""
 
 WORKSPACE: Mapping[str, int] = {"LayerNormalizationGrad": 4}
 """Operators whose kernels take memory of their own outside the arena, in copies of their result."""

@@ -23,7 +23,7 @@ class Sizes(NamedTuple):
     token: int | str
 
     def of(self, factor: Factor) -> int | str:
-        """The size that a factor stands for."""
+        """The size of a factor."""
         if factor == BATCH:
             return self.batch
         return self.token if factor in (TOKEN, KEY) else factor

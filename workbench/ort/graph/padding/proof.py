@@ -156,7 +156,7 @@ class _Attempt:
         own = isinstance(made[-1], int) and shape[:2] == tuple(self._mask.sizes)
         if node.op_type == "Gather":
             return own and len(shape) == 2 and attribute(node, "axis", 0) == 0
-        # Where the mask was multiplied with tokens, what follows is clean, but counts for nothing.
+        # Where the mask was multiplied with tokens, the result has no junk, but does not count.
         masked = found is not None and found.lead == ("bt", 2)
         return own and len(shape) == 3 and (tokens in self._inputs or masked)
 

@@ -21,7 +21,7 @@ from workbench.ort.graph.padding.products import gemm, matmul
 from workbench.ort.graph.padding.step import MixedError, Step, without_constants
 
 LOW = -1e9
-"""A score below this counts for nothing beside one of a size that scores have."""
+"""A score below this has a probability of 0 beside scores of a usual size."""
 
 
 def result(step: Step) -> list[Tracked | None]:

@@ -45,13 +45,13 @@ def settled(
 
     Args:
         structure: of the results.
-        module: unchanged afterwards, but for what its forward writes into objects of its own.
+        module: unchanged afterwards, except for writes of its forward to its own objects.
         arguments: structure of the pair (args, kwargs) of the call.
         tensors: those of the call.
         axes: for each tensor, the names of its axes of any size.
 
     Raises:
-        UntrainableError: an object or number among the results is another one in another call, or
+        UntrainableError: an object or number among the results differs in another call, or
             cannot be copied; names it.
     """
     if not _needs_report(structure):
@@ -173,10 +173,10 @@ def _compared(kept: Any, real: Any, where: str) -> list[Any]:
     """Objects reachable from `kept` that are the same in every call, or the module's, or a tensor.
 
     Raises:
-        UntrainableError: they differ, or `kept` cannot be given back afresh.
+        UntrainableError: they differ, or `kept` cannot be copied for each call.
     """
     shared = []
-    # What an object holds may change, what a function holds may not: both ways there are looked at.
+    # What an object holds may change, what a function holds may not: both paths to it are checked.
     seen: dict[tuple[int, bool], Any] = {}
     left = [(kept, real, False)]
     while left:

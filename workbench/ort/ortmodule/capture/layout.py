@@ -21,10 +21,10 @@ _TRACED = frozenset({"torch", "transformers", "workbench"})
 """Packages whose forward hooks compute, as that of weight_norm, and may be part of a graph."""
 
 _DISTRIBUTED = "torch.distributed."
-"""Whose hooks communicate, and give parameters other memory."""
+"""Modules whose hooks communicate, and replace the memory of parameters."""
 
 Slot = tuple[dict[str, Any], str]
-"""Where a parameter or buffer is kept: its owner's registry, and its name therein."""
+"""Location of a parameter or buffer: its owner's registry, and its name there."""
 
 
 class Layout:
