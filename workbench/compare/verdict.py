@@ -39,7 +39,7 @@ class Verdict(NamedTuple):
 
     @property
     def caveat_first(self) -> str:
-        """The sentence for where its end may be cut off: what makes it doubtful comes first."""
+        """The sentence with its caveat first, for displays that may cut off the end."""
         if self.level in ("quiet", "none"):
             return self.sentence
         if self.level == "busy":  # what stands first need not stand last as well
@@ -54,10 +54,10 @@ def verdict_of(
     """The verdict on engines that were measured in lockstep.
 
     Args:
-        ratios: of each engine to the reference; that of the reference is not looked at.
+        ratios: of each engine to the reference; that of the reference is ignored.
         reference: name of the engine that the others are compared with.
-        load: of other programs meanwhile; None: not known.
-        engines: how many are compared.
+        load: load by other programs; None: not known.
+        engines: number of engines compared.
     """
     clauses = [
         _clause(engine, reference, ratio)
@@ -82,7 +82,7 @@ def unpaired_verdict(
     Args:
         ratios: throughput of each run relative to the reference.
         reference: the run that the others are compared with.
-        days: on which they ran, each once.
+        days: the distinct days on which they ran.
         differing: settings that differ, other than the engine.
     """
     clauses = [

@@ -1,4 +1,4 @@
-"""The losses with their gradients in numpy: what the fake engine trains on."""
+"""The losses with their gradients in numpy, for the fake engine."""
 
 from __future__ import annotations
 

@@ -24,7 +24,8 @@ LONGEST_NOTES = 10_000
 
 
 def _shown(text: str) -> str:
-    """Control characters would show the text, and what stands around it, as something else."""
+    """Refuse control characters, which could change the display of the text and its
+    surroundings."""
     if not _printable(text):
         raise ValueError("it contains control characters")
     return text

@@ -11,7 +11,8 @@ STEPS = 20
 """Optimizer steps that each program takes on the sample."""
 
 TOLERANCE = 1e-3
-"""Relative difference up to which a loss equals the expected one: processors round differently."""
+"""Relative difference up to which a loss equals the expected one: rounding differs between
+processors."""
 
 
 class Tensor(NamedTuple):
@@ -19,17 +20,17 @@ class Tensor(NamedTuple):
 
     name: str
     dtype: str
-    """As numpy names it."""
+    """numpy's name, as "float32"."""
     shape: tuple[int | str, ...]
-    """The model's: an axis of any length has a name."""
+    """Shape in the model: a dynamic axis has a name."""
     sample_shape: tuple[int, ...]
-    """In the sample."""
+    """Shape in the sample."""
     file: str
     """The values in the sample, row-major and little-endian; empty for an output."""
 
     @property
     def axes(self) -> str:
-        """The model's shape, for people."""
+        """The model's shape as text."""
         return "(" + ", ".join(map(str, self.shape)) + ")"
 
 
@@ -42,7 +43,7 @@ class Description(NamedTuple):
     results: tuple[Tensor, ...]
     """Outputs of the eval model: the loss first."""
     outputs: tuple[str, ...]
-    """Names of the outputs of the model that is exported."""
+    """Names of the outputs of the exported model."""
     parameter: str
     """Name of the first trained parameter."""
     accumulation: int
@@ -51,7 +52,7 @@ class Description(NamedTuple):
     loss_before: float
     """Loss of the sample with the parameters of the checkpoint, in evaluation mode."""
     loss_after: float
-    """After `steps` optimizer steps; without Dropout every device gets nearly the same."""
+    """Loss after `steps` optimizer steps; without Dropout nearly the same on every device."""
     steps: int = STEPS
     tolerance: float = TOLERANCE
 

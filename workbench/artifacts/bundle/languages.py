@@ -30,10 +30,10 @@ class Language(NamedTuple):
 
     name: str
     file: str
-    """In the bundle."""
+    """Path in the bundle."""
     template: str
     dtypes: Mapping[str, str]
-    """The binding's element types, by numpy's name; it has no others."""
+    """The element types that the binding supports, by numpy's name."""
     package: str
     """Libraries and headers to link, and the version of the language."""
     parameters: str

@@ -18,10 +18,11 @@ NODE_BYTES = 25_000
 
 
 KERNELS_BYTES = 2_500_000
-"""The library of our own kernels and its check; two samples grew by 2.1 and 2.8 MB with it."""
+"""The library of the workbench's kernels and its check; two samples grew by 2.1 and 2.8 MB with
+it."""
 
 MOMENTS = {"adamw": 2, "sgd": 0}
-"""How many values each optimizer keeps for an element of a parameter."""
+"""Values that each optimizer stores for an element of a parameter."""
 
 FLOAT32_BYTES = 4
 
@@ -62,15 +63,15 @@ class Footprint(NamedTuple):
     backward pass in the order of execution, reused as by its planner, placed as by its arena.
     Includes the working memory that kernels allocate elsewhere."""
     evaluation_bytes: int
-    """The same of an evaluated batch: the eval model has an arena of its own, which is kept."""
+    """The same of an evaluated batch: the eval model has a separate arena, which is kept."""
     checkpoint_bytes: int
     """While a checkpoint is written: the memory of a copy of the parameters, and the file with the
     optimizer's state in a buffer that has just doubled to a power of two."""
     runtime_bytes: int
     """ONNX Runtime itself: `RUNTIME_BYTES`, and `NODE_BYTES` for each node; and `KERNELS_BYTES`
-    where kernels of our own fit the graph."""
+    where the workbench's kernels run nodes of the graph."""
     unknown_values: int
-    """Values whose size is not known before the graph runs; they are in none of the bytes."""
+    """Values whose size is not known before the graph runs; they are not included."""
 
     @property
     def total_bytes(self) -> int:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 STATE = "torch_state.safetensors"
 
 _RANDOM = "random_state"
-"""Of torch's default generator."""
+"""State of torch's default generator."""
 _SEPARATOR = ":"
 """Between the name of a parameter and the name of an optimizer state."""
 
@@ -43,7 +43,7 @@ def save_torch_state(module: nn.Module, optimizer: Optimizer, path: Path) -> Non
 
 
 def load_torch_state(module: nn.Module, optimizer: Optimizer, path: Path) -> None:
-    """Give the optimizer and the random number generator what `save_torch_state` wrote.
+    """Restore the optimizer and the random number generator from the file of `save_torch_state`.
 
     Raises:
         EngineError: the file is missing, or is of another model or optimizer.
@@ -88,7 +88,8 @@ def load_torch_state(module: nn.Module, optimizer: Optimizer, path: Path) -> Non
 
 
 def _in_format_of(parameter: nn.Parameter, value: torch.Tensor) -> torch.Tensor:
-    """`value` in the memory format of `parameter`, as the optimizer made it; a scalar as it is."""
+    """`value` in the memory format of `parameter`, as the optimizer allocates it; a scalar
+    unchanged."""
     import torch
 
     if not value.dim():

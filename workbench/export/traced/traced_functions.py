@@ -41,7 +41,8 @@ class TracedFunctions(TorchFunctionMode):
     - `Tensor.data` is traced as `detach`, since the tensor would be taken for a constant.
     - `kron` and `take_along_dim` are traced as their parts. Written in C++, they read
       sizes as numbers, and torch.export takes such a size for fixed.
-    - `hstack` and its like are traced as joins, where the exporter would write a loop over tensors.
+    - `hstack`, `vstack`, `dstack` and `column_stack` are traced as joins, where the exporter would
+      write a loop over tensors.
     - `lstm`, `gru` and `rnn` are traced as one operator a layer and direction, an `lstm` with a
       projection step by step.
     - `instance_norm` updates its running statistics by operations that are traced.
