@@ -1,4 +1,4 @@
-"""One row of the table of a comparison: what was measured of one engine."""
+"""One row of the table of a comparison: the measurements of one engine."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ def measured_row(run: Run, speed: Speed, steps: Steps, reference: Steps | None) 
     """The columns of `COLUMNS` that describe `run`.
 
     Args:
-        run: of one engine.
+        run: run of the engine.
         speed: its throughput and ratio.
-        steps: what it recorded.
+        steps: its recorded steps.
         reference: the same of the reference; None: it has no run.
     """
     summary = run.summary or {}

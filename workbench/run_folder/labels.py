@@ -44,7 +44,7 @@ class Labels(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
     name: Text = ""
-    """The display name; empty: that is the id."""
+    """The display name; empty: the id."""
     tags: tuple[Text, ...] = Field(default=(), max_length=MOST_TAGS, strict=False)
     notes: Text = ""
 
@@ -68,7 +68,7 @@ def read_labels(folder: RunFolder) -> Labels:
 
 
 def labels_or_problem(folder: RunFolder) -> tuple[Labels, str]:
-    """The labels of a run; empty ones and why, in a sentence, if they are corrupt."""
+    """The labels of a run, and ""; empty labels and the reason, in a sentence, if corrupt."""
     try:
         return read_labels(folder), ""
     except RunFolderError as error:

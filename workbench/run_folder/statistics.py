@@ -14,7 +14,7 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 OWN_KERNELS = "the workbench"
-"""Among the libraries of `GraphStatistics.kernels`."""
+"""A library in `GraphStatistics.kernels`."""
 
 
 class _Record(BaseModel):

@@ -26,7 +26,7 @@ def failure_cause(
         folder: of the run.
         exit_status: of its worker, if this process started it and it has exited.
         is_lost: whether the worker has exited without a summary; asked if there is none.
-        launched: when the worker was started that the question is about.
+        launched: time when the worker in question was started.
     """
     try:
         summary = folder.read_summary()
@@ -63,7 +63,7 @@ def failure_text(run: Run, cause: dict[str, str]) -> str:
 
 
 def log_line(folder: RunFolder) -> str:
-    """Where the log is, on a line of its own; empty where it was removed with the folder."""
+    """Path of the log, on a separate line; empty if it was removed with the folder."""
     return f"\nLog: {folder.log_path}" if folder.path.exists() else ""
 
 

@@ -30,7 +30,7 @@ from workbench.settings.processes import processes_problems
 from workbench.settings.setting_problems import problems_of
 
 LARGEST_COUNT = 2**53
-"""Up to here every integer is exact in a record and in a browser."""
+"""Up to this number every integer is exact in a record and in a browser."""
 OptimizerName = Literal["adamw", "sgd"]
 ScheduleName = Literal["constant", "linear", "cosine", "polynomial"]
 TUNINGS = ("kept", "off")
@@ -38,7 +38,7 @@ TUNINGS = ("kept", "off")
 
 
 def _default_threads(settings: dict[str, Any]) -> int:
-    """As many as there are cores, here and on the device."""
+    """Number of cores of this machine, at most that of the device."""
     return min(default_threads(), _cores(settings) or default_threads())
 
 
@@ -132,9 +132,8 @@ class TrainingConfig(PlainNumbers):
     )
     tuning: str | TunedKernels = Field(
         default="kept",
-        description="engines ondevice and ortmodule: kept applies the kernels that `workbench "
-        "tune` measured to be fastest here for such shapes, if any; off does not; or the path of "
-        "a file of it",
+        description="engines ondevice and ortmodule: kept applies the kernels that `workbench tune` "
+        "found fastest here for such shapes, if any; off does not; or the path of its file",
     )
     warmup_steps: int = Field(
         default=5, ge=0, le=LARGEST_COUNT, description="first steps, excluded from throughput"
@@ -226,7 +225,7 @@ class TrainingConfig(PlainNumbers):
 
     @model_validator(mode="after")
     def _fit_device(self, info: ValidationInfo) -> TrainingConfig:
-        """Here, as such a worker would be ended before it can say what it needs."""
+        """Checked here, as such a worker would be killed before it can report its memory."""
         memory_bytes = None if self.device is None else self.device.memory_bytes
         refused = self.engine == "ondevice" and info.context != RECORD
         if refused and memory_bytes is not None and memory_bytes < ONDEVICE_BYTES:

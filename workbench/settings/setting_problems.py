@@ -27,7 +27,7 @@ def problems_by_setting(error: ValidationError, settings: type[BaseModel]) -> di
 
 
 def _is_branch(part: object) -> bool:
-    """Whether it names the branch of a union, not a setting: pydantic's own words."""
+    """Whether it names the branch of a union in pydantic's error location, not a setting."""
     return isinstance(part, int) or str(part).startswith(("tuple[", "function-"))
 
 

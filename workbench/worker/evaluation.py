@@ -18,7 +18,7 @@ from workbench.worker.worst_rows import WorstRows
 
 
 class Evaluator(Protocol):
-    """An engine, or another model that is evaluated as one."""
+    """An engine, or another model that can be evaluated."""
 
     def evaluate(self, batch: Batch) -> Evaluation:
         """Loss and output of a batch in evaluation mode."""

@@ -22,7 +22,7 @@ from workbench.runs.trash import move_to_trash
 
 
 class LabelledRun(ABC):
-    """Display name, tags and notes of a run, which are stored beside its record; and deletion.
+    """Display name, tags and notes of a run, stored separately from its record; and deletion.
 
     Attributes:
         folder: of the run.
