@@ -62,14 +62,15 @@ class Artifacts(ArtifactsFolder):
 
         The programs are for Python, C++, C, C#, Java, Kotlin, Swift and Objective-C. Each loads
         the artifacts, compares the loss of the sample with the expected one, trains, evaluates,
-        saves a checkpoint and exports a model. The README says what was checked of each.
+        saves a checkpoint and exports a model. The README describes how each was tested.
 
         Args:
             path: the .zip to write.
             data: a dataset, or its name: the sample is the first rows of its training split. None:
                 drawn, with integers of 0 and 1.
-            rows: of the sample, unless the model has a fixed batch.
-            learning_rate: of the programs. None: one is found that lowers the loss of the sample.
+            rows: number of rows of the sample, unless the model has a fixed batch.
+            learning_rate: learning rate of the programs. None: one that lowers the loss of the
+                sample is chosen.
             report: called with short progress texts.
 
         Returns:
@@ -110,7 +111,7 @@ class Artifacts(ArtifactsFolder):
         A batch fits if `Footprint.budget_bytes` does: the prediction with a margin of 15 %.
 
         Args:
-            memory_bytes: for what `Footprint.peak_bytes` counts; a process of Python has taken
+            memory_bytes: limit of `Footprint.peak_bytes`; a process of Python has taken
                 about 50 MB before that.
             evaluate: whether the run evaluates as well.
             device_kernels: as `footprint` takes it.
@@ -145,7 +146,7 @@ def open_bundle(path: Path | str, directory: Path | str | None = None) -> Artifa
     Args:
         path: the zip that `Artifacts.bundle` wrote.
         directory: an empty or missing folder for the content. None: a folder in the workbench's
-            home, named after the zip and its SHA-256, which is used again the next time, and
+            home, named after the zip and its SHA-256, which is reused the next time, and
             removed when it was not used for 30 days.
 
     Raises:

@@ -17,17 +17,17 @@ CHOOSE = State("idle", "idle", "Choose a model to begin.")
 
 
 class Readiness(View):
-    """What is being done beside training, what keeps it from starting, or that it can start."""
+    """State while no job runs: other work in progress, what prevents training, or "ready"."""
 
     def __init__(self, show: Callable[[State], None], typed: TypedSettings) -> None:
         """Start with no model.
 
         Args:
-            show: gets the state after each change.
-            typed: whose problems are named.
+            show: called with the state after each change.
+            typed: settings whose problems are reported.
         """
         self.hint = "Press Train or Compare."
-        """What to do once all is ready; empty where the view has no button for it."""
+        """Instruction once everything is ready; empty where the view has no button for it."""
         self._show = show
         self._typed = typed
         self._model: Model | None = None

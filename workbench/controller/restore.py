@@ -17,7 +17,7 @@ from workbench.settings.config import TrainingConfig, make_config
 
 
 class Restored(NamedTuple):
-    """What a run was started with, as far as its record tells."""
+    """Arguments that a run was started with, as far as its record contains them."""
 
     model: Model | str
     """Empty where only code of the user's own builds it."""
@@ -25,7 +25,7 @@ class Restored(NamedTuple):
     target: str
     """The target column where the dataset is a .csv file."""
     settings: dict[str, Any]
-    """What differs from the defaults of the model and of `TrainingConfig`."""
+    """Settings that differ from the defaults of the model and of `TrainingConfig`."""
     ortmodule: dict[str, Any]
 
 

@@ -26,11 +26,11 @@ class Step(NamedTuple):
     title: str
     state: StepState
     note: str
-    """What is there, or what is needed, in a few words."""
+    """Current content, or what is missing, in a few words."""
 
 
 class StepsView(View):
-    """Collects what the controller tells and works out the state of each step."""
+    """Derives the state of each step from the controller's updates."""
 
     def __init__(
         self, setup: Setup, typed: TypedSettings, show: Callable[[Sequence[Step]], None]

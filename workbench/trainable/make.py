@@ -66,9 +66,9 @@ def make_trainable(
 
 
 def find(onnx_model: onnx.ModelProto, requires_grad: Collection[str]) -> list[NodeFinding]:
-    """What `make_trainable` would do with each node, in the order of the graph; changes nothing.
+    """Findings of `make_trainable` for each node, in the order of the graph; changes nothing.
 
-    A node that was rewritten stands as what it was before.
+    A node that was rewritten is listed as it was before.
     """
     before = _read(onnx_model).graph
     in_backward = custom_backward_nodes(before)
@@ -193,7 +193,7 @@ def layer_of(node: ir.Node) -> str:
 
 
 def _kind(node: ir.Node) -> str:
-    """Its op type; for what stands for a result of a custom autograd function, the function."""
+    """Its op type; for a result of a custom autograd function, the name of the function."""
     return node.metadata_props.get(FUNCTION, node.op_type)
 
 

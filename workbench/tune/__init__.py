@@ -181,7 +181,7 @@ def _check_settings(settings: dict[str, Any]) -> None:
         if name in settings
     ]
     problems += [
-        f"{name}={settings[name]!r}: tuning measures what is best itself; omit it."
+        f"{name}={settings[name]!r}: tuning chooses it; omit it."
         for name in CHOSEN
         if name in settings
     ]
@@ -195,6 +195,4 @@ def _check_unchosen(config: TrainingConfig) -> None:
     names = ("pytorch_kernels", "operator_kernels", "threads")
     given = [name for name in names if name in config.ortmodule.changed]
     if config.engine == "ortmodule" and given:
-        raise ConfigError(
-            [f"ortmodule: tuning measures {' and '.join(given)} itself; omit what it measures."]
-        )
+        raise ConfigError([f"ortmodule: tuning chooses {' and '.join(given)}; omit them."])

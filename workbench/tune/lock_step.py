@@ -28,7 +28,7 @@ IDLE = "idle"
 
 MOST_ROUNDS, FEWEST_ROUNDS = 21, 7
 BUDGET_S = 20.0
-"""What the rounds may take, unless they are the fewest."""
+"""Time limit of the rounds, unless they are the fewest."""
 
 Report = Callable[[str], None]
 

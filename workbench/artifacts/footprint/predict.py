@@ -14,7 +14,7 @@ from workbench.files.temporary_folder import temporary_folder
 from workbench.run_folder.run_folder import write_json
 
 SPARE_BYTES = 2_000_000
-"""What the batch that is advised leaves free: the next process may begin a little larger."""
+"""Bytes left free by the recommended batch size: the next process may begin a little larger."""
 
 MOST_ROWS = 2**31
 """Of a batch whose footprint is predicted: sizes in bytes stay integers of 64 bits."""

@@ -49,11 +49,11 @@ class Text(NamedTuple):
 
 
 class DataPreview(NamedTuple):
-    """What is shown of a dataset."""
+    """Preview of a dataset."""
 
     name: str
     facts: tuple[tuple[str, str], ...]
-    """Pairs of a name and what there is to say of it."""
+    """Pairs of a label and a text."""
     counts: tuple[tuple[str, int], ...] = ()
     """Training rows of each class, by its name."""
     pictures: tuple[Picture, ...] = ()

@@ -24,7 +24,7 @@ Facts = list[tuple[str, str]]
 
 
 class RunDescription(NamedTuple):
-    """What is shown of a recorded run."""
+    """Details of a recorded run, for display."""
 
     run_id: str
     heading: str
@@ -38,7 +38,7 @@ class RunDescription(NamedTuple):
     figure: Figure | None
     """None if no step was taken."""
     figure_text: str
-    """What the figure shows; empty: there is to be none."""
+    """Text alternative of the figure; empty if there is to be no figure."""
     worst: tuple[ShownRow, ...] = ()
     """The rows of the test split that it predicted worst; empty where none are recorded."""
     worst_problem: str = ""

@@ -85,7 +85,7 @@ class WorstRowsReader:
 
 
 def shown_rows(worst: Sequence[WorstPrediction], data: Dataset) -> list[ShownRow]:
-    """What is shown of each of those rows of `data`, in their order."""
+    """Those rows of `data` for display, in their order."""
     if not worst:
         return []
     inputs = np.stack([one.inputs[0] for one in worst])

@@ -25,7 +25,7 @@ from workbench.worker.memory import peak_rss_bytes
 
 
 class ClientReply(NamedTuple):
-    """What a client sends back."""
+    """Reply of a client."""
 
     facts: dict[str, Any]
     arrays: dict[str, np.ndarray]

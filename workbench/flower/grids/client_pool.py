@@ -27,7 +27,7 @@ class ClientTask(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """What came back, or why nothing did."""
+    """Result of a client's task, or why there is none."""
 
     task: ClientTask
     facts: dict[str, Any]

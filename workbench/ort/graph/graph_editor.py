@@ -38,7 +38,7 @@ class GraphEditor:
         """
         self.proto = proto
         self.nodes = list(proto.node)
-        """Those of the graph as it was given; each is known by its identity."""
+        """Nodes of the original graph; each is known by its identity."""
         self._values: dict[str, onnx.TypeProto.Tensor] = {}
         for value in (*inferred, *proto.value_info, *proto.input, *proto.output):
             stated = value.type.tensor_type

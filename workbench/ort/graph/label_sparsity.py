@@ -111,7 +111,7 @@ def _select_rows(graph: GraphEditor, loss: IgnoringLoss, chain: _Chain) -> None:
 def _rows_that_count(graph: GraphEditor, name: str, labels: str, ignored: str) -> str:
     """The indices of the rows whose label is not ignored, and of the first row.
 
-    The first row stays in any case: kernels cannot sum over no rows at all.
+    The first row is always kept: kernels cannot sum over zero rows.
     """
     is_ignored = _add(graph, "Equal", [labels, ignored], f"{name}.ignored")
     counts = _add(graph, "Not", [is_ignored], f"{name}.counts")

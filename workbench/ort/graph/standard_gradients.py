@@ -26,7 +26,7 @@ def write_standard_gradients(model: onnx.ModelProto, but: Collection[str] = ()) 
 
     Args:
         model: both passes. Its domain "" has opset 16 or later. A value whose type it does not
-            tell is float32.
+            have is float32.
         but: families, of `FAMILIES`, whose gradients stay as they are.
 
     Returns:

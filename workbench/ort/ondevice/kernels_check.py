@@ -29,7 +29,7 @@ FEW = 5
 """Rows where a result has none of other rows in it: each process that trains reads the values."""
 
 IGNORED = -100
-"""A label that counts for nothing."""
+"""A label that is ignored."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 

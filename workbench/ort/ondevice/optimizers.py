@@ -21,7 +21,7 @@ _TORCH_ADAM_MODE = 0
 """The kernel's form that decays weights before the moment update, as torch does."""
 
 _LEAST_NORM = 1e-6
-"""What `torch.nn.utils.clip_grad_norm_` adds to the norm that it divides by."""
+"""Term that `torch.nn.utils.clip_grad_norm_` adds to the norm that it divides by."""
 
 _OPSET = 17
 _IR_VERSION = 8

@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class Origin(NamedTuple):
-    """What a graph was built for, and what that took."""
+    """The call that a graph was built for, and the time that building took."""
 
     inputs: tuple[str, ...]
     """Name in the graph of each tensor among the arguments."""
@@ -63,7 +63,7 @@ class Origin(NamedTuple):
 
 
 class Built(NamedTuple):
-    """What runs every call with arguments like those that it was built for."""
+    """A built program that runs every call with arguments like those that it was built for."""
 
     program: Program | Segments
     state: BoundState | SegmentsState
@@ -92,7 +92,7 @@ class Built(NamedTuple):
 
     @property
     def session(self) -> GradientSession:
-        """What runs its graph; of segments, each has one of its own."""
+        """The session that runs its graph; of segments, each has its own."""
         assert isinstance(self.program, Program)
         return self.program.session
 

@@ -1,4 +1,4 @@
-"""What was built for the calls of an ORTModule, and what is built for those that are new."""
+"""The graphs of an ORTModule: finds those that run a call, and builds new ones."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class _Call(NamedTuple):
     shapes: Shapes
     autocast: torch.dtype | None
     bucket_bytes: int | None
-    """Of the buckets in which its gradients are exchanged; None: in one, or not at all."""
+    """Size of the buckets in which its gradients are exchanged; None: in one, or not exchanged."""
     key: Hashable
     """Equal for calls that differ in nothing but sizes."""
 
@@ -70,7 +70,7 @@ class Graphs:
 
     @property
     def built(self) -> tuple[Built, ...]:
-        """What is in use."""
+        """Graphs in use."""
         return tuple(built for cache in self._caches.values() for built in cache.built)
 
     def find(
@@ -82,13 +82,13 @@ class Graphs:
         *,
         tries: bool = True,
     ) -> Built | Trial | str:
-        """What runs a call, built if it is the first of its kind, or why PyTorch must, or did.
+        """Graph for a call, built for the first of its kind; PyTorch's trial; or why there is none.
 
         Args:
             wrapper: the ORTModule.
             args: of the call.
             kwargs: of the call.
-            tensors: takes the tensors that the graph is given.
+            tensors: list to which the inputs of the graph are appended.
             tries: PyTorch first tries a call that nothing is built for.
         """
         layout = self.layout if self.layout.is_current() else self._refresh_layout()
@@ -112,7 +112,7 @@ class Graphs:
         return found
 
     def _for_kind(self, call: _Call, wrapper: nn.Module, tries: bool) -> Built | Trial | str:
-        """What runs `call`, as `find`; it has elements, and something requires a gradient."""
+        """Graph for `call`, as `find`; it has elements, and something requires a gradient."""
         cache = self._caches[call.key]
         if cache.why_pytorch:
             return cache.why_pytorch
@@ -211,7 +211,7 @@ def _why_no_graph(layout: Layout) -> str:
 
 
 def _built(make: Callable[[], Built]) -> Built | str:
-    """What `make` returns, or why nothing can be built."""
+    """Result of `make`, or why nothing can be built."""
     try:
         return make()
     except NoTensorsError:

@@ -35,7 +35,7 @@ BUDGET_S = 60.0
 """No family is begun after this."""
 
 LEAST_SHARE = 0.03
-"""Of the operators' time: a family below it cannot be told from noise."""
+"""Of the operators' time: a family below it cannot be distinguished from noise."""
 
 Report = Callable[[str], None]
 
@@ -51,7 +51,7 @@ class _Search:
         self._tried: list[dict[str, Any]] = []
 
     def run(self) -> dict[str, Any]:
-        """What the answer holds.
+        """Measure, and return the content of the answer.
 
         Raises:
             WorkbenchError: the variant itself cannot be trained.
@@ -71,7 +71,7 @@ class _Search:
             best = fastest.libraries.get(each["family"]) == each["library"]
             each["chosen"] = best and refined is not None
             if best and refined is None:
-                each["problem"] = "all that was faster, together, is not clearly faster"
+                each["problem"] = "the faster families together are not clearly faster"
         return {"families": self._tried, "refined": refined}
 
     def _others(self, family: str) -> list[str]:
@@ -105,7 +105,7 @@ class _Search:
 
     def _refined(self, variant: Candidate, fastest: Candidate) -> dict[str, Any] | None:
         """All that won, over the variant, measured once more; None: not clearly faster."""
-        self._report("timing all that was faster together")
+        self._report("timing the faster families together")
         found, seconds = timed(variant.steps, fastest.steps, whole=True)
         if not found.high < 1:
             return None

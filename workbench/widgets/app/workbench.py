@@ -131,7 +131,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
     @classmethod
     def from_run(cls, run: Run | str, engines: Sequence[str] | None = None) -> Workbench:
-        """The app as it was when a run was started, showing that run.
+        """The app with the settings of a recorded run, showing that run.
 
         Args:
             run: a `Run` or its id.

@@ -109,7 +109,7 @@ class ArtifactBuilder(Alone):
             self.controller.estimate()
 
     def _settings(self) -> dict[str, Any]:
-        """What the artifacts and the footprint depend on."""
+        """Settings that the artifacts and the footprint depend on."""
         settings = self.setup.config_settings()
         names = (*ARTIFACT_SETTINGS, "batch_size")
         return {name: settings.get(name) for name in names}

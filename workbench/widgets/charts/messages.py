@@ -1,4 +1,4 @@
-"""What charts send of a recording: blocks of steps as float32, with what they are relative to."""
+"""Messages of charts about a recording: blocks of steps as float32, relative to a base."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def block_part(
     Step, seconds and samples are relative to `base`, since float32 holds no large step exactly.
 
     Args:
-        blocks: what to send.
+        blocks: those to send.
         stride: steps of a block.
         start: index of the first block.
         totals: seconds and samples before it.
@@ -68,7 +68,7 @@ def metric_index(key: str) -> int:
 
 
 def facts(recording: Recording) -> dict[str, Any]:
-    """What a chart says of a recording beside its points."""
+    """Properties of a recording that a chart shows beside its points."""
     metric = recording.evaluations.metric
     return {
         "steps": len(recording),

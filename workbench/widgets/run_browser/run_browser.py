@@ -26,8 +26,8 @@ from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
 PLAIN_TEXT = "The recorded runs: run this cell in JupyterLab to see them."
 
 FOLDER_GONE = (
-    "The folder of this run was removed by something else. What is shown was read before; the run "
-    "cannot be resumed or exported any more."
+    "The folder of this run was removed by another program. This view shows its record as last "
+    "read; the run cannot be resumed or exported any more."
 )
 
 
@@ -68,7 +68,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self.federation = FederationView()
         self.worst = WorstPredictionsView()
         self.comparison: ComparisonView | None = None
-        """What was compared last, where no other view shows it."""
+        """The last comparison, where no other view shows it."""
         self.detail.observe(self._on_heading, "heading")
         self.detail.observe(self._show_code, "heading")
         self.detail.observe(self._on_selected, "run_id")

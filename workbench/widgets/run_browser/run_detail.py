@@ -38,7 +38,7 @@ class RunDetail(anywidget.AnyWidget):
     png = traitlets.Unicode().tag(sync=True)
     """The figure, base64; empty if there is none."""
     figure_text = traitlets.Unicode().tag(sync=True)
-    """What the figure shows; empty: there is to be none."""
+    """Text alternative of the figure; empty if there is to be no figure."""
 
     def __init__(self, restore: Callable[[str], None] | None = None, **kwargs: Any) -> None:
         """Show nothing yet.

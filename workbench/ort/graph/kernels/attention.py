@@ -81,7 +81,7 @@ class _Tensor:
 
 @dataclass
 class _Attention:
-    """What one attention reads and writes, and the nodes that it consists of."""
+    """Inputs and outputs of one attention, and the nodes that it consists of."""
 
     query: _Tensor
     key: _Tensor

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import onnx
 
 GRADIENT = "_grad"
-"""What ONNX Runtime's gradient builder appends to the name of a value for its gradient."""
+"""Suffix by which ONNX Runtime's gradient builder names the gradient of a value."""
 
 SHAPED_LIKE: Mapping[str, tuple[int, ...]] = {
     "BatchNormInternal": (0, 1, 1, 1, 1),
@@ -117,7 +117,7 @@ def _known(graph: onnx.GraphProto) -> _Known:
 def _added(
     graph: onnx.GraphProto, known: _Known
 ) -> Iterator[tuple[str, tuple[int, tuple[int, ...]]]]:
-    """What is known of values that the package onnx does not know."""
+    """Types and shapes of values that the package onnx cannot infer."""
     for node in graph.node:
         like = SHAPED_LIKE.get(node.op_type, ())
         for index, name in enumerate(node.output):

@@ -23,7 +23,7 @@ class PaddingReport(NamedTuple):
     products: int = 0
     """How many matrix products leave padding out."""
     masks: tuple[str, ...] = ()
-    """The values that tell what padding is."""
+    """The values that mark padding."""
     reason: str = ""
     """Why nothing does, where that is so."""
     gradients: tuple[NodeGradient, ...] = ()
@@ -44,12 +44,12 @@ def leave_out_padding(
 
     Args:
         model: a forward pass.
-        arguments: names of the inputs that may tell which tokens are padding.
+        arguments: names of the inputs that may mark padding tokens.
         padded_results: results may be zero at padded tokens, where they would not be.
     """
     if any(each.HasField("g") for node in model.graph.node for each in node.attribute):
         return PaddingReport(reason="the graph has control flow")
-    found, refusal = PaddingReport(), Refusal(-2, "no argument tells which tokens are padding")
+    found, refusal = PaddingReport(), Refusal(-2, "no argument marks padding tokens")
     names = list(arguments)
     tried = set[Mask]()
     while True:

@@ -21,14 +21,14 @@ from workbench.ort.graph.padding.products import gemm, matmul
 from workbench.ort.graph.padding.step import MixedError, PaddingStep, without_constants
 
 LOW = -1e9
-"""A score below this counts for nothing beside one of a size that scores have."""
+"""A score below this has a probability of 0 beside scores of a usual size."""
 
 
 def result(step: PaddingStep) -> list[Tracked | None]:
-    """What is known of each output of a node.
+    """Known properties of each output of a node.
 
     Raises:
-        MixedError: nothing is; an input's junk may be anywhere.
+        MixedError: nothing is known; an input's junk may be anywhere.
     """
     op = step.node.op_type
     if step.node.domain:

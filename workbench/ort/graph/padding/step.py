@@ -49,5 +49,5 @@ class PaddingStep:
 
 
 def without_constants(value: Tracked) -> Tracked:
-    """What is left of a value whose numbers are others, in the same axes."""
+    """The value with the same axes, without the properties that depend on its numbers."""
     return value._replace(constants={}, masked_by=None)

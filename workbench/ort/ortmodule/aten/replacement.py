@@ -25,7 +25,7 @@ class Kernels(NamedTuple):
     chosen: dict[str, dict[str, int]]
     """Operator -> {"PyTorch": nodes, "ONNX Runtime": nodes}, those of no node left out."""
     why_not: str = ""
-    """Why PyTorch's are not used at all, and what to do; empty where they are."""
+    """Why PyTorch's are not used, and what to do; empty where they are."""
 
     def with_layers(self, layers: Mapping[str, int]) -> Kernels:
         """Add fused layers, by the number of each that is a kernel of PyTorch's."""
@@ -44,7 +44,7 @@ def use_pytorch_kernels(
     """Replace the nodes of `model`, a graph of both passes, for which that is faster, in place.
 
     Args:
-        model: as the gradient builder gives it; ONNX Runtime has not optimized it yet.
+        model: as returned by the gradient builder; ONNX Runtime has not optimized it yet.
         libraries: says of which families they are.
         keep_forward: leave the forward pass as it is, for what looks for its operators there.
 
