@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from torch.autograd.graph import saved_tensors_hooks
 
 from workbench.export.effects.changed_state import ChangedStateError
 from workbench.ort.ortmodule.build_graph import Built, build
@@ -147,7 +148,8 @@ class Graphs:
         return self.layout
 
     def _build(self, call: _Call, axes: Axes) -> Built:
-        with torch.autocast("cpu", enabled=False):
+        # The call's own hooks may write what autograd saves to a disk: not for an export.
+        with torch.autocast("cpu", enabled=False), saved_tensors_hooks(_as_it_is, _as_it_is):
             made = build(
                 self._module,
                 self.layout,
@@ -200,6 +202,10 @@ def _call(
         buckets = None
     key = (arguments, kinds, trained, layout.modes(), autocast, buckets)
     return _Call(args, kwargs, arguments, tensors, shapes, autocast, buckets, key)
+
+
+def _as_it_is(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor
 
 
 def _why_no_graph(layout: Layout) -> str:
