@@ -125,9 +125,16 @@ class ORTModuleOptions(PlainNumbers):
         title="PyTorch's kernels",
         description="The graph calls PyTorch's kernels where they are faster than ONNX Runtime's. "
         "all: also for linear layers, attention and convolution; no_linear: not for linear layers "
-        "and attention; no_products: nor for convolution. auto: all or no_linear, whose products "
-        "were measured faster on this processor, once. `workbench tune` measures whole steps. "
-        "Requires `workbench build-extensions`.",
+        "and attention; no_products: nor for convolution. auto: all, or where ONNX Runtime's "
+        "products were measured faster on this processor, once, off or no_linear. `workbench tune` "
+        "measures whole steps. Requires `workbench build-extensions`.",
+    )
+    device_kernels: bool = Field(
+        default=True,
+        title="Workbench's kernels",
+        description="The graph calls the workbench's own kernels, as on device, where PyTorch's "
+        "kernels run nothing; attention keeps no probabilities then. Requires "
+        "`workbench build-extensions`.",
     )
     operator_kernels: ORTModuleChoices = Field(
         default=(),
