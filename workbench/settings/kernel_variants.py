@@ -22,6 +22,10 @@ NO_LINEAR, WORKBENCH = "no_linear", "workbench"
 """The variants of `ortmodule` for processors on which ONNX Runtime's products are faster, without
 the workbench's own kernels and with them."""
 
+MOST_CONVOLUTIONS = 1
+"""Of a model that runs without PyTorch's kernels by default: one that cuts pictures into patches.
+Neither the workbench's kernels nor ONNX Runtime's are faster than PyTorch's for all others."""
+
 
 class TunedKernels(BaseModel):
     """What tuning changed in the settings of a run, for its record. Frozen."""

@@ -122,6 +122,12 @@ IN_TORCH_INTEROP = frozenset({"max_pool", "embedding"})
 """Families of which the workbench has a kernel on PyTorch's threads too: that runs them wherever
 PyTorch's kernels run others."""
 
+_LEFT_OUT: Mapping[str | bool, tuple[str, ...]] = {
+    "no_linear": ("linear", "attention"),
+    "no_products": ("linear", "attention", "convolution"),
+}
+"""What is not PyTorch's by `pytorch_kernels`."""
+
 
 def usual_libraries(
     engine: str, kernels: str | bool, *, device_kernels: bool = True
@@ -149,7 +155,6 @@ def usual_libraries(
     if not device_kernels:
         left_out |= {family for family, library in usual.items() if library == WORKBENCH}
     return usual | {family: own[family] for family in left_out - IN_TORCH_INTEROP}
-
 
 
 def without_kernels(engine: str) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""Which inputs of a gradient graph its backward pass reads."""
+"""Which inputs and results of a gradient graph its backward pass reads."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Collection
 
 
 def backward_reads(model: bytes, names: Collection[str]) -> frozenset[str]:
-    """Those of `names`, inputs of the serialized `model`, that the backward pass reads.
+    """Those of `names`, inputs or results of the serialized `model`, that the backward pass reads.
 
     Its nodes run after the YieldOp or may do so: all but those that lead to it.
     """

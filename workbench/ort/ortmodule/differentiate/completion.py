@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from workbench.ort.graph.gradient_overrides import HiddenNodes
 from workbench.ort.graph.standard_gradients import write_standard_gradients
 from workbench.ort.ortmodule.aten import Kernels, Libraries, use_pytorch_kernels
+from workbench.ort.ortmodule.differentiate.own_kernels import OwnKernels, use_own_kernels
 from workbench.settings.ortmodule_options import ORTModuleOptions
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ def complete(
     results: Iterable[onnx.ValueInfoProto],
     updates: Iterable[str],
     options: ORTModuleOptions,
-) -> tuple[bytes, Kernels]:
+) -> tuple[bytes, Kernels, OwnKernels]:
     """Complete a gradient graph, and choose whose kernels run it.
 
     Args:
@@ -33,7 +34,7 @@ def complete(
         options: how to build the graph.
 
     Returns:
-        The graph, serialized, and what was chosen for each operator.
+        The graph, serialized, what was chosen for each operator, and our own kernels in it.
     """
     import onnx
 
@@ -43,8 +44,9 @@ def complete(
     _return_from_forward(proto.graph, updates)
     libraries = Libraries(options)
     kernels = use_pytorch_kernels(proto, libraries, keep_forward=options.recomputes)
+    own = use_own_kernels(proto, libraries, keep_forward=options.recomputes)
     write_standard_gradients(proto, but=libraries.own_gradients)
-    return proto.SerializeToString(), kernels
+    return proto.SerializeToString(), kernels.beside(own.nodes, proto.graph), own
 
 
 def _keep_results(graph: onnx.GraphProto, results: Iterable[onnx.ValueInfoProto]) -> None:
