@@ -28,11 +28,7 @@ class Libraries:
         usual = usual_libraries("ortmodule", kernels, device_kernels=options.device_kernels)
         self._chosen = usual | given
         self._others = kernels != "off"
-        self._own = {family for family, library in given.items() if library == WORKBENCH}
-        if options.device_kernels:
-            # What PyTorch has no kernel for, or none for these sizes, is left to ours.
-            chosen = self._chosen.items()
-            self._own |= {family for family, whose in chosen if whose in (PYTORCH, WORKBENCH)}
+        self._own_kernels = options.device_kernels
 
     def calls_kernel(self, family: str) -> bool:
         """Whether a kernel beside PyTorch's runs it; "" is what is of no family."""
@@ -49,9 +45,16 @@ class Libraries:
         return self._others or any(map(self.calls_kernel, self._chosen))
 
     @property
-    def not_on_device(self) -> frozenset[str]:
-        """The families, of those on device, that are left as they are by the device kernels."""
-        return frozenset(FAMILIES["ondevice"]) - self._own
+    def own(self) -> frozenset[str]:
+        """The families that the workbench's kernels for training on device run."""
+        chosen = {family for family, library in self._chosen.items() if library == WORKBENCH}
+        return frozenset(family for family in chosen if not self.calls_kernel(family))
+
+    @property
+    def left_to_own(self) -> frozenset[str]:
+        """The families of which they run what no kernel beside PyTorch's takes."""
+        called = filter(self.calls_kernel, self._chosen)
+        return frozenset(called) & set(FAMILIES["ondevice"]) if self._own_kernels else frozenset()
 
     @property
     def own_gradients(self) -> frozenset[str]:

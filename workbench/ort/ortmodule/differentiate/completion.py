@@ -43,8 +43,10 @@ def complete(
     _keep_results(proto.graph, results)
     _return_from_forward(proto.graph, updates)
     libraries = Libraries(options)
-    kernels = use_pytorch_kernels(proto, libraries, keep_forward=options.recomputes)
-    own = use_own_kernels(proto, libraries, keep_forward=options.recomputes)
+    keep = options.recomputes
+    use_own_kernels(proto, libraries.own, keep_forward=keep)
+    kernels = use_pytorch_kernels(proto, libraries, keep_forward=keep)
+    own = use_own_kernels(proto, libraries.own | libraries.left_to_own, keep_forward=keep)
     write_standard_gradients(proto, but=libraries.own_gradients)
     return proto.SerializeToString(), kernels.beside(own.nodes, proto.graph), own
 
