@@ -84,8 +84,8 @@ VARIANTS: Mapping[str, Mapping[str, Variant]] = MappingProxyType(
                 extension=_TORCH_INTEROP,
             ),
             WORKBENCH: Variant(
-                "the workbench's own kernels and ONNX Runtime's, none of PyTorch's",
-                "off",
+                "the workbench's own kernels and ONNX Runtime's, but for Dropout",
+                "dropout",
                 True,
                 extension=_DEVICE_KERNELS,
             ),

@@ -148,7 +148,7 @@ def usual_libraries(
     if device_kernels:
         libraries = FAMILIES[engine].items()
         own |= {family: WORKBENCH for family, known in libraries if WORKBENCH in known}
-    if kernels in ("off", False):
+    if kernels in ("dropout", "off", False):
         return own
     usual = {family: libraries[0] for family, libraries in FAMILIES[engine].items()}
     left_out = set(_LEFT_OUT.get(kernels, ()))

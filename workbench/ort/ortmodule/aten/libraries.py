@@ -27,13 +27,14 @@ class Libraries:
         given = libraries_of(options.operator_kernels)
         usual = usual_libraries("ortmodule", kernels, device_kernels=options.device_kernels)
         self._chosen = usual | given
-        self._others = kernels != "off"
+        self._dropout = kernels != "off"
+        self._others = kernels not in ("dropout", "off")
         self._own_kernels = options.device_kernels
 
     def calls_kernel(self, family: str) -> bool:
-        """Whether a kernel beside PyTorch's runs it; "" is what is of no family."""
+        """Whether a kernel beside PyTorch's runs it; "" is Dropout, which is of no family."""
         if not family:
-            return self._others
+            return self._dropout
         library = self._chosen[family]
         return library == PYTORCH or (
             library == WORKBENCH and family in IN_TORCH_INTEROP and self._others
@@ -42,7 +43,12 @@ class Libraries:
     @property
     def calls_any(self) -> bool:
         """Whether such a kernel runs anything."""
-        return self._others or any(map(self.calls_kernel, self._chosen))
+        return self.calls_families or self._dropout
+
+    @property
+    def calls_families(self) -> bool:
+        """Whether it runs more than Dropout."""
+        return any(map(self.calls_kernel, self._chosen))
 
     @property
     def own(self) -> frozenset[str]:

@@ -72,7 +72,7 @@ def chosen_kernels(options: ORTModuleOptions, graph: onnx.GraphProto) -> Product
     convolutions = sum(node.op_type == "Conv" for node in graph.node)
     own = options.device_kernels and not native_extension(DEVICE_KERNELS).problem
     without = own and convolutions <= MOST_CONVOLUTIONS
-    return ProductChoice("off" if without else "no_linear", str(times))
+    return ProductChoice("dropout" if without else "no_linear", str(times))
 
 
 def _threads_sleep() -> bool:

@@ -57,6 +57,12 @@ class Kernels(NamedTuple):
         return self._replace(chosen=_merged(others, ours))
 
     @property
+    def computes(self) -> bool:
+        """Whether PyTorch's kernels run more than Dropout."""
+        chosen = self.chosen.items()
+        return any(PYTORCH in counts for op, counts in chosen if not op.startswith("Dropout"))
+
+    @property
     def replaced(self) -> int:
         """How many nodes PyTorch's kernels run, those of the gradients of whole layers aside."""
         return sum(counts.get(PYTORCH, 0) for counts in self.chosen.values())
@@ -84,7 +90,10 @@ def use_pytorch_kernels(
     Returns:
         What was chosen for each operator.
     """
-    why_not = why_not_loaded() if libraries.calls_any else "they are switched off"
+    dropout = any(node.op_type == "Dropout" for node in model.graph.node)
+    # A process that has loaded the library keeps more memory.
+    called = libraries.calls_families or (dropout and libraries.calls_any)
+    why_not = why_not_loaded() if called else ""
     graph = GraphEditor(model.graph)
     chosen: dict[str, dict[str, int]] = {}
     nodes: list[onnx.NodeProto] = []

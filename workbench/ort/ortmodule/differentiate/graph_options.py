@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _LEFT_OUT = {
     "no_linear": ", and no linear layer or attention",
     "no_products": ", and no product",
+    "dropout": ", of Dropout alone",
 }
 """What is ONNX Runtime's by `pytorch_kernels`."""
 

@@ -96,7 +96,7 @@ def create_program(
     else:
         # Trials draw numbers of PyTorch's generator, too.
         with torch.random.fork_rng(devices=[]):
-            by_pytorch = bool(graph.report.kernels.replaced)
+            by_pytorch = graph.report.kernels.computes
             session = fastest(make, tensors, threads, by_pytorch=by_pytorch)
     saved.save("optimized", session.observation.optimized)
     times.append(time.perf_counter())
