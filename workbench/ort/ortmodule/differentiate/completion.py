@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from workbench.ort.graph.gradient_overrides import HiddenNodes
+from workbench.ort.graph.kernels.device_kernels import device_kernel_counts
+from workbench.ort.graph.memory.recompute import recompute_in_backward
 from workbench.ort.graph.standard_gradients import write_standard_gradients
 from workbench.ort.ortmodule.aten import Kernels, Libraries, use_pytorch_kernels
 from workbench.ort.ortmodule.differentiate.own_kernels import OwnKernels, use_own_kernels
@@ -48,7 +50,10 @@ def complete(
     kernels = use_pytorch_kernels(proto, libraries, keep_forward=keep)
     own = use_own_kernels(proto, libraries.own | libraries.left_to_own, keep_forward=keep)
     write_standard_gradients(proto, but=libraries.own_gradients)
-    return proto.SerializeToString(), kernels.beside(own.nodes, proto.graph), own
+    kernels = kernels.beside(own.nodes, proto.graph)
+    if own.nodes and not keep:
+        recompute_in_backward(proto)
+    return proto.SerializeToString(), kernels, own._replace(nodes=device_kernel_counts(proto))
 
 
 def _keep_results(graph: onnx.GraphProto, results: Iterable[onnx.ValueInfoProto]) -> None:
