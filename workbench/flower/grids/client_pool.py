@@ -161,7 +161,7 @@ class ClientPool:
                 process.wait()
 
 
-def _late(task: Task, timeout_s: float, sent_bytes: int) -> Answered:
+def _late(task: ClientTask, timeout_s: float, sent_bytes: int) -> Answered:
     error = f"it did not answer within {timeout_s:g} s."
     return Answered(task, {"seconds": timeout_s}, {}, error, sent_bytes, 0)
 

@@ -1,4 +1,4 @@
-"""Loads our own kernels for on-device training, after they have computed known results.
+"""Loads our own kernels, for ORTModule and on device, once they have computed known results.
 
 The library may come from a compiler that miscompiles, or run on another processor than it was built
 on: each process that uses it runs a graph of all its operators first, and compares.

@@ -31,7 +31,7 @@ _GRADIENT = "_grad"
 """ONNX Runtime's gradient builder names the gradient of a value so."""
 
 
-def recompute_in_backward(model: onnx.ModelProto, loss: str) -> dict[str, str]:
+def recompute_in_backward(model: onnx.ModelProto, *results: str) -> dict[str, str]:
     """Let the backward pass compute results of `CHEAP` operators again, in place.
 
     The repeated node waits for the gradient of its result, whose shape it asks for: otherwise ONNX
@@ -39,13 +39,13 @@ def recompute_in_backward(model: onnx.ModelProto, loss: str) -> dict[str, str]:
 
     Args:
         model: both passes, in order.
-        loss: the output that is differentiated.
+        results: the outputs that are differentiated, where no YieldOp takes them.
 
     Returns:
         First output of each new node -> an output of the node of the backward pass that it is for.
     """
     graph = model.graph
-    forward = forward_nodes(graph, [loss])
+    forward = forward_nodes(graph, results)
     backward = {i: node for i, node in enumerate(graph.node) if i not in forward}
     places = {name: i for i, node in enumerate(graph.node) for name in node.output if name}
     readers: dict[str, list[int]] = {}

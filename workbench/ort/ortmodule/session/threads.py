@@ -8,10 +8,15 @@ from statistics import median
 
 import torch
 
+from workbench.ort.freed_memory import give_back_freed_memory
 from workbench.ort.ortmodule.session.session import GradientSession
 
 LONG_S = 1.0
 """Where both passes of a graph take longer, nothing is tried."""
+
+LONG_ALONE_S = 0.05
+"""The same where no kernel of PyTorch's runs in it: waking the threads takes a small part of that.
+Two sessions that are tried in turn take the memory of both."""
 
 TRIALS, LEAST_TRIALS = 7, 2
 """Runs of either session whose medians are compared, and how few they are where each is long."""
@@ -28,7 +33,7 @@ def fastest(
     inputs: Sequence[torch.Tensor],
     threads: int,
     *,
-    one_if_long: bool = False,
+    by_pytorch: bool = False,
 ) -> GradientSession:
     """Load a session with `threads` threads, or with one where its passes are measured faster.
 
@@ -42,15 +47,20 @@ def fastest(
         load: makes a session with a pool of so many threads.
         inputs: of the graph, with a batch of the usual size.
         threads: at most; those of PyTorch.
-        one_if_long: where nothing is tried, one thread rather than several.
+        by_pytorch: whether PyTorch's kernels run long operators of it: where nothing is tried, one
+            thread of ONNX Runtime's then, rather than several.
     """
     one = load(1)
     if threads == 1:
         return one
     both_passes_s(one, inputs)
     once = both_passes_s(one, inputs)
-    if once > LONG_S:
-        return one if one_if_long else load(threads)
+    if by_pytorch and once > LONG_S:
+        return one
+    if not by_pytorch and once > LONG_ALONE_S:
+        del one
+        give_back_freed_memory()
+        return load(threads)
     many = load(threads)
     both_passes_s(many, inputs)
     trials = max(LEAST_TRIALS, min(TRIALS, int(TRIALS_S / once)))
