@@ -16,7 +16,7 @@ from onnx import TensorProto, helper, numpy_helper
 if TYPE_CHECKING:
     import onnx
 
-_REMOVABLE = frozenset({"Expand", "Identity", "Reshape", "Transpose", "Where"})
+_REMOVABLE = frozenset({"Expand", "Identity", "Reshape", "Sub", "Transpose", "Where"})
 """Operators whose nodes are removed once nothing reads their results."""
 
 
