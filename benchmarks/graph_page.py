@@ -11,7 +11,7 @@ from typing import Any
 
 from playwright.sync_api import Page, sync_playwright
 
-from workbench.graphs.opened import opened_at_first
+from workbench.graph_view.opened import opened_at_first
 from workbench.widgets.bundle import bundle
 from workbench.widgets.graph.graph_messages import answers
 from workbench.widgets.graph.graph_reader import GraphReader

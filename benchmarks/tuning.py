@@ -9,9 +9,9 @@ import tempfile
 
 import workbench as wb
 from benchmarks.result import Result
-from workbench.kernel_choices.record import Entry, Measured
 from workbench.settings.kernel_variants import DEFAULT, VARIANTS
 from workbench.settings.operator_kernels import libraries_of, sentence_of
+from workbench.tuning_results.record import Entry, Measured
 
 SAMPLES = ("text-bert", "text-gpt", "hf-classifier", "digits-cnn", "digits-mlp")
 QUICK_SAMPLES = ("digits-mlp",)

@@ -25,7 +25,7 @@ TASKS = {
     "Train": ("Tune kernels",),
 }
 TASK_CELL = """
-from workbench.controller.task import Table, TaskResult
+from workbench.controller.tasks.task import Table, TaskResult
 rows = tuple((f"layers.{each}.weight", "1.0e-07", "0.1 wrong") for each in range(30))
 table = Table("Relative error to PyTorch", ("Gradient of", "ondevice", "ortmodule"), rows)
 result = TaskResult("It does not agree.", False, (table,))

@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable, Sequence
 
 from workbench.controller import State
-from workbench.controller.data_preview import DataPreview
 from workbench.controller.engine_rows import EngineRows
-from workbench.controller.inspection import LayerRow
-from workbench.controller.job import Job
+from workbench.controller.jobs.job import Job
+from workbench.controller.model.data_preview import DataPreview
+from workbench.controller.model.inspection import LayerRow
 from workbench.controller.view import View
 from workbench.models import Model
-from workbench.runs.reader import NewPoints
+from workbench.runs.record.reader import NewPoints
 
 PATIENCE_S = 90
 

@@ -16,8 +16,8 @@ import workbench as wb
 from tests.controller.recording_view import PATIENCE_S, RecordingView, until
 from tests.runs import recorded
 from workbench.controller import Controller, Setup
-from workbench.controller.job import ComparisonJob, Job, Training
-from workbench.controller.sources import Sources
+from workbench.controller.jobs.job import ComparisonJob, Job, Training
+from workbench.controller.model.sources import Sources
 from workbench.controller.state import failure
 from workbench.errors import ConfigError
 from workbench.models import Model

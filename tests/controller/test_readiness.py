@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import workbench as wb
-from workbench.controller.data_preview import DataPreview
+from workbench.controller.forms.typed_settings import TypedSettings
+from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.readiness import Readiness
 from workbench.controller.setup import Setup
 from workbench.controller.state import State
-from workbench.controller.typed_settings import TypedSettings
 
 
 def test_artifacts_are_told_from_their_beginning_to_their_end() -> None:

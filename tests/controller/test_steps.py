@@ -6,8 +6,8 @@ from types import SimpleNamespace
 from typing import Any
 
 from workbench.controller import Setup, State
+from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.controller.steps import Steps
-from workbench.controller.typed_settings import TypedSettings
 from workbench.load import load_model
 
 

@@ -17,9 +17,8 @@ from tests.controller.recording_view import RecordingView, until
 from workbench.artifacts import Artifacts
 from workbench.child_process.cancellation import ended_if_cancelled
 from workbench.controller import Controller, Setup, task_runner
-from workbench.controller.code import code_for
-from workbench.controller.setting_fields import SettingField
-from workbench.controller.task import Inputs, Task, TaskResult, TaskState
+from workbench.controller.code.page_code import code_for
+from workbench.controller.forms.setting_fields import SettingField
 from workbench.controller.task_runner import BUSY, NO_MODEL
 from workbench.controller.tasks import (
     TASKS,
@@ -28,10 +27,11 @@ from workbench.controller.tasks import (
     tuning,
     verification,
 )
+from workbench.controller.tasks.task import Inputs, Task, TaskResult, TaskState
 from workbench.data import Dataset
 from workbench.errors import EngineError
-from workbench.kernel_choices.record import Entry, Environment, Measured, TuningRecord
 from workbench.tune import Tuning
+from workbench.tuning_results.record import Entry, Environment, Measured, TuningRecord
 from workbench.verification.result import EngineVerdict, GradientRow, Verification
 
 TYPED = {

@@ -216,7 +216,10 @@ def _client_processes(run: Run) -> Any:
     while time.monotonic() < deadline:
         for process in psutil.process_iter(["cmdline"]):
             command = process.info["cmdline"] or []
-            if "workbench.flower.client_process" in command and str(run.folder.path) in command:
+            if (
+                "workbench.flower.client.client_process" in command
+                and str(run.folder.path) in command
+            ):
                 yield process
         time.sleep(0.01)
     pytest.fail("no client process was started")

@@ -11,8 +11,8 @@ import pytest
 from flwr.app import Array, ArrayRecord, ConfigRecord, Error, Message, MetricRecord, RecordDict
 from flwr.supercore.task_identity import TaskIdentity
 
-from workbench.flower.client_messages import ARRAYS, CONFIG, METRICS, answer, array_record
-from workbench.flower.deployed_grid import DeployedGrid
+from workbench.flower.client.client_messages import ARRAYS, CONFIG, METRICS, answer, array_record
+from workbench.flower.grids.deployed_grid import DeployedGrid
 from workbench.settings.federation import FederationOptions
 
 WEIGHTS = {"w": np.ones(3, np.float32)}

@@ -11,10 +11,10 @@ from flwr.app import ConfigRecord, Message, RecordDict
 
 import workbench as wb
 from workbench.errors import ConfigError
-from workbench.flower.client_messages import ARRAYS, CONFIG, array_record, arrays_of
-from workbench.flower.client_pool import ClientPool
-from workbench.flower.process_grid import FIRST_CLIENT, ProcessGrid
-from workbench.flower.simulated_app import STATE, packed
+from workbench.flower.client.client_messages import ARRAYS, CONFIG, array_record, arrays_of
+from workbench.flower.client.simulated_app import STATE, packed
+from workbench.flower.grids.client_pool import ClientPool
+from workbench.flower.grids.process_grid import FIRST_CLIENT, ProcessGrid
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run
 from workbench.settings.federation import FederationOptions

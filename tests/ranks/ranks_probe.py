@@ -33,7 +33,7 @@ from tests.ranks.networks import (
 from workbench.data import Batch, Split
 from workbench.engines import engine_class
 from workbench.engines.base import Engine, EngineSetup
-from workbench.engines.ranks import STORE_VARIABLE, Ranks
+from workbench.engines.data_parallel.ranks import STORE_VARIABLE, Ranks
 from workbench.errors import WorkbenchError
 from workbench.ranks.follower import follow
 from workbench.run_folder.checkpoint import write_checkpoint

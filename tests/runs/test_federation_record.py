@@ -11,8 +11,8 @@ from matplotlib.image import AxesImage
 
 from tests.runs.written import LAUNCHED, steps, write_run
 from workbench.runs import Run
-from workbench.runs.federation import Federation
-from workbench.runs.federation_figure import CLIENT_COLOR, MOST_NAMED_CLASSES
+from workbench.runs.figures.federation_figure import CLIENT_COLOR, MOST_NAMED_CLASSES
+from workbench.runs.record.federation import Federation
 
 OPTIONS = {"clients": 2, "rounds": 3, "fraction": 0.5}
 DIVIDED = [{"rows": 20, "test_rows": 4}, {"rows": 10, "test_rows": 2}]

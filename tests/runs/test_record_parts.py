@@ -26,9 +26,10 @@ from workbench.runs import active as active_module
 from workbench.runs.active import active_folders
 from workbench.runs.adapted_weights import recorded_weights
 from workbench.runs.cleanup import remove_abandoned_files
-from workbench.runs.duration import duration_s, started_at, total_duration_s
 from workbench.runs.export import export_saved
-from workbench.runs.history import layers_frame
+from workbench.runs.record.duration import duration_s, started_at, total_duration_s
+from workbench.runs.record.history import layers_frame
+from workbench.runs.record.worst_predictions import _predicted, worst_predictions
 from workbench.runs.trash import (
     KEPT_DAYS,
     deleted_folders,
@@ -37,7 +38,6 @@ from workbench.runs.trash import (
     restore_from_trash,
     trash,
 )
-from workbench.runs.worst_predictions import _predicted, worst_predictions
 
 DONE = {"status": "completed", "ended": LAUNCHED + 5}
 

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from workbench.errors import ConfigError
-from workbench.ort.graph.device_kernels import _FOUND, _WHOLE
+from workbench.ort.graph.kernels.device_kernels import _FOUND, _WHOLE
 from workbench.ort.graph.standard_gradients import _WRITERS
 from workbench.settings.config import make_config
 from workbench.settings.operator_kernels import (

@@ -11,7 +11,6 @@ import pytest
 
 from workbench.engines.base import Gradients
 from workbench.errors import EngineError
-from workbench.kernel_choices import kept
 from workbench.profiling.request import Request
 from workbench.run_folder.operator_timing import OperatorTime
 from workbench.settings.config import make_config
@@ -20,6 +19,7 @@ from workbench.tune.families import __main__ as search
 from workbench.tune.families import refine
 from workbench.tune.families.shares import shares_of
 from workbench.tune.families.trial import difference, timed
+from workbench.tuning_results import kept
 
 
 def gradients(loss: float, **values: list[float]) -> Gradients:

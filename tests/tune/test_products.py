@@ -9,9 +9,9 @@ import pytest
 from workbench.cli.extensions import build_extensions
 from workbench.doctor.kernels import tuning_finding
 from workbench.errors import EngineError
-from workbench.kernel_choices.product_times import kept_product_times, product_times_path
 from workbench.tune import products
 from workbench.tune.products import ensure_product_times
+from workbench.tuning_results.product_times import kept_product_times, product_times_path
 
 
 @pytest.fixture(autouse=True)

@@ -10,14 +10,14 @@ import pytest
 
 from workbench.data import Dataset
 from workbench.errors import ConfigError, EngineError
-from workbench.kernel_choices import kept
-from workbench.kernel_choices.kept import this_environment
-from workbench.kernel_choices.record import TuningRecord, read_tuning
 from workbench.machine.load import Load
 from workbench.runs import prepare
 from workbench.settings.config import make_config
 from workbench.tune import Tuning, lock_step, tune
 from workbench.tune.result import as_entry
+from workbench.tuning_results import kept
+from workbench.tuning_results.kept import this_environment
+from workbench.tuning_results.record import TuningRecord, read_tuning
 
 CONFIG = make_config({"engine": "ondevice", "threads": 1})
 

@@ -14,7 +14,7 @@ import pytest
 from traitlets import TraitError
 
 from workbench.errors import ConfigError, RunError
-from workbench.runs.reader import NewPoints
+from workbench.runs.record.reader import NewPoints
 from workbench.series import COLUMNS, Recording
 from workbench.settings.engines import engine_table
 from workbench.widgets.charts import Charts

@@ -7,9 +7,9 @@ import pytest
 
 from tests.runs.test_federation_record import DIVIDED, federated
 from tests.runs.written import steps, write_run
-from workbench.controller.job import Training, outcome_of
+from workbench.controller.jobs.job import Training, outcome_of
+from workbench.controller.recorded_runs.run_detail import describe_run
 from workbench.controller.restore import restored
-from workbench.controller.run_detail import describe_run
 from workbench.runs import Run
 from workbench.widgets.train.federation_view import MOST_CLIENTS, FederationView
 from workbench.widgets.train.trainer import Trainer, TrainView

@@ -10,7 +10,7 @@ import traitlets
 from onnx import TensorProto, helper
 
 from workbench.errors import ConfigError, ModelError
-from workbench.graphs import GraphFile
+from workbench.graph_view import GraphFile
 from workbench.widgets import GraphView
 
 

@@ -15,10 +15,10 @@ from tests.controller.recording_view import until
 from tests.runs.recorded import model as recorded_model
 from workbench.compare import COLUMNS, Verdict
 from workbench.controller import Setup, predictor
-from workbench.controller.inspection import LayerRow
+from workbench.controller.forms.typed_settings import TypedSettings
+from workbench.controller.model.inspection import LayerRow
 from workbench.controller.setup import COMPARISON_STEPS
-from workbench.controller.task import Table, TaskResult
-from workbench.controller.typed_settings import TypedSettings
+from workbench.controller.tasks.task import Table, TaskResult
 from workbench.errors import EngineError
 from workbench.load import load_model
 from workbench.models import Layer

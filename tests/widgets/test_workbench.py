@@ -18,9 +18,9 @@ import pytest
 import torch
 
 import workbench as wb
+from workbench.controller.forms.setting_fields import value_as_text
+from workbench.controller.jobs.offer import Offer
 from workbench.controller.notebook_file import may_save
-from workbench.controller.offer import Offer
-from workbench.controller.setting_fields import value_as_text
 from workbench.errors import ModelError
 from workbench.run_folder.control import NO_LIMIT, ControlReader
 from workbench.widgets import ArtifactBuilder, ModelView, Trainer, Workbench

@@ -27,8 +27,8 @@ from workbench.losses.loss_outputs import outputs_read, with_outputs_named
 from workbench.models import Model, load_saved
 from workbench.onnx_io.graph_metadata import uses_running_statistics
 from workbench.onnx_io.large_file import write_onnx
-from workbench.ort.graph.device_kernels import device_kernel_counts
 from workbench.ort.graph.gradient import build_training_graph, parameters_as_inputs
+from workbench.ort.graph.kernels.device_kernels import device_kernel_counts
 from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
 from workbench.ort.losses.losses import append_losses
 from workbench.ort.ondevice.checkpoint import write_nominal_checkpoint

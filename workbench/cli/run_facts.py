@@ -25,7 +25,7 @@ def show_run(run: Run, json: bool) -> None:
 def run_facts(run: Run) -> dict[str, Any]:
     """The main facts of a run."""
     from workbench.run_folder.labels import labels_or_problem
-    from workbench.runs.throughput import mean_samples_per_s
+    from workbench.runs.record.throughput import mean_samples_per_s
 
     points = run.follow().poll()
     evaluations = frame_rows(run.evaluations)

@@ -24,8 +24,8 @@ from workbench.machine.load import Load, total_load
 from workbench.machine.machine import machine_sentence
 from workbench.progress import ProgressBar
 from workbench.runs import Progress, Run, Status
-from workbench.runs.activity import ENDED
 from workbench.runs.deadline import Deadline
+from workbench.runs.record.activity import ENDED
 
 if TYPE_CHECKING:
     import pandas as pd

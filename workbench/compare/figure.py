@@ -11,7 +11,7 @@ from workbench.compare.columns import MARK
 from workbench.display.number_format import significant
 from workbench.figures.engine_style import line_style
 from workbench.figures.static_figure import caption, make_figure, printable
-from workbench.runs.figure import draw_loss, draw_memory, draw_throughput
+from workbench.runs.figures.figure import draw_loss, draw_memory, draw_throughput
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -98,7 +98,7 @@ class RunComparison:
 
     def plot(self) -> Figure:
         """Plot loss, throughput and memory of all runs."""
-        from workbench.runs.figure import plot_runs
+        from workbench.runs.figures.figure import plot_runs
 
         return plot_runs([*self.runs.values()])
 

@@ -9,25 +9,25 @@ from typing import Any
 from workbench.compare import Comparison
 from workbench.controller.engine_rows import engine_rows
 from workbench.controller.follower import Follower
-from workbench.controller.job import ComparisonJob, Job, Training
+from workbench.controller.forms.typed_settings import TypedSettings
+from workbench.controller.jobs.job import ComparisonJob, Job, Training
+from workbench.controller.jobs.offer import Offer, offers
+from workbench.controller.jobs.start import Load, start_comparison, start_training
+from workbench.controller.model.namespace import own_names
+from workbench.controller.model.sources import Sources
 from workbench.controller.model_loader import ModelLoader
-from workbench.controller.namespace import own_names
-from workbench.controller.offer import Offer, offers
 from workbench.controller.predictor import Predictor
 from workbench.controller.readiness import CHOOSE, Readiness
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
-from workbench.controller.sources import Sources
-from workbench.controller.start import Load, start_comparison, start_training
 from workbench.controller.state import State, failure
 from workbench.controller.task_runner import TaskRunner
-from workbench.controller.typed_settings import TypedSettings
 from workbench.controller.view import View, Views
 from workbench.data import Dataset
 from workbench.errors import ModelError
 from workbench.models import Model
 from workbench.runs import Run, load_run, resume
-from workbench.runs.activity import ENDED
+from workbench.runs.record.activity import ENDED
 
 PERIOD_S = 0.1
 """Time between two looks at the runs: as often as a worker writes its steps."""

@@ -6,14 +6,14 @@ import math
 import time
 from collections.abc import Callable
 
-from workbench.controller.job import ComparisonJob, Job
-from workbench.controller.pace import Pace
-from workbench.controller.run_detail import duration_text
+from workbench.controller.jobs.job import ComparisonJob, Job
+from workbench.controller.jobs.pace import Pace
+from workbench.controller.recorded_runs.run_detail import duration_text
 from workbench.controller.state import Level, State
 from workbench.controller.view import View
-from workbench.runs.activity import ENDED
-from workbench.runs.duration import total_duration_s
-from workbench.runs.reader import RunReader
+from workbench.runs.record.activity import ENDED
+from workbench.runs.record.duration import total_duration_s
+from workbench.runs.record.reader import RunReader
 from workbench.runs.run_title import step_word
 
 LEVELS: dict[str, Level] = {

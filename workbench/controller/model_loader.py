@@ -6,10 +6,10 @@ import threading
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from workbench.controller.data_preview import data_preview
-from workbench.controller.inspection import layer_rows
+from workbench.controller.model.data_preview import data_preview
+from workbench.controller.model.inspection import layer_rows
+from workbench.controller.model.sources import Sources
 from workbench.controller.request_thread import RequestThread
-from workbench.controller.sources import Sources
 from workbench.controller.state import sentence_of
 from workbench.controller.view import View
 from workbench.data import Dataset, check_fit

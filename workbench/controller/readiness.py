@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from workbench.artifacts.footprint import Estimate
-from workbench.controller.data_preview import DataPreview
+from workbench.controller.forms.typed_settings import TypedSettings, wrong_settings
+from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.prediction import Prediction
 from workbench.controller.state import State
-from workbench.controller.typed_settings import TypedSettings, wrong_settings
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.profiling import Profile

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from workbench.controller.federation_fields import form_of
+from workbench.controller.forms.federation_fields import form_of
 from workbench.data.table import Table
 from workbench.errors import DataError, ModelError
 from workbench.load.model import find_sample

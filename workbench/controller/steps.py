@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-from workbench.controller.data_preview import DataPreview
-from workbench.controller.job import ComparisonJob, Job
+from workbench.controller.forms.typed_settings import TypedSettings, wrong_settings
+from workbench.controller.jobs.job import ComparisonJob, Job
+from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.prediction import Prediction
 from workbench.controller.setup import Setup
 from workbench.controller.state import State
-from workbench.controller.typed_settings import TypedSettings, wrong_settings
 from workbench.controller.view import View
 from workbench.models import Model
 

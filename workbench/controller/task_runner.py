@@ -9,13 +9,13 @@ from typing import Any
 
 from workbench.artifacts import Artifacts
 from workbench.child_process.cancellation import Cancellation, CancelledError, check_cancelled
-from workbench.controller.data_preview import DataPreview
+from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.prediction import Prediction
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
 from workbench.controller.state import State, sentence_of
-from workbench.controller.task import Inputs, Task, TaskState, refused
 from workbench.controller.tasks import TASKS
+from workbench.controller.tasks.task import Inputs, Task, TaskState, refused
 from workbench.controller.view import View
 from workbench.data import Dataset
 from workbench.models import Model

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.artifacts.footprint import Estimate
-from workbench.controller.data_preview import DataPreview
 from workbench.controller.engine_rows import EngineRows
-from workbench.controller.inspection import LayerRow
-from workbench.controller.job import Job
-from workbench.controller.offer import Offer
+from workbench.controller.jobs.job import Job
+from workbench.controller.jobs.offer import Offer
+from workbench.controller.model.data_preview import DataPreview
+from workbench.controller.model.inspection import LayerRow
 from workbench.controller.prediction import Prediction
 from workbench.controller.state import State
-from workbench.controller.task import TaskState
+from workbench.controller.tasks.task import TaskState
 from workbench.models import Model
 from workbench.profiling import Profile
 from workbench.runs import Run
-from workbench.runs.reader import NewPoints
+from workbench.runs.record.reader import NewPoints
 
 
 class View:

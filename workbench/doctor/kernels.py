@@ -5,8 +5,8 @@ from __future__ import annotations
 from workbench.doctor.diagnosis import Finding, State
 from workbench.extensions.build_extensions import find_compiler
 from workbench.extensions.native_extension import REBUILD, native_extension
-from workbench.kernel_choices.kept import all_kept
-from workbench.kernel_choices.product_times import kept_product_times
+from workbench.tuning_results.kept import all_kept
+from workbench.tuning_results.product_times import kept_product_times
 
 
 def extension_finding(subject: str, name: str) -> Finding:

@@ -16,7 +16,7 @@ from workbench.run_folder.statistics import Statistics
 from workbench.settings.config import TrainingConfig
 
 if TYPE_CHECKING:
-    from workbench.engines.ranks import Ranks
+    from workbench.engines.data_parallel.ranks import Ranks
 
 
 class Availability(NamedTuple):

@@ -11,11 +11,6 @@ from typing_extensions import override
 
 from workbench.artifacts import Artifacts, generate_from_saved
 from workbench.data import Batch
-from workbench.engines.artifact_fit import (
-    refuse_other_settings,
-    refuse_other_target,
-    refuse_small_batch,
-)
 from workbench.engines.base import (
     Availability,
     Engine,
@@ -25,9 +20,14 @@ from workbench.engines.base import (
     ObservedStep,
     ParameterNorms,
 )
-from workbench.engines.device_kernels import ChosenKernels, chosen_kernels, operator_state
-from workbench.engines.device_memory import refuse_over_device_memory
-from workbench.engines.ondevice_state import NATIVE_CHECKPOINT, read_state, write_state
+from workbench.engines.on_device.artifact_fit import (
+    refuse_other_settings,
+    refuse_other_target,
+    refuse_small_batch,
+)
+from workbench.engines.on_device.device_kernels import ChosenKernels, chosen_kernels, operator_state
+from workbench.engines.on_device.device_memory import refuse_over_device_memory
+from workbench.engines.on_device.ondevice_state import NATIVE_CHECKPOINT, read_state, write_state
 from workbench.engines.training_build import training_build
 from workbench.engines.tuning_state import tuning_state
 from workbench.errors import EngineError

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from workbench.flower.federated_worker import train_federated
+from workbench.flower.server.federated_worker import train_federated
 from workbench.worker.__main__ import main
 
 if __name__ == "__main__":

@@ -15,11 +15,11 @@ from flwr.serverapp import Grid, ServerApp
 
 from workbench.data import load_saved_dataset
 from workbench.errors import EngineError
-from workbench.flower.client_app import Client, make_client_app
-from workbench.flower.client_training import ClientTraining
-from workbench.flower.deployed_grid import DeployedGrid
-from workbench.flower.federated_worker import Server, train_federated
-from workbench.flower.grid import ClientGrid
+from workbench.flower.client.client_app import Client, make_client_app
+from workbench.flower.client.client_training import ClientTraining
+from workbench.flower.grids.deployed_grid import DeployedGrid
+from workbench.flower.grids.grid import ClientGrid
+from workbench.flower.server.federated_worker import Server, train_federated
 from workbench.run_folder.run_folder import RunFolder
 from workbench.settings.config import read_config
 from workbench.settings.federation import FederationOptions

@@ -20,7 +20,7 @@ from flwr.server.workflow.constant import MAIN_CONFIGS_RECORD, MAIN_PARAMS_RECOR
 from flwr.server.workflow.constant import Key as WorkflowKey
 
 from workbench.errors import shortened_problem
-from workbench.flower.client_messages import ARRAYS, CONFIG, array_record, arrays_of
+from workbench.flower.client.client_messages import ARRAYS, CONFIG, array_record, arrays_of
 
 LARGEST_WEIGHT = 8.0
 """Flower's default range of a weight that is sent; what is outside is clipped."""

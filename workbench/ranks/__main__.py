@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from workbench.child_process.exit_reason import EXIT_UNWRITABLE
-from workbench.engines.ranks import STORE_VARIABLE
+from workbench.engines.data_parallel.ranks import STORE_VARIABLE
 from workbench.ranks.failure import describe_failure, first_failure
 from workbench.ranks.peers import AGENT_VARIABLE
 from workbench.run_folder.run_folder import RunFolder

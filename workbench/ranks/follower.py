@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from workbench.data import Batch
 from workbench.engines.base import Engine
-from workbench.engines.ranks import Ranks
+from workbench.engines.data_parallel.ranks import Ranks
 
 
 def follow(engine: Engine, ranks: Ranks, batches: Iterator[Batch]) -> None:

@@ -14,7 +14,7 @@ from typing import Any
 from workbench.data import load_saved_dataset
 from workbench.data.target_specs import target_specs
 from workbench.engines.base import EngineSetup
-from workbench.engines.ranks import Ranks
+from workbench.engines.data_parallel.ranks import Ranks
 from workbench.ranks.follower import follow
 from workbench.ranks.peers import EXIT_PEER_LOST, Peers
 from workbench.run_folder.run_folder import RunFolder

@@ -18,21 +18,21 @@ from workbench.errors import (
     nearest,
     value_text,
 )
-from workbench.kernel_choices.choose import with_chosen_kernels
 from workbench.load import load_dataset, load_model
 from workbench.load.base_sample import base_checkpoint, base_samples
 from workbench.lora.linear_weight import targeted_weights
 from workbench.models import Model
 from workbench.run_folder.run_folder import RunFolder, home, is_id
-from workbench.runs.activity import Progress, Status
 from workbench.runs.launch import launch
+from workbench.runs.record.activity import Progress, Status
+from workbench.runs.record.throughput import mean_samples_per_s
 from workbench.runs.run import Run
 from workbench.runs.table import run_paths, runs
-from workbench.runs.throughput import mean_samples_per_s
 from workbench.runs.trash import is_deleted, purge_trash, restore_from_trash
 from workbench.settings.config import TrainingConfig, make_config
 from workbench.settings.engines import engine_info
 from workbench.settings.requires_grad import trainable_names
+from workbench.tuning_results.choose import with_chosen_kernels
 
 __all__ = [
     "Progress",
@@ -115,7 +115,7 @@ def resume(
         ConfigError: all steps are done, or a setting is wrong or cannot change.
         ModelError: the model cannot be loaded, or code of your own builds it and it is not given.
     """
-    from workbench.runs.resuming import resume_run
+    from workbench.runs.resume.resuming import resume_run
 
     if not isinstance(detached, bool):
         raise ConfigError([f"detached={detached!r}: give True or False."])
@@ -141,7 +141,7 @@ def from_base(
         if patterns:
             raise ConfigError([f"base_except={patterns!r} requires base=."])
         return model, None
-    from workbench.runs.base_checkpoint import BaseCheckpoint, is_weights_file, with_base
+    from workbench.runs.resume.base_checkpoint import BaseCheckpoint, is_weights_file, with_base
 
     loaded = model if isinstance(model, Model) else load_model(model)
     if isinstance(base, str) and base in base_samples():

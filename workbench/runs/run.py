@@ -21,13 +21,13 @@ from workbench.run_folder.checkpoint import (
 )
 from workbench.run_folder.control import NO_LIMIT, RequestedState, grant, request_state
 from workbench.run_folder.run_folder import RunFolder
-from workbench.runs.activity import ENDED, Activity, Progress, Status
 from workbench.runs.export import export_run, quantize_run
 from workbench.runs.failure import failure_cause, failure_text
-from workbench.runs.labelled_run import LabelledRun
 from workbench.runs.launch import Worker
-from workbench.runs.reader import RunReader
-from workbench.runs.recorded_run import RecordedRun
+from workbench.runs.record.activity import ENDED, Activity, Progress, Status
+from workbench.runs.record.labelled_run import LabelledRun
+from workbench.runs.record.reader import RunReader
+from workbench.runs.record.recorded_run import RecordedRun
 from workbench.runs.waiting import request_checkpoint, wait_until_ended
 from workbench.settings.config import TrainingConfig, read_config
 from workbench.user_code.user_code import UserCode
@@ -274,8 +274,8 @@ class Run(LabelledRun, RecordedRun):
 
     def plot(self) -> Figure:
         """Plot loss, throughput and memory of the run; of a federated one rounds and clients."""
-        from workbench.runs.federation_figure import plot_federation
-        from workbench.runs.figure import plot_run
+        from workbench.runs.figures.federation_figure import plot_federation
+        from workbench.runs.figures.figure import plot_run
 
         return plot_run(self) if self.federation is None else plot_federation(self)
 

@@ -10,8 +10,8 @@ from workbench.errors import ConfigError, RunFolderError
 from workbench.run_folder.labels import labels_or_problem
 from workbench.run_folder.run_folder import RunFolder, home
 from workbench.runs.active import active_folders
+from workbench.runs.record.throughput import mean_samples_per_s
 from workbench.runs.run import Run
-from workbench.runs.throughput import mean_samples_per_s
 from workbench.runs.trash import deleted_folders
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from workbench.errors import RunError
 from workbench.progress import ProgressBar
 from workbench.run_folder.control import request_save
-from workbench.runs.activity import Activity
 from workbench.runs.deadline import Deadline
+from workbench.runs.record.activity import Activity
 
 if TYPE_CHECKING:
     from workbench.runs.run import Run

@@ -15,10 +15,6 @@ from workbench.data import Dataset
 from workbench.errors import ConfigError, EngineError, nearest
 from workbench.files.disk import disk_errors
 from workbench.files.temporary_folder import temporary_folder
-from workbench.kernel_choices.choose import with_variant
-from workbench.kernel_choices.kept import keep, this_environment, usable_extensions
-from workbench.kernel_choices.record import Entry, TuningRecord
-from workbench.kernel_choices.shapes import shape_class
 from workbench.load import load_model
 from workbench.losses.loss_functions import code_of, write_functions
 from workbench.models import Model
@@ -31,6 +27,10 @@ from workbench.tune.families import refine
 from workbench.tune.lock_step import LockStep, rounds_of
 from workbench.tune.products import ensure_product_times
 from workbench.tune.result import Tuning, as_entry
+from workbench.tuning_results.choose import with_variant
+from workbench.tuning_results.kept import keep, this_environment, usable_extensions
+from workbench.tuning_results.record import Entry, TuningRecord
+from workbench.tuning_results.shapes import shape_class
 
 __all__ = ["Tuning", "tune"]
 

@@ -14,11 +14,11 @@ import numpy as np
 from workbench.compare.statistics import ratio
 from workbench.errors import ConfigError, EngineError, nearest
 from workbench.files.output_file import output_path
-from workbench.kernel_choices.kept import write_tuning
-from workbench.kernel_choices.record import Entry, Family, Measured, TuningRecord
 from workbench.machine.load import Load
 from workbench.settings.config import TrainingConfig
 from workbench.settings.kernel_variants import DEFAULT, VARIANTS
+from workbench.tuning_results.kept import write_tuning
+from workbench.tuning_results.record import Entry, Family, Measured, TuningRecord
 
 CLEARLY = 0.97
 """Another variant than the default is chosen where the interval of its ratio ends below this."""

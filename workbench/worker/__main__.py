@@ -27,7 +27,7 @@ from workbench.data import load_saved_dataset
 from workbench.data.target_specs import target_specs
 from workbench.engines import engine_class
 from workbench.engines.base import Engine, EngineSetup
-from workbench.engines.ranks import Ranks
+from workbench.engines.data_parallel.ranks import Ranks
 from workbench.errors import EngineError, RunFolderError, WorkbenchError
 from workbench.files.disk import disk_problem
 from workbench.machine.garbage_collection import infrequent_garbage_collection

@@ -10,7 +10,7 @@ import pytest
 from onnx import TensorProto, helper, numpy_helper
 
 from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
-from workbench.ort.graph.memory_plan import memory_plan
+from workbench.ort.graph.memory.memory_plan import memory_plan
 
 FLOAT, INT64 = TensorProto.FLOAT, TensorProto.INT64
 WIDTH, CLASSES, LENGTH = 8, 50, 6

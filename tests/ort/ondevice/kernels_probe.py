@@ -65,7 +65,7 @@ def run(operator: str, fed: list[Array], outputs: int, threads: int, **attribute
     """The results of one operator, or the message of its error."""
     from onnx import helper
 
-    from workbench.ort.graph.device_kernels import DOMAIN
+    from workbench.ort.graph.kernels.device_kernels import DOMAIN
 
     names = [f"in{index}" for index in range(len(fed))]
     results = [f"out{index}" for index in range(outputs)]

@@ -25,7 +25,7 @@ from workbench.artifacts.manifest_record import KERNELS_MODEL
 from workbench.errors import EngineError
 from workbench.extensions import build_extensions as building
 from workbench.extensions.native_extension import DEVICE_KERNELS, native_extension, sources
-from workbench.ort.graph.device_kernels import DOMAIN
+from workbench.ort.graph.kernels.device_kernels import DOMAIN
 from workbench.ort.ondevice.kernels import CHECK_VALUES
 
 TOLERANCE = 3e-6

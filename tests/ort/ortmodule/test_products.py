@@ -15,7 +15,7 @@ SCRIPT = """
 import copy, json, os, torch
 from torch import nn
 from workbench import ORTModule
-from workbench.kernel_choices.product_times import keep_product_times, kept_product_times
+from workbench.tuning_results.product_times import keep_product_times, kept_product_times
 
 plain = nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.Linear(256, 64))
 x = torch.randn(64, 64)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from workbench.controller.task import Task
 from workbench.controller.tasks.device_bundle import DeviceBundleTask
 from workbench.controller.tasks.export_cache import ExportCacheTask
 from workbench.controller.tasks.federated_app import FederatedAppTask
+from workbench.controller.tasks.task import Task
 from workbench.controller.tasks.tuning import TuningTask
 from workbench.controller.tasks.verification import VerificationTask
 

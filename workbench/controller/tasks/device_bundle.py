@@ -9,9 +9,9 @@ from workbench.artifacts import Artifacts
 from workbench.artifacts.bundle.languages import LANGUAGES
 from workbench.artifacts.bundle.sample import ROWS
 from workbench.controller.call_text import call_text
-from workbench.controller.setting_fields import SettingField
+from workbench.controller.forms.setting_fields import SettingField
 from workbench.controller.setup import Setup
-from workbench.controller.task import Inputs, Report, Table, Task, TaskResult
+from workbench.controller.tasks.task import Inputs, Report, Table, Task, TaskResult
 from workbench.errors import ArtifactsError
 from workbench.run_folder.statistics import size_text
 

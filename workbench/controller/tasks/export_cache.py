@@ -6,9 +6,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from workbench.controller.setting_fields import SettingField
+from workbench.controller.forms.setting_fields import SettingField
 from workbench.controller.setup import Setup
-from workbench.controller.task import Inputs, Report, Task, TaskResult
+from workbench.controller.tasks.task import Inputs, Report, Task, TaskResult
 from workbench.errors import WorkbenchError
 from workbench.export_cache.cache import ExportCache
 from workbench.export_cache.clear import clear_cache

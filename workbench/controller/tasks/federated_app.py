@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.controller.call_text import call_text
-from workbench.controller.federation_fields import federate_settings, split_code
-from workbench.controller.setting_fields import SettingField
+from workbench.controller.forms.federation_fields import federate_settings, split_code
+from workbench.controller.forms.setting_fields import SettingField
 from workbench.controller.setup import Setup
-from workbench.controller.task import Inputs, Report, Task, TaskResult
+from workbench.controller.tasks.task import Inputs, Report, Task, TaskResult
 from workbench.federated import app
 from workbench.federated.prepared import SIMULATED
 

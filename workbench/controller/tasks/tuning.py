@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.controller.call_text import call_text
-from workbench.controller.setting_fields import SettingField
+from workbench.controller.forms.setting_fields import SettingField
 from workbench.controller.setup import Setup
-from workbench.controller.task import Inputs, Report, Table, Task, TaskResult
+from workbench.controller.tasks.task import Inputs, Report, Table, Task, TaskResult
 from workbench.errors import EngineError
 from workbench.files.output_file import check_place, output_path
-from workbench.kernel_choices.kept import all_kept
-from workbench.kernel_choices.record import Entry
 from workbench.models import Model
 from workbench.settings.kernel_variants import VARIANTS
 from workbench.tune import CHOSEN, NO_EFFECT, tune
 from workbench.tune.result import notes
+from workbench.tuning_results.kept import all_kept
+from workbench.tuning_results.record import Entry
 
 
 class TuningTask(Task):

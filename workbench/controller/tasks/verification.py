@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from workbench.controller.call_text import call_text
-from workbench.controller.setting_fields import SettingField
+from workbench.controller.forms.setting_fields import SettingField
 from workbench.controller.setup import Setup
-from workbench.controller.task import Inputs, Report, Table, Task, TaskResult
+from workbench.controller.tasks.task import Inputs, Report, Table, Task, TaskResult
 from workbench.verification import verify
 from workbench.verification.result import GradientRow, Verification
 from workbench.verification.verify import BATCH_SIZE, ENGINES, TOLERANCE

@@ -14,10 +14,10 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.errors import ArtifactsError
-from workbench.ort.graph.device_kernels import name_as_portable, write_device_kernels
 from workbench.ort.graph.gradient_overrides import HiddenNodes
+from workbench.ort.graph.kernels.device_kernels import name_as_portable, write_device_kernels
+from workbench.ort.graph.memory.recompute import recompute_in_backward
 from workbench.ort.graph.node_origins import NodeOrigin, NodeOrigins
-from workbench.ort.graph.recompute import recompute_in_backward
 from workbench.ort.graph.standard_gradients import write_standard_gradients
 from workbench.ort.native import native
 from workbench.settings.operator_kernels import ONNX_RUNTIME

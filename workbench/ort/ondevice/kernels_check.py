@@ -17,7 +17,7 @@ import onnx
 from onnx import helper
 from safetensors.numpy import save_file
 
-from workbench.ort.graph.device_kernels import DOMAIN
+from workbench.ort.graph.kernels.device_kernels import DOMAIN
 from workbench.ort.ondevice.attention_check import attention_check
 from workbench.ort.ondevice.kernels import CHECK_MODEL, CHECK_VALUES, check_kernels
 from workbench.ort.ondevice.window_check import convolution_check, pooling_check

@@ -13,7 +13,7 @@ from workbench.ort.graph.facts import (
     operator_counts,
     rewrites_of,
 )
-from workbench.ort.graph.memory import (
+from workbench.ort.graph.memory.kept_values import (
     axis_sizes,
     described_inputs,
     kept_between_passes,

@@ -9,11 +9,11 @@ from workbench.errors import RunFolderError, WorkbenchError, exception_text
 from workbench.files.advisory_lock import is_locked
 from workbench.run_folder.labels import labels_or_problem
 from workbench.run_folder.run_folder import RunFolder
-from workbench.runs.activity import Status
-from workbench.runs.duration import duration_s, started_at
 from workbench.runs.failure import failure_cause
 from workbench.runs.listing.row import RunRow
 from workbench.runs.listing.step_scan import StepScan
+from workbench.runs.record.activity import Status
+from workbench.runs.record.duration import duration_s, started_at
 from workbench.runs.run_title import step_word, trained_by
 
 METRICS = ("accuracy", "perplexity", "r2", "mean_absolute_error")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from workbench.runs.activity import Status
+from workbench.runs.record.activity import Status
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,10 +11,10 @@ from workbench.artifacts.generate import ArtifactsInProcess
 from workbench.data import Batch, load_saved_dataset
 from workbench.data.target_specs import target_specs
 from workbench.engines.base import Engine, Gradients
-from workbench.kernel_choices.choose import with_operator_kernels
 from workbench.profiling.request import Request
 from workbench.profiling.steps import Steps
 from workbench.settings.operator_kernels import as_choices, check_choices
+from workbench.tuning_results.choose import with_operator_kernels
 
 
 class Candidate:

@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 from workbench.child_process.child import run_child
 from workbench.errors import EngineError, WorkbenchError
-from workbench.kernel_choices.record import Family, Refined
 from workbench.profiling.request import Request
 from workbench.settings.config import TrainingConfig
 from workbench.tune.turns import FEWEST_STEPS
+from workbench.tuning_results.record import Family, Refined
 
 
 class Found(NamedTuple):

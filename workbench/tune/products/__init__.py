@@ -8,7 +8,7 @@ from collections.abc import Callable
 from workbench.child_process.child import run_child
 from workbench.errors import EngineError
 from workbench.extensions.native_extension import native_extension
-from workbench.kernel_choices.product_times import (
+from workbench.tuning_results.product_times import (
     ProductTimes,
     kept_product_times,
     product_times_path,

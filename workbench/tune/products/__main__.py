@@ -13,8 +13,8 @@ def measure(_: Callable[[str], None]) -> None:
     Raises:
         EngineError: it cannot be written.
     """
-    from workbench.kernel_choices.product_times import keep_product_times
     from workbench.ort.ortmodule.aten.products import measure_product_times
+    from workbench.tuning_results.product_times import keep_product_times
 
     keep_product_times(measure_product_times())
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from workbench.controller.data_preview import DataPreview
-from workbench.controller.job import Job
-from workbench.controller.offer import Offer
+from workbench.controller.jobs.job import Job
+from workbench.controller.jobs.offer import Offer
+from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.widgets.app.app_bar import AppBar

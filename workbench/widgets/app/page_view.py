@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.controller.data_preview import DataPreview
-from workbench.controller.job import ComparisonJob, Job, model_of
-from workbench.controller.result_table import result_table
+from workbench.controller.jobs.job import ComparisonJob, Job, model_of
+from workbench.controller.model.data_preview import DataPreview
+from workbench.controller.recorded_runs.result_table import result_table
 from workbench.controller.state import State
 from workbench.controller.view import View
 from workbench.models import Model

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import anywidget
 import traitlets
 
-from workbench.controller.result_table import ResultTable
+from workbench.controller.recorded_runs.result_table import ResultTable
 from workbench.widgets.bundle import bundle
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ import ipywidgets
 
 from workbench.compare import Comparison
 from workbench.controller import Controller, Setup
-from workbench.controller.code import code_for
-from workbench.controller.job import Job
+from workbench.controller.code.page_code import code_for
+from workbench.controller.forms.setting_fields import COMPARISON_FIELDS
+from workbench.controller.jobs.job import Job
 from workbench.controller.machine_watch import MachineWatch
+from workbench.controller.model.sources import model_or_name
 from workbench.controller.notebook_file import may_save
-from workbench.controller.setting_fields import COMPARISON_FIELDS
-from workbench.controller.sources import model_or_name
 from workbench.controller.steps import NAMES, Steps
 from workbench.controller.view import View
 from workbench.errors import RunError

@@ -11,7 +11,7 @@ import traitlets
 
 from workbench.artifacts.footprint import Estimate
 from workbench.controller import Controller, State
-from workbench.controller.inspection import LayerRow
+from workbench.controller.model.inspection import LayerRow
 from workbench.controller.prediction import Prediction
 from workbench.controller.predictor import ARTIFACT_SETTINGS
 from workbench.controller.view import View

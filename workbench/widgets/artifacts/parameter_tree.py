@@ -8,7 +8,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from workbench.controller.typed_settings import TypedSettings
+from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.models import Model
 from workbench.widgets.bundle import bundle
 

@@ -15,7 +15,7 @@ import traitlets
 from workbench.controller.request_thread import RequestThread
 from workbench.errors import ConfigError, RunError
 from workbench.files.output_file import output_path
-from workbench.runs.reader import NewPoints
+from workbench.runs.record.reader import NewPoints
 from workbench.series import Recording
 from workbench.widgets.bundle import bundle
 from workbench.widgets.charts.curve_style import curve_styles

@@ -11,7 +11,7 @@ from workbench.compare import Comparison, RunComparison, compare_runs, load_comp
 from workbench.controller.request_thread import RequestThread
 from workbench.errors import RunFolderError
 from workbench.runs import Run
-from workbench.runs.reader import RunReader
+from workbench.runs.record.reader import RunReader
 from workbench.widgets.charts import Charts
 from workbench.widgets.charts.curve_style import curve_styles
 from workbench.widgets.compare.comparison_table import ComparisonTable

@@ -9,10 +9,10 @@ import numpy as np
 
 from workbench.display.encodable import encodable
 from workbench.errors import ConfigError, WorkbenchError, exception_text
-from workbench.graphs import GraphFile
-from workbench.graphs.model_explorer import model_explorer_text
-from workbench.graphs.painted import painted
-from workbench.graphs.wire import to_bytes
+from workbench.graph_view import GraphFile
+from workbench.graph_view.model_explorer import model_explorer_text
+from workbench.graph_view.painted import painted
+from workbench.graph_view.wire import to_bytes
 
 if TYPE_CHECKING:
     from workbench.profiling import Profile

@@ -8,7 +8,7 @@ from typing import Any
 
 from workbench.controller.request_thread import RequestThread
 from workbench.errors import ConfigError
-from workbench.graphs import GivenGraphs, GraphFile, given_graphs
+from workbench.graph_view import GivenGraphs, GraphFile, given_graphs
 
 MOST_SHOWN = 2
 """Graphs side by side."""

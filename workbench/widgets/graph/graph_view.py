@@ -9,11 +9,11 @@ import anywidget
 import traitlets
 
 from workbench.errors import ConfigError, nearest, value_text
-from workbench.graphs import GraphFile
-from workbench.graphs.description import GraphDescription
-from workbench.graphs.model_explorer import write_model_explorer
-from workbench.graphs.opened import opened_at_first
-from workbench.graphs.svg import write_svg
+from workbench.graph_view import GraphFile
+from workbench.graph_view.description import GraphDescription
+from workbench.graph_view.model_explorer import write_model_explorer
+from workbench.graph_view.opened import opened_at_first
+from workbench.graph_view.svg import write_svg
 from workbench.widgets.bundle import bundle
 from workbench.widgets.graph import graph_messages
 from workbench.widgets.graph.graph_reader import MOST_SHOWN, GraphReader
@@ -22,7 +22,7 @@ from workbench.widgets.subshell import answer_while_busy
 
 if TYPE_CHECKING:
     from workbench.artifacts import Artifacts
-    from workbench.graphs import TensorSummary
+    from workbench.graph_view import TensorSummary
     from workbench.models import Model
     from workbench.profiling import Profile
 

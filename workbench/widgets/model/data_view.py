@@ -5,7 +5,7 @@ from __future__ import annotations
 import anywidget
 import traitlets
 
-from workbench.controller.data_preview import DataPreview
+from workbench.controller.model.data_preview import DataPreview
 from workbench.widgets.bundle import bundle
 from workbench.widgets.row_picture import as_png
 
@@ -40,7 +40,7 @@ class DataView(anywidget.AnyWidget):
             }
         )
     ).tag(sync=True)
-    """One dict a row, see `workbench.controller.data_preview.Text`."""
+    """One dict a row, see `workbench.controller.model.data_preview.Text`."""
     columns = traitlets.List(traitlets.Unicode()).tag(sync=True)
     rows = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
     ranges = traitlets.List(traitlets.Unicode()).tag(sync=True)

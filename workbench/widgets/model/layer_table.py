@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import anywidget
 import traitlets
 
-from workbench.controller.inspection import LayerRow
+from workbench.controller.model.inspection import LayerRow
 from workbench.widgets.bundle import bundle
 from workbench.widgets.model.model_card import shape_text
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from workbench.controller import Controller
-from workbench.controller.data_preview import DataPreview
-from workbench.controller.inspection import LayerRow
-from workbench.controller.sources import csv_columns, is_csv, model_or_name
+from workbench.controller.model.data_preview import DataPreview
+from workbench.controller.model.inspection import LayerRow
+from workbench.controller.model.sources import csv_columns, is_csv, model_or_name
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.widgets.model.choice_field import ChoiceField

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from workbench.controller.namespace import Kind, Named, Unreadable, look
-from workbench.controller.sources import Sources, complete, csv_columns
+from workbench.controller.model.namespace import Kind, Named, Unreadable, look
+from workbench.controller.model.sources import Sources, complete, csv_columns
 
 MODEL_FILES = (".onnx",)
 DATA_FILES = (".npz", ".csv")

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import anywidget
 import traitlets
 
-from workbench.controller.personaliser import Personaliser, outcome
+from workbench.controller.jobs.personaliser import Personaliser, outcome
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.state import State, failure
 from workbench.errors import DataError, RunError, WorkbenchError

@@ -8,7 +8,7 @@ from typing import Any
 import ipywidgets
 
 from workbench.controller import Controller, Setup
-from workbench.controller.sources import model_or_name
+from workbench.controller.model.sources import model_or_name
 from workbench.controller.view import View
 from workbench.errors import ModelError
 from workbench.widgets.page.boxes import area

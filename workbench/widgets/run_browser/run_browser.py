@@ -8,12 +8,12 @@ from typing import Any
 import ipywidgets
 import traitlets
 
-from workbench.controller.deleted_runs import DeletedRun
-from workbench.controller.recorded_runs import RecordedRuns
-from workbench.controller.run_action_code import action_code
-from workbench.controller.run_detail import RunDetail as Detail
-from workbench.controller.runs_code import runs_code
-from workbench.controller.runs_view import Outcome
+from workbench.controller.code.run_action_code import action_code
+from workbench.controller.code.runs_code import runs_code
+from workbench.controller.recorded_runs.deleted_runs import DeletedRun
+from workbench.controller.recorded_runs.recorded_runs import RecordedRuns
+from workbench.controller.recorded_runs.run_detail import RunDetail as Detail
+from workbench.controller.recorded_runs.runs_view import Outcome
 from workbench.runs import Run
 from workbench.runs.listing import Changes
 from workbench.widgets.compare import ComparisonView

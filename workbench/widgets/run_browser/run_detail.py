@@ -10,7 +10,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from workbench.controller.run_detail import RunDetail as Detail
+from workbench.controller.recorded_runs.run_detail import RunDetail as Detail
 from workbench.widgets.bundle import bundle
 
 DPI = 110

@@ -8,8 +8,8 @@ from typing import Any
 import anywidget
 import traitlets
 
-from workbench.controller.setting_fields import FieldGroup, field_groups
-from workbench.controller.typed_settings import TypedSettings
+from workbench.controller.forms.setting_fields import FieldGroup, field_groups
+from workbench.controller.forms.typed_settings import TypedSettings
 from workbench.widgets.bundle import bundle
 
 

@@ -8,8 +8,8 @@ import anywidget
 import traitlets
 
 from workbench.controller import Controller
-from workbench.controller.task import TaskState
 from workbench.controller.tasks import TASKS
+from workbench.controller.tasks.task import TaskState
 from workbench.controller.view import View
 from workbench.widgets.bundle import bundle
 

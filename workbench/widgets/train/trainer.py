@@ -8,11 +8,11 @@ from typing import Any
 
 from workbench.controller import Controller, State
 from workbench.controller.engine_rows import EngineRows
-from workbench.controller.job import ComparisonJob, Job, model_of
+from workbench.controller.jobs.job import ComparisonJob, Job, model_of
+from workbench.controller.recorded_runs.worst_rows import WorstRows
 from workbench.controller.view import View
-from workbench.controller.worst_rows import WorstRows
 from workbench.models import Model
-from workbench.runs.reader import NewPoints
+from workbench.runs.record.reader import NewPoints
 from workbench.widgets.charts import EMPTY_HINT, NOTHING_HINT, READY_HINT, Charts, put_away
 from workbench.widgets.page.alone import Alone
 from workbench.widgets.page.boxes import area

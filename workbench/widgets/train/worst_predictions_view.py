@@ -8,7 +8,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from workbench.controller.worst_rows import ShownRow
+from workbench.controller.recorded_runs.worst_rows import ShownRow
 from workbench.widgets.bundle import bundle
 from workbench.widgets.row_picture import as_png
 

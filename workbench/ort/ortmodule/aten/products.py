@@ -15,17 +15,17 @@ import numpy as np
 import torch
 
 from workbench.errors import EngineError
-from workbench.kernel_choices.kept import this_environment
-from workbench.kernel_choices.product_times import (
+from workbench.ort.graph.inference import InferenceSession
+from workbench.ort.ortmodule.aten.executor import why_not_loaded
+from workbench.ort.ortmodule.deterministic import is_deterministic
+from workbench.settings.ortmodule_options import ORTModuleOptions, PyTorchKernels
+from workbench.tuning_results.kept import this_environment
+from workbench.tuning_results.product_times import (
     ProductTimes,
     keep_product_times,
     kept_product_times,
     product_times_path,
 )
-from workbench.ort.graph.inference import InferenceSession
-from workbench.ort.ortmodule.aten.executor import why_not_loaded
-from workbench.ort.ortmodule.deterministic import is_deterministic
-from workbench.settings.ortmodule_options import ORTModuleOptions, PyTorchKernels
 
 if TYPE_CHECKING:
     import onnx

@@ -1,0 +1,56 @@
+"""The Python beside the page does what the page does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+import workbench as wb
+from workbench.controller.code.page_code import code_for
+from workbench.controller.setup import Setup
+
+
+def test_a_class_of_the_user_is_not_taken_for_one_of_the_workbench() -> None:
+    class Model(torch.nn.Linear):
+        """Named as so many are."""
+
+    class Dataset(torch.utils.data.TensorDataset):
+        """As well."""
+
+    names = {
+        "net": Model(3, 2),
+        "rows": Dataset(torch.zeros(4, 3), torch.zeros(4, dtype=torch.int64)),
+        "x": np.zeros((4, 3), np.float32),
+    }
+    setup = Setup(model="net", dataset="rows", example_inputs="x", engines=["fake"])
+    code = code_for(setup, "train", names)
+    assert "model = wb.load_model(net, example_inputs=x, name='net')" in code
+    assert "data = wb.load_dataset(rows, name='rows')" in code
+
+
+def test_what_the_notebook_has_loaded_is_named() -> None:
+    names = {"mine": wb.load_model("digits-mlp"), "rows": wb.load_dataset("digits")}
+    code = code_for(Setup(model="mine", dataset="rows", engines=["fake"]), "train", names)
+    assert "model = mine\n" in code
+    assert "data = rows\n" in code
+
+
+def test_the_target_column_is_named_with_its_file() -> None:
+    setup = Setup(model="digits-mlp", dataset="a/flowers.csv", target="kind", engines=["fake"])
+    assert "data = wb.load_dataset('a/flowers.csv', 'kind')\n" in code_for(setup, "train", {})
+    setup.dataset = "digits"
+    assert "data = wb.load_dataset('digits')\n" in code_for(setup, "train", {})
+
+
+@pytest.mark.parametrize("step", ["train", "compare"])
+def test_the_base_is_in_the_code_of_either(step: str) -> None:
+    setup = Setup(model="digits-mlp", engines=["fake"], base="run", base_except=("head.*",))
+    code = code_for(setup, step, {})
+    assert "base='run'" in code
+    assert "base_except=('head.*',)" in code
+
+
+def test_an_example_input_that_was_left_is_not_given_to_a_sample() -> None:
+    left = Setup(model="digits-mlp", example_inputs="x")
+    assert "wb.load_model('digits-mlp')" in code_for(left, "train", {"x": np.zeros((2, 4))})

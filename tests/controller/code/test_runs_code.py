@@ -1,0 +1,45 @@
+"""The Python beside the list of runs."""
+
+from __future__ import annotations
+
+import pytest
+
+import workbench as wb
+from tests.runs.recorded import recorded
+from workbench.compare import RunComparison
+from workbench.controller.code.runs_code import runs_code
+from workbench.data import Dataset
+from workbench.runs.listing import RunIndex, RunRow
+
+
+def test_it_is_of_what_is_selected(digits: Dataset) -> None:
+    folders = [recorded(digits, engine) for engine in ("pytorch", "ondevice")]
+    rows = RunIndex().poll().rows
+    found: dict[str, object] = {}
+    exec(runs_code([]), found)
+    exec(runs_code(rows[:1]), found)
+    exec(runs_code(rows), found)
+    run, comparison = found["run"], found["comparison"]
+    assert isinstance(run, wb.Run)
+    assert run.id == folders[1].id
+    assert isinstance(comparison, RunComparison)
+    assert {each.id for each in comparison.runs.values()} == {folder.id for folder in folders}
+
+
+@pytest.mark.parametrize(
+    ("status", "there", "not_there"),
+    [
+        ("completed", ["from_run(run)", "run.export('a-net.onnx')"], ["resume", "stop"]),
+        ("stopped", ["run = wb.resume(run)", "run.export("], ["run.stop()"]),
+        ("paused", ["# run.resume()", "# run.stop()"], ["export", "wb.resume"]),
+        ("running", ["# run.stop()"], ["export", "resume"]),
+        ("unreadable", ["# a cannot be read: It is of a newer version.", "wb.runs()"], ["load"]),
+    ],
+)
+def test_what_can_be_done_with_a_run_is_in_comments(
+    status: str, there: list[str], not_there: list[str]
+) -> None:
+    row = RunRow("a", status, model="a net", reason="It is of\na newer version.")  # type: ignore[arg-type]
+    code = runs_code([row])
+    assert all(each in code for each in there), code
+    assert not any(each in code for each in not_there), code

@@ -1,0 +1,138 @@
+"""Trainings and comparisons as jobs."""
+
+from __future__ import annotations
+
+import json
+import time
+
+import pytest
+
+import workbench as wb
+from tests.runs.recorded import changed, recorded
+from workbench.controller.jobs.job import ComparisonJob, Training, outcome_of
+from workbench.data import Dataset
+from workbench.errors import EngineError
+from workbench.runs import Run
+
+PATIENCE_S = 90
+ENDED = ("completed", "stopped", "failed")
+
+
+class Starts:
+    """Starts runs of the fake engine, the first of which fails, under other engines' names."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, digits: Dataset) -> None:
+        self.monkeypatch = monkeypatch
+        self.digits = digits
+        self.names: list[str] = []
+
+    def __call__(self, engine: str) -> Run:
+        behaviour = {"step_ms": 5} if self.names else {"raise_at": 3}
+        self.names.append(engine)
+        self.monkeypatch.setenv("WORKBENCH_FAKE", json.dumps(behaviour))
+        return wb.train("digits-mlp", self.digits, engine="fake", steps=60, evaluate=False)
+
+
+def finish(training: Training) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while training.status not in ENDED:
+        assert time.monotonic() < deadline
+        training.advance()
+        time.sleep(0.02)
+
+
+def test_engines_train_one_after_another_even_when_one_fails(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    starts = Starts(monkeypatch, digits)
+    training = Training(starts, ["pytorch", "ondevice"])
+    assert starts.names == ["pytorch"]
+    assert "(1 of 2)" in training.doing
+    finish(training)
+    assert starts.names == ["pytorch", "ondevice"]
+    assert [run.status for run in training.runs.values()] == ["failed", "completed"]
+    failed, trained = training.outcome.split("\nTrained ")
+    assert "asked to raise at step 3" in failed
+    assert str(training.runs["pytorch"].folder.log_path) in failed
+    assert trained.startswith("digits-mlp on fake: 60 steps")
+    assert training.plot().axes
+
+
+def test_a_stop_keeps_the_engines_that_wait_from_starting(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    starts = Starts(monkeypatch, digits)
+    training = Training(starts, ["pytorch", "ondevice", "ortmodule"])
+    while len(training.runs) < 2:
+        training.advance()
+        time.sleep(0.02)
+    training.stop()
+    finish(training)
+    assert starts.names == ["pytorch", "ondevice"]
+    assert training.status == "stopped"
+    assert "Stopped digits-mlp on fake at step" in training.outcome
+
+
+def test_an_engine_that_cannot_be_started_is_an_outcome_and_the_next_one_trains(
+    digits: Dataset,
+) -> None:
+    def start(engine: str) -> Run:
+        if engine == "ondevice":
+            raise EngineError("no ONNX Runtime here.")
+        return wb.train("digits-mlp", digits, engine="fake", steps=3, evaluate=False)
+
+    training = Training(start, ["pytorch", "ondevice", "ortmodule"])
+    finish(training)
+    assert [run.status for run in training.runs.values()] == ["completed", "completed"]
+    # Engines that came to the same share a line.
+    assert training.outcome.splitlines() == [
+        "Trained digits-mlp on fake and fake: 3 steps.",
+        "ondevice could not be started: no ONNX Runtime here.",
+    ]
+    assert training.failed
+    assert training.plot().axes
+
+
+@pytest.mark.parametrize("engines", [["pytorch", "ondevice"], ["pytorch", "ondevice", "fake"]])
+def test_a_training_whose_last_engine_cannot_be_started_ends(
+    engines: list[str], digits: Dataset
+) -> None:
+    def start(engine: str) -> Run:
+        if engine != "pytorch":
+            raise OSError("no room")
+        return wb.train("digits-mlp", digits, engine="fake", steps=3, evaluate=False)
+
+    training = Training(start, engines)
+    finish(training)
+    assert training.status == "completed"
+    assert training.outcome.splitlines()[1:] == [
+        f"{engine} could not be started: Unexpected error: OSError: no room"
+        for engine in engines[1:]
+    ]
+
+
+def test_a_test_loss_that_is_not_finite_is_told(digits: Dataset) -> None:
+    folder = recorded(digits)
+    evaluation = {"loss": None, "accuracy": None}
+    changed(folder.summary_path, lambda summary: {**summary, "evaluation": evaluation})
+    assert outcome_of(Run(folder)) == "Trained line on pytorch: 4 steps, test loss not finite."
+
+
+def test_a_comparison_names_the_engines_that_failed(
+    monkeypatch: pytest.MonkeyPatch, digits: Dataset
+) -> None:
+    monkeypatch.setenv("WORKBENCH_FAKE", '{"raise_at": 9}')
+    job = ComparisonJob(wb.compare("digits-mlp", digits, engines=["fake"], steps=40))
+    while job.status not in ENDED:
+        time.sleep(0.02)
+    assert job.status == "failed"
+    assert "asked to raise at step 9" in job.outcome
+
+
+def test_a_comparison_stopped_at_once_did_not_fail(digits: Dataset) -> None:
+    job = ComparisonJob(wb.compare("digits-mlp", digits, engines=["fake"], steps=40))
+    job.stop()
+    while job.status not in ENDED:
+        time.sleep(0.02)
+    assert job.status == "stopped"
+    assert job.outcome.startswith("Stopped ")

@@ -1,0 +1,181 @@
+"""Objects of the notebook: what can be used is found, and nothing is run to find it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from workbench.controller.model.namespace import Unreadable, look, own_names
+from workbench.controller.model.sources import Sources, complete
+from workbench.errors import DataError, ModelError
+from workbench.load import load_dataset, load_model
+
+
+class Shy(torch.nn.Linear):
+    """A module that raises when it is looked at."""
+
+    def parameters(self, recurse: bool = True) -> Any:
+        raise RuntimeError("not now")
+
+
+class SilentError(Exception):
+    """Raises when its message is asked for."""
+
+    def __str__(self) -> str:
+        raise RuntimeError
+
+
+class Ending(torch.nn.Linear):
+    """Ends the program when it is looked at."""
+
+    def parameters(self, recurse: bool = True) -> Any:
+        raise SystemExit(2)
+
+
+class Unspeakable(np.ndarray):
+    """Has no shape, and cannot say why."""
+
+    @property
+    def shape(self) -> Any:  # type: ignore[override]
+        raise SilentError
+
+
+class Trap:
+    """Raises at any attribute, its class included."""
+
+    def __getattribute__(self, name: str) -> Any:
+        raise AssertionError(f"asked for {name}")
+
+
+def names() -> dict[str, Any]:
+    return {
+        "net": torch.nn.Linear(4, 3),
+        "x": np.zeros((6, 4), np.float32),
+        "y": np.array([0, 1, 2] * 2),
+        "data": load_dataset("digits"),
+        "model": load_model("digits-mlp"),
+        "number": 7,
+        "Linear": torch.nn.Linear,
+        "_hidden": np.zeros(3),
+    }
+
+
+@pytest.mark.fault
+def test_models_datasets_and_arrays_are_found_and_what_raises_is_named() -> None:
+    found, failed = look({**names(), "trap": Trap(), "shy": Shy(2, 2)})
+    assert {each.name: each.kind for each in found} == {
+        "net": "model",
+        "x": "array",
+        "y": "array",
+        "data": "dataset",
+        "model": "model",
+    }
+    assert next(each.detail for each in found if each.name == "net") == "Linear, 15 parameters"
+    assert failed == [Unreadable("shy", "RuntimeError: not now")]
+
+
+def test_what_ipython_put_among_the_names_is_not_the_notebooks(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    shell = SimpleNamespace(user_ns_hidden={"exit": exit, "Out": {}})
+    monkeypatch.setitem(
+        sys.modules,
+        "IPython",
+        SimpleNamespace(get_ipython=lambda: shell),  # type: ignore[arg-type]
+    )
+    main = SimpleNamespace(exit=exit, Out="mine", x=1)
+    monkeypatch.setitem(sys.modules, "__main__", main)  # type: ignore[arg-type]
+    assert own_names() == {"Out": "mine", "x": 1}
+
+
+def test_a_csv_file_that_is_not_there_is_said_before_its_target(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"no\.csv does not exist"):
+        Sources(dict).dataset(str(tmp_path / "no.csv"), None)
+
+
+@pytest.mark.fault
+def test_an_object_hides_none_of_the_others_whatever_it_raises() -> None:
+    dumb = np.zeros(3).view(Unspeakable)
+    found, failed = look({"ending": Ending(2, 2), "dumb": dumb, "x": np.zeros(3)})
+    assert [each.name for each in found] == ["x"]
+    assert failed == [
+        Unreadable("ending", "SystemExit: 2"),
+        Unreadable("dumb", "SilentError, whose message cannot be shown"),
+    ]
+
+
+@pytest.mark.fault
+def test_a_script_that_ends_the_program_when_it_is_imported_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a_script.py").write_text("import sys\nsys.exit('usage: --lr')\n")
+    (tmp_path / "late_exit.py").write_text("def build():\n    raise SystemExit(3)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(ModelError, match=r"ends the program when it is imported .*usage: --lr"):
+        Sources(dict).model("a_script:build")
+    with pytest.raises(ModelError, match="late_exit:build raised SystemExit: 3"):
+        Sources(dict).model("late_exit:build")
+
+
+@pytest.mark.fault
+def test_a_module_that_ends_the_program_in_forward_is_refused() -> None:
+    class Quits(torch.nn.Linear):
+        def forward(self, input: Any) -> Any:  # noqa: A002
+            raise SystemExit(3)
+
+    own = {"net": Quits(4, 3), "x": np.zeros((6, 4), np.float32)}
+    with pytest.raises(ModelError, match="SystemExit: 3"):
+        Sources(lambda: own).model("net", "x")
+
+
+def test_a_module_of_the_notebook_is_loaded_by_its_name_with_its_example_input() -> None:
+    own = names()
+    sources = Sources(lambda: own)
+    model = sources.model("net", "x")
+    assert model.name == "net"
+    assert model.parameters["weight"] == (3, 4)
+    assert sources.model("model") is own["model"]
+    assert sources.dataset("data", None) is own["data"]
+    assert len(sources.dataset("x, y", model).train.inputs) == 1
+    assert sources.dataset("", sources.model("digits-mlp")).name == "digits"
+
+
+def test_an_example_input_that_was_left_is_none_of_a_sample_or_a_model() -> None:
+    own = names()
+    sources = Sources(lambda: own)
+    assert sources.model("digits-mlp", "x, gone").name == "digits-mlp"
+    assert sources.model("model", "gone") is own["model"]
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("model", "example", "sentence"),
+    [
+        ("net", "", "name an example input"),
+        ("net", "z", "The notebook has no 'z'"),
+        ("Linear", "", r"is a class of the notebook: .* net = Linear\(\)"),
+        ("number", "", "number is of type int in the notebook, which is no model"),
+    ],
+)
+def test_what_is_missing_is_a_sentence(model: str, example: str, sentence: str) -> None:
+    with pytest.raises(ModelError, match=sentence):
+        Sources(names).model(model, example)
+    with pytest.raises(DataError, match="No dataset is chosen"):
+        Sources(names).dataset("", None)
+
+
+def test_paths_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "nets").mkdir()
+    for name in ("a.onnx", "b.txt", "nets/c.onnx"):
+        (tmp_path / name).touch()
+    assert complete("", (".onnx",)) == ["a.onnx"]
+    assert complete("./", (".onnx",)) == ["./a.onnx", "./nets/"]
+    assert complete("nets/C", (".onnx",)) == ["nets/c.onnx"]
+    assert complete("nowhere/", (".onnx",)) == []

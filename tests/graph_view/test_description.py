@@ -1,0 +1,291 @@
+# ruff: noqa: RUF001
+"""Descriptions of small graphs, against what was written down by hand."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from pathlib import Path
+from xml.etree import ElementTree
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+from workbench.errors import ModelError
+from workbench.graph_view import GraphFile, given_graphs
+from workbench.graph_view.description import GraphDescription
+from workbench.graph_view.grouping import MOST_CHILDREN, PART_SIZE, grouped
+from workbench.graph_view.layered import Size, layered
+from workbench.graph_view.model_explorer import write_model_explorer
+from workbench.graph_view.opened import MOST_SHOWN, opened_at_first
+from workbench.graph_view.scopes import BY_NAME, NO_SCOPES
+from workbench.graph_view.svg import svg_text, write_svg
+from workbench.graph_view.tensor_summary import BINS, summarize
+from workbench.graph_view.wire import to_bytes
+
+WEIGHT = np.arange(6, dtype=np.float32).reshape(2, 3) - 1
+
+
+def two_layers(*, names: tuple[str, str, str], layers: tuple[str, ...] = ()) -> onnx.ModelProto:
+    """x -> MatMul -> Relu -> Neg -> y; x has 2 columns, the weight is 2 by 3."""
+    nodes = [
+        helper.make_node("MatMul", ["x", "w"], ["a"], names[0]),
+        helper.make_node("Relu", ["a"], ["b"], names[1]),
+        helper.make_node("Neg", ["b"], ["y"], names[2]),
+    ]
+    for node, layer in zip(nodes, layers, strict=False):
+        node.metadata_props.add(key="layer", value=layer)
+    graph = helper.make_graph(
+        nodes,
+        "two_layers",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, ["batch", 2])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, ["batch", 3])],
+        [numpy_helper.from_array(WEIGHT, "w")],
+    )
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def described(model: onnx.ModelProto, **options: object) -> GraphDescription:
+    return GraphFile("forward", "two layers", lambda: model, **options).description  # type: ignore[arg-type]
+
+
+def test_nodes_values_and_shapes_are_those_of_the_graph() -> None:
+    shown = described(two_layers(names=("m", "r", "n")), parameters=["w"])
+    assert [(n.name, n.op, n.kind) for n in shown.nodes] == [
+        ("m", "MatMul", "operator"),
+        ("r", "Relu", "operator"),
+        ("n", "Neg", "operator"),
+        ("x", "Input", "input"),
+        ("y", "Output", "output"),
+    ]
+    assert [(v.name, v.type_text, v.role) for v in shown.values] == [
+        ("x", "float32, batch × 2", "input"),
+        ("w", "float32, 2 × 3", "parameter"),
+        ("a", "float32, batch × 3", "computed"),
+        ("b", "float32, batch × 3", "computed"),
+        ("y", "float32, batch × 3", "computed"),
+    ]
+    assert [n.inputs for n in shown.nodes] == [(0, 1), (2,), (3,), (), (4,)]
+    assert [n.outputs for n in shown.nodes] == [(2,), (3,), (4,), (0,), ()]
+
+
+def test_groups_are_the_recorded_modules_and_one_node_needs_none() -> None:
+    shown = described(two_layers(names=("m", "r", "n"), layers=("a.b", "a.b", "c")))
+    assert [(g.path, g.label, g.parent) for g in shown.groups] == [("", "", -1), ("a.b", "a.b", 0)]
+    assert [n.group for n in shown.nodes] == [1, 1, 0, 0, 0]
+    assert [n.layer for n in shown.nodes[:3]] == ["a.b", "a.b", "c"]
+    assert shown.notices == ()
+
+
+@pytest.mark.parametrize(
+    ("names", "paths", "notice"),
+    [
+        (("/one/m", "/one/r", "/two/n"), ("one",), BY_NAME),
+        (("one.m", "one.r", "two.n"), ("one",), BY_NAME),
+        (("m", "r", "n"), (), NO_SCOPES),
+    ],
+)
+def test_without_recorded_modules_names_are_used_and_it_is_said(
+    names: tuple[str, str, str], paths: tuple[str, ...], notice: str
+) -> None:
+    shown = described(two_layers(names=names))
+    assert shown.group_paths() == paths
+    assert shown.notices == (notice,)
+
+
+def test_a_long_list_of_nodes_is_divided_into_parts() -> None:
+    made = grouped([()] * 8000)
+    assert len(made.groups) == 1 + 8000 // PART_SIZE
+    assert made.groups[1].label == "part 1 of 40"
+    assert np.bincount(made.group_of).tolist() == [0] + [PART_SIZE] * 40
+    assert len(grouped([()] * MOST_CHILDREN).groups) == 1
+
+
+def test_few_things_are_shown_at_first() -> None:
+    model = two_layers(names=("m", "r", "n"), layers=("a.b", "a.b", "c"))
+    assert opened_at_first(described(model)) == ["a.b"]
+    nodes = [helper.make_node("Relu", [f"v{i}"], [f"v{i + 1}"], f"n{i}") for i in range(60)]
+    for index, node in enumerate(nodes):
+        node.metadata_props.add(key="layer", value=f"block{index // 30}")
+    ends = [helper.make_tensor_value_info(f"v{i}", TensorProto.FLOAT, [1]) for i in (0, 60)]
+    graph = helper.make_graph(nodes, "chain", ends[:1], ends[1:])
+    shown = described(helper.make_model(graph))
+    opened = opened_at_first(shown)
+    assert opened == ["block0"]  # 30 nodes, block1, and both ends
+    assert 30 + 3 <= MOST_SHOWN < 60
+
+
+def test_details_of_a_node_and_statistics_of_a_tensor() -> None:
+    file = GraphFile("forward", "two layers", lambda: two_layers(names=("m", "r", "n")))
+    details = file.node_details(0)
+    assert (details["op"], details["attributes"]) == ("MatMul", [])
+    assert details["inputs"][1] == {"name": "w", "type": "float32, 2 × 3", "role": "initializer"}
+    summary = file.tensor_summary("w")
+    assert (summary.shape, summary.dtype, summary.elements) == ((2, 3), "float32", 6)
+    assert (summary.minimum, summary.maximum, summary.mean, summary.zeros) == (-1, 4, 1.5, 1)
+    assert summary.std == pytest.approx(float(np.std(WEIGHT.astype(np.float64))), abs=1e-12)
+    assert sum(summary.histogram) == 6
+    assert len(summary.histogram) == BINS
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        np.array(-3.4028235e38, np.float32),
+        np.full(2, 1e17),
+        np.full(3, 2**63 - 1),
+        np.array([-1.7e308, 1.7e308]),
+        np.array([1e17, 1e17 + 16]),
+        np.array([0, 5e-324]),
+    ],
+    ids=["the mask of a transformer", "large", "the end of a slice", "all", "close", "least"],
+)
+def test_the_largest_and_closest_numbers_have_statistics(values: np.ndarray) -> None:
+    summary = summarize("t", values)
+    assert (summary.minimum, summary.maximum) == (float(values.min()), float(values.max()))
+    assert sum(summary.histogram) == values.size
+    wide = values.astype(np.longdouble)
+    assert summary.mean == pytest.approx(float(wide.mean()), rel=1e-12, abs=0)
+    # Within the rounding of the mean in float64.
+    rounding = max(1e-323, float(np.spacing(np.abs(wide.astype(np.float64)).max())))
+    assert summary.std == pytest.approx(float(wide.std()), rel=1e-12, abs=rounding)
+
+
+@pytest.mark.fault
+def test_complex_numbers_have_no_statistics() -> None:
+    made = two_layers(names=("m", "r", "n"))
+    made.graph.initializer.append(onnx.numpy_helper.from_array(np.array([1 + 2j]), "c"))
+    file = GraphFile("forward", "two layers", lambda: made)
+    with pytest.raises(ModelError, match="'c' holds complex numbers"):
+        file.tensor_summary("c")
+
+
+@pytest.mark.fault
+def test_a_name_that_no_xml_may_hold_is_drawn(tmp_path: Path) -> None:
+    file = GraphFile("forward", "a\x01\ufffe\ud800<", lambda: two_layers(names=("m\x0b", "r", "n")))
+    path = write_svg(file.description, [], tmp_path / "graph.svg")
+    [title] = ElementTree.parse(path).iter("{http://www.w3.org/2000/svg}title")
+    assert title.text == "a\ufffd\ufffd\ufffd<"
+
+
+def test_statistics_leave_out_what_is_not_finite() -> None:
+    summary = summarize("t", np.array([np.nan, np.inf, -np.inf, 2, 2], np.float32))
+    assert (summary.nan, summary.infinite, summary.elements) == (1, 2, 5)
+    assert (summary.minimum, summary.maximum, summary.mean, summary.std) == (2, 2, 2, 0)
+    assert sum(summary.histogram) == 2
+    assert summarize("t", np.array([np.nan], np.float32)).histogram == ()
+    assert summarize("t", np.zeros((0, 3), np.float32)).minimum is None
+
+
+def test_the_wire_format_is_what_its_docstring_says() -> None:
+    shown = described(two_layers(names=("m", "r", "n"), layers=("a.b", "a.b", "c")))
+    data = zlib.decompress(to_bytes(shown))
+    size = int.from_bytes(data[:4], "little")
+    header = json.loads(data[4 : 4 + size])
+    place, arrays = -(-(4 + size) // 4) * 4, {}
+    for name, length in header["arrays"]:
+        arrays[name] = np.frombuffer(data, "<i4", length, place).tolist()
+        place += 4 * length
+    assert place == len(data)
+    assert header["names"] == ["m", "r", "n", "x", "y"]
+    assert [header["ops"][i] for i in arrays["node_op"]] == [n.op for n in shown.nodes]
+    starts = arrays["inputs_start"]
+    assert arrays["inputs"][starts[0] : starts[1]] == [0, 1]
+    assert arrays["group_parent"] == [-1, 0]
+
+
+def test_model_explorer_gets_nodes_namespaces_and_edges(tmp_path: Path) -> None:
+    """The fields of GraphNode, IncomingEdge and MetadataItem, and no others."""
+    model = two_layers(names=("m", "r", "n"), layers=("a.b", "a.b", "c"))
+    file = GraphFile("forward", "two layers", lambda: model)
+    path = write_model_explorer([file], "mine", tmp_path / "graph.json")
+    collection = json.loads(path.read_text(encoding="utf-8"))
+    assert set(collection) == {"label", "graphs"}
+    [graph] = collection["graphs"]
+    assert set(graph) == {"id", "nodes"}
+    fields = {"id", "label", "namespace", "subgraphIds", "attrs", "incomingEdges"}
+    for node in graph["nodes"]:
+        assert set(node) == fields | {"outputsMetadata", "inputsMetadata"}
+        assert all(set(entry) == {"key", "value"} for entry in node["attrs"])
+        for entry in (*node["outputsMetadata"], *node["inputsMetadata"]):
+            assert set(entry) == {"id", "attrs"}
+    known = {node["id"] for node in graph["nodes"]}
+    edges = [edge for node in graph["nodes"] for edge in node["incomingEdges"]]
+    assert {edge["sourceNodeId"] for edge in edges} <= known
+    assert graph["nodes"][1]["namespace"] == "a.b"
+    assert graph["nodes"][1]["incomingEdges"] == [
+        {"sourceNodeId": "0", "sourceNodeOutputId": "0", "targetNodeInputId": "0"}
+    ]
+
+
+def test_the_svg_has_what_is_open() -> None:
+    shown = described(two_layers(names=("m", "r", "n"), layers=("a.b", "a.b", "c")))
+    closed, opened = svg_text(shown, []), svg_text(shown, ["a.b"])
+    assert "▸ a.b" in closed
+    assert "MatMul" not in closed
+    assert "MatMul" in opened
+    assert "Relu" in opened
+    assert opened.startswith("<svg ")
+
+
+def test_layers_stand_below_each_other() -> None:
+    made = layered([Size(10, 10)] * 3, [(0, 1), (1, 2), (0, 2)])
+    tops = [top for _, top in made.places]
+    assert tops == sorted(set(tops))
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("content", "sentence"),
+    [
+        (b"", "is not an ONNX file: it contains no graph"),
+        (b"PK\x03\x04rest", "seems to be a zip archive"),
+        (b"\x08\x08\x12\xffbroken", "truncated or corrupt"),
+    ],
+)
+def test_bad_files_get_a_sentence(tmp_path: Path, content: bytes, sentence: str) -> None:
+    path = tmp_path / "bad.onnx"
+    path.write_bytes(content)
+    given = given_graphs(path)
+    with pytest.raises(ModelError, match=sentence):
+        given.read("forward", print)
+
+
+@pytest.mark.fault
+def test_what_has_no_graph_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(ModelError, match="not of a int"):
+        given_graphs(3)  # type: ignore[arg-type]
+    missing = given_graphs(tmp_path / "missing.onnx")
+    with pytest.raises(ModelError, match="does not exist"):
+        missing.read("forward", print)
+
+
+@pytest.mark.fault
+def test_values_outside_the_folder_are_not_read(tmp_path: Path) -> None:
+    model = two_layers(names=("m", "r", "n"))
+    tensor = model.graph.initializer[0]
+    tensor.ClearField("raw_data")
+    tensor.data_location = TensorProto.EXTERNAL
+    tensor.external_data.add(key="location", value="../secret")
+    path = tmp_path / "model.onnx"
+    path.write_bytes(model.SerializeToString())
+    file = GraphFile.of_file("forward", "model", path)
+    assert file.description.operator_count == 3
+    with pytest.raises(ModelError, match="outside the folder"):
+        file.tensor_summary("w")
+
+
+@pytest.mark.fault
+def test_a_graph_with_an_unknown_operator_and_a_cycle_is_shown() -> None:
+    """It need not be one that can be run."""
+    nodes = [
+        helper.make_node("Odd", ["b"], ["a"], domain="mine"),
+        helper.make_node("Relu", ["a"], ["b"]),
+    ]
+    graph = helper.make_graph(nodes, "odd", [], [])
+    shown = described(helper.make_model(graph))
+    assert [node.op for node in shown.nodes] == ["mine::Odd", "Relu"]
+    assert shown.nodes[0].name == "a"
+    assert "shape inference failed" in " ".join(shown.notices)

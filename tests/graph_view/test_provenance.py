@@ -1,0 +1,201 @@
+"""What artifacts record of where nodes are from, and what a view makes of it."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import onnx
+import pytest
+
+import workbench as wb
+from workbench.artifacts import Artifacts
+from workbench.artifacts.manifest_record import PROVENANCE
+from workbench.artifacts.provenance import OWN_GRADIENT, Provenance, read_provenance
+from workbench.errors import ArtifactsError, ConfigError, ModelError
+from workbench.graph_view import given_graphs
+from workbench.graph_view.painted import painted
+from workbench.profiling.engine_profile import EngineProfile
+from workbench.profiling.result import Profile
+from workbench.run_folder.operator_timing import OperatorTime
+
+
+@pytest.fixture(scope="module")
+def artifacts(tmp_path_factory: pytest.TempPathFactory) -> Artifacts:
+    """Of a net with a rewrite (batch normalization) and a gradient of our own (Softplus)."""
+    import torch
+
+    torch.manual_seed(0)
+    model = wb.load_model(
+        torch.nn.Sequential(
+            torch.nn.Linear(6, 8),
+            torch.nn.BatchNorm1d(8),
+            torch.nn.Softplus(),
+            torch.nn.Linear(8, 3),
+        ),
+        example_inputs=(torch.randn(4, 6),),
+    )
+    return wb.generate_artifacts(
+        model, loss="cross_entropy", directory=tmp_path_factory.mktemp("net") / "artifacts"
+    )
+
+
+def recorded(artifacts: Artifacts) -> Provenance:
+    found = read_provenance(artifacts.directory)
+    assert found is not None
+    return found
+
+
+def nodes_of(path: Path | None) -> list[onnx.NodeProto]:
+    assert path is not None
+    return list(onnx.load(path, load_external_data=False).graph.node)
+
+
+def test_every_node_is_recorded_and_each_stage_made_what_it_made(artifacts: Artifacts) -> None:
+    found = recorded(artifacts)
+    forward, training = nodes_of(artifacts.forward_model), nodes_of(artifacts.training_model)
+    assert len(found.forward) == len(forward)
+    assert len(found.training) == len(training)
+    assert [(n.op_type, p.made_by) for n, p in zip(forward, found.forward, strict=True)] == [
+        ("Gemm", "export"),
+        ("BatchNormalization", "export"),
+        ("Softplus", "export"),
+        ("Gemm", "export"),
+        ("SoftmaxCrossEntropyLoss", "loss"),
+    ]
+    by_op = {n.op_type: p for n, p in zip(training, found.training, strict=True)}
+    assert (by_op["Softplus"].made_by, by_op["Softplus"].origins) == ("export", (2,))
+    assert (by_op["Softplus"].layer, by_op["SoftmaxCrossEntropyLoss"].made_by) == ("2", "loss")
+    assert by_op["SoftmaxCrossEntropyLossGrad"].origins == (4,)
+    assert by_op["BatchNormalizationGrad"].made_by == "gradient"
+    assert by_op["BatchNormalizationGrad"].origins == (1,)
+    # ONNX Runtime replaced what the rewrite had changed.
+    internal = by_op["BatchNormInternal"]
+    assert (internal.made_by, internal.origins) == ("fusion", (1,))
+    assert "normalizes by the batch" in internal.note
+    assert {p.made_by for p in found.training if p.note.startswith("normalizes")} == {
+        "rewrite",
+        "fusion",
+    }
+    accumulators = [
+        (p.made_by, p.note)
+        for n, p in zip(training, found.training, strict=True)
+        if n.op_type == "InPlaceAccumulatorV2"
+    ]
+    assert ("update", "of 0.weight") in accumulators
+    assert ("update", "of 1.running_mean") in accumulators
+    assert {made_by for made_by, _ in accumulators} == {"update"}
+
+
+def test_a_gradient_of_the_workbenchs_own_is_recorded_as_such(artifacts: Artifacts) -> None:
+    found = recorded(artifacts)
+    own = [p for p in found.training if p.note == OWN_GRADIENT]
+    assert own
+    assert {(p.made_by, p.origins) for p in own} == {("gradient", (2,))}
+
+
+def test_every_gradient_node_knows_what_it_differentiates(artifacts: Artifacts) -> None:
+    gradients = [p for p in recorded(artifacts).training if p.made_by == "gradient"]
+    assert len(gradients) > 5
+    assert all(p.origins for p in gradients)
+
+
+def test_the_training_graph_is_shown_by_passes_and_layers(artifacts: Artifacts) -> None:
+    given = given_graphs(artifacts)
+    assert given.keys == ("forward", "training", "eval", "optimizer")
+    shown = given.read("training", print).description
+    assert {"forward", "backward", "updates"} <= set(shown.group_paths())
+    [x, target] = [node.name for node in shown.nodes if node.kind == "input"]
+    assert target == "target"
+    assert x == artifacts.manifest["graphs"]["training"]["inputs"][0]["name"]
+    summary = given.read("training", print).tensor_summary("0.weight")
+    assert summary.shape == (8, 6)
+
+
+def test_time_is_painted_by_recorded_names_and_the_rest_is_said(artifacts: Artifacts) -> None:
+    shown = given_graphs(artifacts).read("training", print).description
+    gemm = next(node.name for node in shown.nodes if node.op == "Gemm")
+    times = (
+        OperatorTime("forward", "Gemm", gemm, "CPUExecutionProvider", 1, 30.0),
+        OperatorTime("forward", "FusedGemm", "made_at_load", "CPUExecutionProvider", 1, 10.0),
+        OperatorTime("forward", "(between nodes)", "", "ONNX Runtime", 1, 5.0),
+    )
+    engine = EngineProfile("ondevice", 1.0, 1.0, times)
+    profile = Profile("net", 1, 4, 1, "here", (engine,))
+    found = painted(shown, profile)
+    assert [us for us in found.times_us if us is not None] == [30.0]
+    assert found.times_us[shown.find(gemm) or 0] == 30.0
+    assert "75% of the operators' 0.04 ms" in found.sentence
+    assert "FusedGemm 0.01 ms" in found.sentence
+    assert found.result_bytes[shown.find(gemm) or 0] == 4 * 8 * 4  # rows, columns, float32
+
+
+@pytest.mark.fault
+def test_a_profile_without_node_names_cannot_be_painted(artifacts: Artifacts) -> None:
+    shown = given_graphs(artifacts).read("training", print).description
+    times = (OperatorTime("forward", "aten::linear", "", "PyTorch", 1, 30.0),)
+    profile = Profile("net", 1, 4, 1, "here", (EngineProfile("pytorch", 1.0, 1.0, times),))
+    with pytest.raises(ConfigError, match="names no nodes"):
+        painted(shown, profile)
+
+
+@pytest.mark.fault
+def test_artifacts_without_a_record_are_shown_and_it_is_said(
+    artifacts: Artifacts, tmp_path: Path
+) -> None:
+    old = tmp_path / "old"
+    shutil.copytree(artifacts.directory, old)
+    (old / PROVENANCE).unlink()
+    manifest = json.loads((old / "manifest.json").read_text())
+    del manifest["files"][PROVENANCE], manifest["files"]["forward_model.onnx"]
+    (old / "manifest.json").write_text(json.dumps(manifest))
+    shown = given_graphs(old).read("training", print).description
+    assert "Generate the artifacts again" in shown.notices[0]
+    assert {node.made_by for node in shown.nodes} == {"export"}
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"format": 99}, "newer workbench"),
+        ({"layers": []}, "corrupt"),
+        ({"training": [["magic", [], 0, 0]]}, "training"),
+        ({"forward": []}, "corrupt"),
+    ],
+)
+def test_a_bad_record_is_refused(
+    artifacts: Artifacts, tmp_path: Path, change: dict[str, object], sentence: str
+) -> None:
+    content = json.loads((artifacts.directory / PROVENANCE).read_text())
+    (tmp_path / PROVENANCE).write_text(json.dumps({**content, **change}))
+    with pytest.raises(ArtifactsError, match=sentence):
+        read_provenance(tmp_path)
+
+
+@pytest.mark.fault
+def test_a_record_of_another_graph_is_refused(artifacts: Artifacts, tmp_path: Path) -> None:
+    other = tmp_path / "other"
+    shutil.copytree(artifacts.directory, other)
+    content = json.loads((other / PROVENANCE).read_text())
+    content["training"].pop()
+    (other / PROVENANCE).write_text(json.dumps(content))
+    given = given_graphs(artifacts._replace(directory=other))
+    with pytest.raises(ModelError, match="are recorded"):
+        given.read("training", print)
+
+
+def test_reading_graphs_loads_neither_torch_nor_onnxruntime(artifacts: Artifacts) -> None:
+    program = (
+        "import sys; from workbench.graph_view import given_graphs\n"
+        f"given = given_graphs({str(artifacts.directory)!r})\n"
+        "for key in given.keys: given.read(key, print)\n"
+        "assert not {'torch', 'onnxruntime'} & set(sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr

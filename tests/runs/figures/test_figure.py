@@ -1,0 +1,104 @@
+"""The figure of runs draws what their records hold, and nothing else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from tests.runs.written import steps, write_run
+from workbench.runs.figures.figure import plot_run, plot_runs
+
+
+def line(axes: Axes, index: int = 0) -> tuple[list[float], list[float]]:
+    drawn = axes.lines[index]
+    return np.asarray(drawn.get_xdata()).tolist(), np.asarray(drawn.get_ydata()).tolist()
+
+
+def labels(axes: Axes) -> list[str]:
+    return axes.get_legend_handles_labels()[1]
+
+
+def caption(figure: Figure) -> str:
+    return figure.get_supxlabel()
+
+
+def evaluation(step: int, loss: float) -> dict[str, Any]:
+    return {"event": "evaluation", "step": step, "epoch": 1, "loss": loss, "accuracy": None}
+
+
+def test_loss_throughput_and_memory_are_those_of_the_record() -> None:
+    run = write_run(
+        "a",
+        [
+            steps(1, [2.0], [4.5], rss_bytes=100_000_000),
+            steps(2, [0.5, 0.25], [3.0, None], rss_bytes=300_000_000),
+            evaluation(3, 0.75),
+        ],
+        {"status": "completed"},
+        warmup_steps=1,
+    )
+    figure = plot_run(run)
+    loss, throughput, memory = figure.axes
+    np.testing.assert_equal(line(loss), ([1, 2, 3], [4.5, 3.0, np.nan]))
+    assert line(loss, 1) == ([3], [0.75])
+    assert line(throughput) == ([2, 3], [20.0, 40.0])
+    assert line(memory) == ([1, 3], [100.0, 300.0])
+    assert labels(loss) == ["fake", "test split"]
+    assert loss.get_legend() is not None
+    assert [axes.get_ylabel() for axes in figure.axes] == [
+        "loss of the batch", "samples per second", "resident set, MB",
+    ]  # fmt: skip
+    assert [axes.get_title(loc="left") for axes in figure.axes] == ["Loss", "Throughput", "Memory"]
+    for axes in (throughput, memory):
+        assert axes.get_ylim()[0] == 0, "so that a length is a ratio"
+    assert figure.get_suptitle() == "model-a on fake"
+    assert caption(figure).startswith(
+        "model-a on rows, batch 10, first 1 steps excluded from throughput, 1 threads; a processor"
+    )
+
+
+def test_a_single_curve_needs_no_legend() -> None:
+    run = write_run("a", [steps(1, [1.0])], {"status": "completed"}, warmup_steps=0)
+    loss = plot_run(run).axes[0]
+    assert labels(loss) == ["fake"]
+    assert loss.get_legend() is None
+
+
+def test_runs_are_drawn_together_under_the_caption_of_the_first() -> None:
+    runs = [
+        write_run(
+            engine, [steps(1, [1.0]), evaluation(1, 0.5)], {"status": "completed"}, engine=engine
+        )
+        for engine in ("pytorch", "ondevice")
+    ]
+    figure = plot_runs(runs)
+    assert figure.get_suptitle() == "model-pytorch on pytorch, ondevice"
+    assert caption(figure).startswith("model-pytorch on rows")
+    loss = figure.axes[0]
+    assert labels(loss) == ["pytorch", "test split", "ondevice"], "the test split is named once"
+    assert len(loss.lines) == 4
+    colours = [drawn.get_color() for drawn in loss.lines]
+    assert colours[0] == colours[1] != colours[2] == colours[3]
+
+
+def test_a_run_without_steps_has_empty_panels() -> None:
+    figure = plot_run(write_run("a", [], {"status": "failed"}))
+    assert [line(axes) for axes in figure.axes] == [([], [])] * 3
+
+
+@pytest.mark.parametrize(
+    ("count", "drawn"),
+    [(1, 1), (60, 60), (119, 119), (120, 60), (600, 60)],
+)
+def test_throughput_is_drawn_as_means_of_neighbouring_steps(count: int, drawn: int) -> None:
+    seconds = [0.5, 1.5] * (count // 2) + [1.0] * (count % 2)
+    run = write_run("a", [steps(1, seconds)], {"status": "completed"}, warmup_steps=0)
+    step, rate = line(plot_run(run).axes[1])
+    group = count // drawn
+    assert step == list(range(1, count + 1, group))
+    if group > 1:
+        np.testing.assert_allclose(rate, 10.0, rtol=1e-12)

@@ -1,0 +1,88 @@
+"""How long a run was in progress: from its record, however much later it is looked at."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+
+import pytest
+
+from tests.controller.recording_view import RecordingView
+from tests.runs.written import LAUNCHED, steps, write_run
+from workbench.controller.follower import Follower
+from workbench.controller.jobs.job import Training
+from workbench.controller.recorded_runs.run_detail import duration_text
+from workbench.controller.state import State
+from workbench.run_folder.run_folder import RunFolder
+from workbench.runs import Run, runs, train
+from workbench.runs import run as run_module
+from workbench.runs.record.duration import total_duration_s
+from workbench.runs.resume.resuming import resume_run
+
+ENDED = {"status": "completed", "ended": LAUNCHED + 134}
+
+
+def test_a_recorded_run_that_is_shown_later_has_the_duration_of_its_record() -> None:
+    run = write_run("a", [steps(1, [1.0, 1.0])], ENDED)
+    assert run.duration_s == 134
+    assert runs()["duration_s"][0] == 134
+    states: list[State] = []
+    view = RecordingView()
+    view.job_started(job := Training.of(run))
+    Follower(job, view, states.append).poll()
+    assert states[-1].detail == "2 min 14 s"
+
+
+def test_a_run_under_way_lasts_until_now_and_one_that_was_killed_until_its_last_event(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    run = write_run("a", [steps(1, [1.0])])
+    assert run.duration_s == pytest.approx(time.time() - LAUNCHED, abs=60)
+    monkeypatch.setattr(run_module, "is_locked", lambda _: False)
+    os.utime(run.folder.events_path, (LAUNCHED + 9, LAUNCHED + 9))
+    assert run.status == "failed"
+    assert run.duration_s == 9
+
+
+def test_runs_that_take_turns_last_from_the_first_launch_to_the_last_end() -> None:
+    first = write_run("a", [], ENDED)
+    second = write_run("b", [], {**ENDED, "ended": LAUNCHED + 200})
+    assert total_duration_s([first, second]) == 200
+    assert math.isnan(total_duration_s([]))
+
+
+@pytest.mark.fault
+def test_a_clock_that_was_set_back_gives_no_negative_duration() -> None:
+    assert write_run("a", [], {**ENDED, "ended": LAUNCHED - 5}).duration_s == 0
+
+
+@pytest.mark.fault
+@pytest.mark.parametrize("ended", ["soon", None, 1e300, True])
+def test_an_end_that_is_no_time_counts_as_none(ended: object) -> None:
+    run = write_run("a", [], {**ENDED, "ended": ended})
+    os.utime(run.folder.events_path, (LAUNCHED + 3, LAUNCHED + 3))
+    assert run.duration_s == 3
+
+
+def test_the_time_between_an_end_and_resuming_does_not_count(digits: object) -> None:
+    run = train("digits-mlp", digits, engine="fake", steps=5).wait()  # type: ignore[arg-type]
+    folder = RunFolder(run.folder.path)
+    folder.write_spec({**run.spec, "launched": 1000.0})
+    folder.write_summary({**(run.summary or {}), "ended": 1050.0})
+    earlier = Run(folder)
+    resumed = resume_run(earlier, model=None, detached=False, settings={"steps": 8}).wait()
+    again = Run(folder)
+    assert again.spec["first_launched"] == 1000.0
+    assert again.spec["earlier_s"] == 50.0
+    assert 50 < resumed.duration_s < 50 + 120
+    [row] = runs().to_dict("records")
+    assert row["duration_s"] == resumed.duration_s
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.84, "0.8 s"), (45.2, "45 s"), (134, "2 min 14 s"), (11_130, "3 h 5 min"), (math.nan, "–")],  # noqa: RUF001
+)
+def test_a_duration_as_text(seconds: float, text: str) -> None:
+    assert duration_text(seconds) == text

@@ -1,0 +1,92 @@
+"""Whose matrix products a run of ORTModule takes, by what was measured on this processor."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from workbench.data import Dataset
+from workbench.doctor.kernels import tuning_finding
+from workbench.runs import prepare
+from workbench.settings.config import TrainingConfig
+from workbench.settings.kernel_variants import TunedKernels
+from workbench.tuning_results.kept import this_environment
+from workbench.tuning_results.product_times import (
+    ProductTimes,
+    keep_product_times,
+    kept_product_times,
+    product_times_path,
+)
+
+
+@pytest.fixture(autouse=True)
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("WORKBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.delenv("OMP_WAIT_POLICY", raising=False)
+    return tmp_path / "cache"
+
+
+def times(ratio: float) -> ProductTimes:
+    return ProductTimes(
+        place=this_environment(), pytorch_ms=10.0, onnxruntime_ms=10.0 * ratio, ratio=ratio
+    )
+
+
+def config_of(data: Dataset, model: str = "digits-mlp", **settings: Any) -> TrainingConfig:
+    return prepare(model, data, {"engine": "ortmodule", "threads": 1, **settings})[2]
+
+
+def test_a_run_takes_the_faster_products(digits: Dataset) -> None:
+    assert config_of(digits).ortmodule.pytorch_kernels == "auto"
+    keep_product_times(times(0.5))
+    config = config_of(digits)
+    assert config.ortmodule.pytorch_kernels == "no_linear"
+    assert isinstance(config.tuning, TunedKernels)
+    assert config.tuning.reason == (
+        "ONNX Runtime's products took 5.0 ms, PyTorch's 10.0 ms, measured on this processor"
+    )
+    assert tuning_finding().detail == (
+        "Linear layers of ORTModule use ONNX Runtime's products: "
+        f"{config.tuning.reason}, 0.50 of them."
+    )
+    for ratio in (0.9, 2.0):
+        keep_product_times(times(ratio))
+        assert config_of(digits).ortmodule.pytorch_kernels == "auto"
+
+
+def test_what_was_set_stays_and_convolutions_are_pytorchs(
+    digits: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep_product_times(times(0.5))
+    for kernels in ("all", "off"):
+        config = config_of(digits, ortmodule={"pytorch_kernels": kernels})
+        assert config.ortmodule.pytorch_kernels == kernels
+    assert config_of(digits, tuning="off").ortmodule.pytorch_kernels == "auto"
+    assert config_of(digits, "digits-cnn").ortmodule.pytorch_kernels == "auto"
+    assert config_of(digits, engine="pytorch").tuning == "kept"
+    monkeypatch.setenv("OMP_WAIT_POLICY", "ACTIVE")
+    assert config_of(digits).ortmodule.pytorch_kernels == "auto"
+
+
+@pytest.mark.fault
+def test_a_damaged_file_or_one_of_other_versions_counts_as_none(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert kept_product_times() is None
+    keep_product_times(times(0.5))
+    path = product_times_path()
+    assert path is not None
+    whole = path.read_text()
+    assert kept_product_times() == times(0.5)
+    for damaged in ("", whole[:40], "[" * 9999, whole.replace("0.5", "-1"), "\0" * 2**21):
+        path.write_text(damaged)
+        assert kept_product_times() is None
+    elsewhere = times(0.5).place.model_copy(update={"processor": "another"})
+    keep_product_times(times(0.5).model_copy(update={"place": elsewhere}))
+    assert kept_product_times() is None
+    monkeypatch.setenv("WORKBENCH_CACHE", "off")
+    keep_product_times(times(0.5))
+    assert product_times_path() is None
+    assert kept_product_times() is None

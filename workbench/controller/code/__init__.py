@@ -1,0 +1,1 @@
+"""The Python that does the same as the page: the code that each step shows."""

@@ -1,0 +1,137 @@
+"""The Python that does the same as the page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from workbench.controller.call_text import call_text
+from workbench.controller.forms.federation_fields import split_code
+from workbench.controller.model.namespace import own_names
+from workbench.controller.model.sources import is_csv, split_names, takes_examples
+from workbench.controller.predictor import ARTIFACT_SETTINGS, profile_settings
+from workbench.controller.setup import Setup
+from workbench.controller.tasks import TASKS
+from workbench.data import Dataset
+from workbench.models import Model
+
+ONDEVICE = ("engine='ondevice'",)
+
+
+def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) -> str:
+    """A program of the public names that does what a step of the page does.
+
+    Args:
+        setup: what the page would do.
+        step: "model", "artifacts", "train" or "compare"; for the runs see `runs_code`.
+        names: objects of the notebook, which code may name; None: those there are.
+    """
+    own = own_names() if names is None else names
+    lines = ["import workbench as wb", ""]
+    lines += _tasks(setup, step, "first", [])
+    if not setup.model:
+        return "\n".join([*lines, "# Choose a model first.", ""])
+    lines.append(_model(setup, own))
+    data = _data(setup, own)
+    given = ["model", "data"] if data else ["model"]
+    match step:
+        case "model":
+            lines += ["model.layers()", "wb.check(model)"]
+            lines += [f"data = {data}"] if data else ["data = wb.load_dataset(model)"]
+        case "artifacts":
+            lines += [f"data = {data or 'wb.load_dataset(model)'}"]
+            settings = setup.config_settings()
+            chosen = {name: settings[name] for name in ARTIFACT_SETTINGS if name in settings}
+            profiled = profile_settings(setup)
+            batch = settings.get("batch_size", 'model.defaults.get("batch_size", 32)')
+            lines += [
+                f"artifacts = {call_text('wb.generate_artifacts', ['model', 'data=data'], chosen)}",
+                f"artifacts.footprint(batch_size={batch})",
+                "graph = wb.GraphView(artifacts)",
+                f"profile = {call_text('wb.profile', ['model', 'data', *ONDEVICE], profiled)}",
+                "graph.paint(profile)",
+                "graph",
+            ]
+        case "train":
+            lines += [f"data = {data}"] if data else []
+            lines += _tasks(setup, step, "before", given)
+            lines += _training(setup, given)
+        case "compare":
+            lines += [f"data = {data}"] if data else []
+            settings = {"engines": list(setup.engines), **_compared(setup)}
+            lines += [
+                f"comparison = {call_text('wb.compare', given, settings)}",
+                "comparison.wait()",
+                "comparison.table()",
+            ]
+    lines += _tasks(setup, step, "after", given)
+    return "\n".join(lines) + "\n"
+
+
+def _tasks(setup: Setup, step: str, place: str, given: list[str]) -> list[str]:
+    """The code of the tasks whose sections are open."""
+    return [
+        line
+        for task in TASKS
+        if task.step == step and task.place == place and task.name in setup.tasks
+        for line in task.code(setup, setup.tasks[task.name], given)
+    ]
+
+
+def _training(setup: Setup, given: list[str]) -> list[str]:
+    if setup.federation is not None:
+        options = {n: each for n, each in setup.federation.items() if n not in ("split", "alpha")}
+        split = split_code(setup.federation)
+        given = [*given, f"split={split}"] if split else given
+        call = call_text("wb.federate", given, {**options, **setup.clients_settings()})
+        return [f"run = {call}", "run.wait()", "run.plot()"]
+    settings = setup.training_settings()
+    engines = list(setup.engines)
+    if len(engines) == 1:
+        call = call_text("wb.train", given, {"engine": engines[0], **settings})
+        return [f"run = {call}", "run.wait()", "run.plot()"]
+    call = call_text("wb.train", [*given, "engine=engine"], settings, indent=4)
+    return [
+        f"for engine in {engines!r}:",
+        f"    run = {call}",
+        "    run.wait()",
+    ]
+
+
+def _compared(setup: Setup) -> dict[str, Any]:
+    found = setup.comparison_settings()
+    if not found["quiet_s"]:
+        del found["quiet_s"]
+    return found
+
+
+def _model(setup: Setup, names: Mapping[str, Any]) -> str:
+    if setup.model in names and setup.model.isidentifier():
+        if isinstance(names[setup.model], Model):
+            return f"model = {setup.model}"
+        source, further = setup.model, [f"name={setup.model!r}"]
+    else:
+        source, further = repr(setup.model), []
+    wanted = takes_examples(setup.model, names.get(setup.model))
+    examples = split_names(setup.example_inputs) if wanted else ()
+    if examples:
+        given = examples[0] if len(examples) == 1 else f"({', '.join(examples)})"
+        further = [f"example_inputs={given}", *further]
+    return f"model = wb.load_model({', '.join([source, *further])})"
+
+
+def _data(setup: Setup, names: Mapping[str, Any]) -> str:
+    """An expression for the dataset; empty: that of the model."""
+    if not setup.dataset:
+        return ""
+    parts = split_names(setup.dataset)
+    if len(parts) > 1 and all(part.isidentifier() for part in parts):
+        *inputs, target = parts
+        given = f"({', '.join(inputs)},)" if len(inputs) > 1 else f"({inputs[0]},)"
+        return f"wb.load_dataset({given}, {target}, name={parts[0]!r})"
+    if setup.dataset in names and setup.dataset.isidentifier():
+        if isinstance(names[setup.dataset], Dataset):
+            return setup.dataset
+        return f"wb.load_dataset({setup.dataset}, name={setup.dataset!r})"
+    target = f", {setup.target!r}" if setup.target and is_csv(setup.dataset) else ""
+    return f"wb.load_dataset({setup.dataset!r}{target})"

@@ -1,0 +1,280 @@
+"""The fields of the settings form, made from the schema of `TrainingConfig`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, get_args
+
+from pydantic import BaseModel
+
+from workbench.controller.forms import federation_fields as federation
+from workbench.controller.setup import COMPARISON_STEPS
+from workbench.losses.loss import LossName
+from workbench.settings.config import OptimizerName, ScheduleName, TrainingConfig
+from workbench.settings.device import PROFILES, Device
+from workbench.settings.lora import LoraOptions
+
+OWN_NUMBERS = "own numbers"
+YES, NO = "yes", "no"
+
+
+class SettingField(NamedTuple):
+    """One field."""
+
+    name: str
+    """Of the setting; dotted where it is one of several of a setting, such as "lora.rank"."""
+    label: str
+    description: str
+    kind: str
+    """"whole", "number", "bytes", "choice", "switch", "names", "options" or "text"."""
+    default: str
+    """What applies while nothing is given, in words or as it would be typed."""
+    choices: tuple[str, ...] = ()
+
+
+class FieldGroup(NamedTuple):
+    """Fields under one heading."""
+
+    title: str
+    folded: bool
+    fields: tuple[SettingField, ...]
+
+
+OTHER = {
+    "base": (
+        "Initial weights",
+        "run, .safetensors or .onnx file whose weights are trained further",
+    ),
+    "base_except": (
+        "Except weights",
+        "names or patterns of weights that are kept",
+    ),
+    "federation": federation.SWITCH,
+    "detached": ("Continue without the kernel", "the run continues when this notebook is closed"),
+}
+"""What `train` takes besides the configuration: label and description."""
+
+LABELS: Mapping[str, tuple[str, str]] = {
+    "epochs": ("Epochs", ""),
+    "steps": ("Steps", ""),
+    "batch_size": ("Batch size", ""),
+    "learning_rate": ("Learning rate", "size of an optimizer step"),
+    "optimizer": ("Optimizer", "the algorithm that changes the parameters"),
+    "loss": ("Loss function", "what is minimized"),
+    "lr_schedule": ("Schedule", ""),
+    "lr_warmup_steps": ("Warm-up steps", ""),
+    "lr_power": ("Schedule power", ""),
+    "weight_decay": ("Weight decay", ""),
+    "max_grad_norm": ("Clip gradients to", ""),
+    "gradient_accumulation": ("Accumulate batches", ""),
+    "evaluate": ("Evaluate", ""),
+    "evaluate_every": ("Evaluate every (steps)", ""),
+    "early_stopping": ("Early stopping after", ""),
+    "layer_statistics_every": ("Layer statistics every (steps)", ""),
+    "requires_grad": ("Train only", ""),
+    "lora": ("LoRA", ""),
+    "lora.rank": ("LoRA rank", ""),
+    "lora.alpha": ("LoRA alpha", ""),
+    "lora.targets": ("LoRA targets", ""),
+    "lora.seed": ("LoRA seed", ""),
+    "checkpoint_every": ("Checkpoint every (steps)", ""),
+    "checkpoint_every_s": ("Checkpoint every (s)", ""),
+    "device": ("Device", "limits cores and memory of the worker, as a small device has them"),
+    "device.cores": ("Device cores", ""),
+    "device.memory_bytes": ("Device memory", ""),
+    "processes": ("Processes", ""),
+    "threads": ("Threads", "threads of the engine, at most the number of cores"),
+    "device_kernels": ("Own kernels on device", ""),
+    "operator_kernels": ("Kernels by operator", "such as gelu=standard"),
+    "label_sparsity": ("Label sparsity on device", ""),
+    "tuning": ("Tuning", "kept, off, or a file of workbench tune"),
+    "memory_limit_bytes": ("Memory limit", ""),
+    "seed": ("Random seed", ""),
+    "warmup_steps": ("Unmeasured steps", ""),
+    **federation.LABELS,
+}
+"""Label of each setting, and what it is where the schema says nothing a reader would understand."""
+
+UNSET = {
+    "steps": "by epochs",
+    "max_grad_norm": "no clipping",
+    "evaluate_every": "after each epoch",
+    "early_stopping": "never",
+    "layer_statistics_every": "not recorded",
+    "weight_decay": "0.01 for adamw, 0 for sgd",
+    "requires_grad": "all parameters",
+    "checkpoint_every": "after an epoch",
+    "checkpoint_every_s": "not by time",
+    "device": "this machine",
+    "device.cores": "all of this machine",
+    "device.memory_bytes": "not limited",
+    "memory_limit_bytes": "no limit",
+    "threads": "all cores",
+    "base": "the model's own weights",
+    "base_except": "none",
+    **federation.UNSET,
+}
+"""What applies while nothing is given, where the default is None or depends on the machine."""
+
+LAYOUT: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
+    ("Training", False, ("epochs", "batch_size", "learning_rate", "optimizer", "loss", "seed")),
+    (
+        "Learning rate and gradients",
+        True,
+        (
+            *("lr_schedule", "lr_warmup_steps", "lr_power", "weight_decay"),
+            *("max_grad_norm", "gradient_accumulation"),
+        ),
+    ),
+    (
+        "Length and evaluation",
+        True,
+        (
+            *("steps", "evaluate", "evaluate_every", "early_stopping"),
+            *("layer_statistics_every", "warmup_steps"),
+        ),
+    ),
+    (
+        "Parameters",
+        True,
+        (
+            *("requires_grad", "base", "base_except"),
+            *("lora", "lora.rank", "lora.alpha", "lora.targets", "lora.seed"),
+        ),
+    ),
+    (
+        "Machine and checkpoints",
+        True,
+        (
+            *(
+                "processes",
+                "threads",
+                "device_kernels",
+                "operator_kernels",
+                "label_sparsity",
+                "tuning",
+                "memory_limit_bytes",
+                "device",
+                "device.cores",
+                "device.memory_bytes",
+            ),
+            *("checkpoint_every", "checkpoint_every_s", "detached"),
+        ),
+    ),
+    ("Federated training", True, ("federation", *federation.LABELS)),
+)
+"""Heading, whether it is folded at first, and the settings under it."""
+
+CHOICES: Mapping[str, tuple[str, ...]] = {
+    "optimizer": get_args(OptimizerName),
+    "loss": get_args(LossName),
+    "lr_schedule": get_args(ScheduleName),
+    "device": (*PROFILES, OWN_NUMBERS),
+    **federation.CHOICES,
+}
+OWNERS: Mapping[str, type[BaseModel]] = {
+    "lora": LoraOptions,
+    "device": Device,
+    "federation": federation.FederationForm,
+}
+"""Of dotted names: the class that holds the settings."""
+SWITCHES = (
+    *("evaluate", "lora", "device_kernels", "label_sparsity", "detached"),
+    *("federation", "federation.secure_aggregation"),
+)
+NAMES = ("requires_grad", "operator_kernels", "base_except", "lora.targets", "federation.devices")
+OPTIONS = ("federation.strategy_options",)
+BYTES = ("memory_limit_bytes", "device.memory_bytes")
+
+
+def field_groups(defaults: Mapping[str, Any] | None = None) -> tuple[FieldGroup, ...]:
+    """All fields, grouped; those of rarely used settings are folded.
+
+    Args:
+        defaults: of the model, which come before those of `TrainingConfig`.
+    """
+    known = dict(defaults or {})
+    return tuple(
+        FieldGroup(title, folded, tuple(_field(name, known) for name in names))
+        for title, folded, names in LAYOUT
+    )
+
+
+def _field(name: str, defaults: Mapping[str, Any]) -> SettingField:
+    outer, _, inner = name.partition(".")
+    owner = OWNERS[outer] if inner else TrainingConfig
+    schema = owner.model_fields.get(inner or name)
+    label, description = OTHER.get(name) or LABELS[name]
+    if schema is not None and not description:
+        description = _without_none(schema.description or "")
+    kind = "text"
+    if name in CHOICES:
+        kind = "choice"
+    elif name in SWITCHES:
+        kind = "switch"
+    elif name in NAMES:
+        kind = "names"
+    elif name in OPTIONS:
+        kind = "options"
+    elif name in BYTES:
+        kind = "bytes"
+    elif schema is not None:
+        types = (schema.annotation, *get_args(schema.annotation))
+        kind = "number" if float in types else "whole" if int in types else "text"
+    value = defaults.get(name, None if schema is None else schema.default)
+    description = description.replace("`", "")  # of commands, which a form does not set apart
+    return SettingField(
+        name, label, description, kind, _default_text(name, kind, value), CHOICES.get(name, ())
+    )
+
+
+def _without_none(description: str) -> str:
+    """The description without what None means, which stands in the field while it is empty."""
+    kept = [part for part in description.split("; ") if not part.startswith("None: ")]
+    return "; ".join(kept) or description.removeprefix("None: ")
+
+
+def _default_text(name: str, kind: str, value: Any) -> str:
+    if kind == "switch":
+        return YES if value is True else NO
+    if name in UNSET and (not value or name == "threads"):
+        return UNSET[name]
+    return value_as_text(value)
+
+
+COMPARISON_FIELDS = (
+    FieldGroup(
+        "Comparison",
+        False,
+        (
+            SettingField(
+                "comparison_steps",
+                "Steps to compare",
+                "steps of each engine, in turn, in bursts",
+                "whole",
+                str(COMPARISON_STEPS),
+            ),
+            SettingField(
+                "quiet_s",
+                "Wait for idle machine (s)",
+                "before starting, until the machine has been idle for so long",
+                "number",
+                "0",
+            ),
+        ),
+    ),
+)
+"""What a comparison takes besides the settings of the engines."""
+
+
+def value_as_text(value: Any) -> str:
+    """A value as a user would type it."""
+    if isinstance(value, bool):
+        return YES if value else NO
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}={value_as_text(each)}" for name, each in value.items())
+    if isinstance(value, tuple | list):
+        return ", ".join(map(str, value))
+    if isinstance(value, float):
+        return f"{value:g}"
+    return "" if value is None else str(value)

@@ -1,0 +1,100 @@
+"""The settings as a user types them, shared by every form that shows some of them."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from workbench.controller.forms.federation_fields import ELSEWHERE
+from workbench.controller.forms.setting_texts import FIELDS, ReadSettings, read_texts, write_texts
+from workbench.controller.setup import COMPARISON_STEPS, TRAINING_ONLY, Setup
+
+COMPARISON_ONLY = ("comparison_steps", "quiet_s")
+"""Settings that only a comparison takes."""
+
+
+class TypedSettings:
+    """Texts by name of the field, written into a `Setup` as they change.
+
+    What was typed stays when another model is chosen; an empty field means that model's default.
+    """
+
+    def __init__(self, setup: Setup) -> None:
+        self._setup = setup
+        self._lock = threading.RLock()
+        self._observers: list[Callable[[], None]] = []
+        self.texts: dict[str, str] = {}
+        self.defaults: dict[str, Any] = {}
+        """Of the chosen model."""
+        self.read: ReadSettings = read_texts({})
+
+    def observe(self, callback: Callable[[], None]) -> None:
+        """Have `callback` called after every change, on the thread that made it."""
+        self._observers.append(callback)
+
+    def wrong(self, step: str = "") -> list[str]:
+        """Labels of the fields that are wrong, in the order of the forms.
+
+        Args:
+            step: "train" or "compare": only those that keep it from starting; empty: all.
+        """
+        problems = self.read.problems
+        if step == "train":
+            problems = {name: why for name, why in problems.items() if name not in COMPARISON_ONLY}
+        elif step == "compare":
+            problems = {n: why for n, why in problems.items() if not _of_training(n, why)}
+        return [field.label for name, field in FIELDS.items() if name in problems]
+
+    def type(self, name: str, text: str) -> None:
+        """Take in what was typed into one field; empty: its default."""
+        with self._lock:
+            self._replace({**self.texts, name: text})
+
+    def set(self, **settings: Any) -> None:
+        """Give settings as `train` takes them; None means the default."""
+        with self._lock:
+            self._replace({**self.texts, **write_texts(settings)})
+
+    def replace(self, settings: Mapping[str, Any]) -> None:
+        """Forget what was typed and give `settings` instead."""
+        with self._lock:
+            self._replace(write_texts(settings))
+
+    def set_defaults(self, defaults: Mapping[str, Any]) -> None:
+        """Have a model's defaults apply where nothing was typed."""
+        with self._lock:
+            self.defaults = dict(defaults)
+            self._replace(self.texts)
+
+    def choose_engines(self, engines: Sequence[str]) -> None:
+        """Check what was typed for other engines."""
+        with self._lock:
+            self._setup.engines = list(engines)
+            self._replace(self.texts)
+
+    def _replace(self, texts: Mapping[str, str]) -> None:
+        typed = {name: text for name, text in texts.items() if text.strip()}
+        # Both or none: what is shown is what a run is started with.
+        self.texts, self.read = typed, read_texts(typed, self.defaults, self._setup.engines)
+        further = self.read.further
+        self._setup.settings = dict(self.read.settings)
+        self._setup.base = further.get("base", "")
+        self._setup.base_except = further.get("base_except", ())
+        self._setup.detached = further.get("detached", False)
+        self._setup.federation = further.get("federation")
+        self._setup.comparison_steps = further.get("comparison_steps", COMPARISON_STEPS)
+        self._setup.quiet_s = further.get("quiet_s", 0.0)
+        for callback in self._observers:
+            callback()
+
+
+def _of_training(name: str, problem: str) -> bool:
+    """Whether what is wrong with a field does not matter to a comparison."""
+    federated = name.partition(".")[0] == "federation" or ELSEWHERE.get(name) == problem
+    return federated or name == "detached" or name in TRAINING_ONLY
+
+
+def wrong_settings(count: int) -> str:
+    """As "2 settings are wrong"."""
+    return "1 setting is wrong" if count == 1 else f"{count} settings are wrong"

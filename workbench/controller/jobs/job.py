@@ -1,0 +1,281 @@
+"""What can be in progress: a training of one or more engines, or a comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from workbench.compare import Comparison
+from workbench.controller.jobs.single_step import SingleStep
+from workbench.controller.state import failure
+from workbench.runs import Run
+from workbench.runs.failure import log_line
+from workbench.runs.figures.figure import plot_runs
+from workbench.runs.run_title import step_word, trained_by
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+class Job(Protocol):
+    """Something that trains. Every member returns at once."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def engines(self) -> Sequence[str]: ...
+    @property
+    def runs(self) -> dict[str, Run]:
+        """The runs started so far, by engine."""
+        ...
+
+    @property
+    def status(self) -> str:
+        """One of `Run.status`."""
+        ...
+
+    @property
+    def doing(self) -> str:
+        """The current activity, as the beginning of a sentence."""
+        ...
+
+    @property
+    def outcome(self) -> str:
+        """Its result, in sentences."""
+        ...
+
+    @property
+    def failed(self) -> bool:
+        """Whether an engine failed, or could not be started."""
+        ...
+
+    def advance(self) -> None:
+        """Start what is next to be started, if anything is."""
+        ...
+
+    def pause(self) -> None: ...
+    def resume(self) -> None: ...
+    def step_once(self) -> None: ...
+    def stop(self) -> None: ...
+    def plot(self) -> Figure: ...
+
+
+class Training:
+    """Trains with one engine after another; at once they would only slow each other down."""
+
+    def __init__(self, start: Callable[[str], Run], engines: Sequence[str]) -> None:
+        """Start the first engine.
+
+        Args:
+            start: starts the run of an engine.
+            engines: in the order in which they train; one at least.
+        """
+        self._start = start
+        self._stopped = False
+        self._single_step: SingleStep | None = None
+        self._refused: dict[str, str] = {}
+        """Why an engine could not be started, by its name."""
+        self.engines = list(engines)
+        self.runs = {self.engines[0]: start(self.engines[0])}
+
+    @classmethod
+    def of(cls, run: Run) -> Training:
+        """A training that is the one `run`, wherever that was started."""
+        return cls(lambda _: run, [run.engine])
+
+    @property
+    def id(self) -> str:
+        return self._current.id
+
+    @property
+    def status(self) -> str:
+        """That of the run in progress; between two runs, `starting`."""
+        status = self._current.status
+        waiting = self._tried < len(self.engines) and not self._stopped
+        return "starting" if waiting and status in ("completed", "failed") else status
+
+    @property
+    def doing(self) -> str:
+        run = self._current
+        place = f" ({self._tried} of {len(self.engines)})" if len(self.engines) > 1 else ""
+        if self.status == "paused":
+            return f"Paused {name_of(run)}{place}."
+        phase = f": {run.phase}" if run.status == "starting" else ""
+        return f"Training {name_of(run)}{place}{phase}."
+
+    @property
+    def outcome(self) -> str:
+        groups: dict[tuple[str, str], list[str]] = {}
+        for engine in self.engines:
+            if engine in self.runs:
+                before, by, after = _outcome_parts(self.runs[engine])
+                groups.setdefault((before, after), []).append(by)
+            elif engine in self._refused:
+                groups[self._refused[engine], ""] = [""]
+        # Engines with the same result share one line: the status has little room.
+        return "\n".join(
+            f"{before}{_listed(engines)}{after}" for (before, after), engines in groups.items()
+        )
+
+    @property
+    def failed(self) -> bool:
+        return bool(self._refused) or _any_failed(self.runs)
+
+    def advance(self) -> None:
+        """Start the next engine when the one before has ended, even if it failed.
+
+        One that cannot be started is reported by `outcome`; those before it keep their results.
+        """
+        if self._single_step is not None and self._single_step.done:
+            self._end_single_step()
+        if self.status != "starting" or not self._current.ended:
+            return
+        engine = self.engines[self._tried]
+        try:
+            self.runs = {**self.runs, engine: self._start(engine)}
+        except Exception as error:
+            why = f"{engine} could not be started: {failure(error).message}"
+            self._refused = {**self._refused, engine: why}
+
+    def pause(self) -> None:
+        self._current.pause()
+
+    def resume(self) -> None:
+        self._end_single_step()
+        self._current.resume()
+
+    def step_once(self) -> None:
+        """Take one step and pause again."""
+        if self.status == "paused":
+            self._single_step = SingleStep(self._current)
+
+    def stop(self) -> None:
+        """Stop the run in progress; engines that have not started never do."""
+        self._stopped = True
+        self._current.stop()
+
+    def plot(self) -> Figure:
+        runs = list(self.runs.values())
+        return runs[0].plot() if len(runs) == 1 else plot_runs(runs)
+
+    def _end_single_step(self) -> None:
+        if self._single_step is not None and not self._stopped:
+            self._single_step.end()
+        self._single_step = None
+
+    @property
+    def _tried(self) -> int:
+        """How many engines were started, or could not be."""
+        return len(self.runs) + len(self._refused)
+
+    @property
+    def _current(self) -> Run:
+        return list(self.runs.values())[-1]
+
+
+class ComparisonJob:
+    """A comparison, as a job."""
+
+    def __init__(self, comparison: Comparison) -> None:
+        self.comparison = comparison
+        self.id = comparison.id
+        self.engines = comparison.engines
+        self.pause = comparison.pause
+        self.resume = comparison.resume
+        self.stop = comparison.stop
+        self.plot = comparison.plot
+
+    @property
+    def runs(self) -> dict[str, Run]:
+        return self.comparison.runs
+
+    @property
+    def status(self) -> str:
+        return self.comparison.status
+
+    @property
+    def doing(self) -> str:
+        engines = ", ".join(self.engines)
+        status = self.status
+        if status == "paused":
+            return f"Paused the comparison of {engines}."
+        phase = self.comparison.phase
+        return f"Comparing {engines}{'' if phase == 'running' else f': {phase}'}."
+
+    @property
+    def outcome(self) -> str:
+        runs = self.runs
+        if self.comparison.error:
+            return self.comparison.error
+        if not runs:
+            return "Stopped before any engine had started."
+        failed = [engine for engine, run in runs.items() if run.error is not None]
+        ended = [engine for engine in runs if engine not in failed]
+        early = self.status in ("stopped", "interrupted")
+        verb = f"{self.status.capitalize()} the comparison of" if early else "Compared"
+        lines = [f"{verb} {', '.join(ended)}."] if ended else []
+        return "\n".join([*lines, *(outcome_of(runs[engine]) for engine in failed)])
+
+    @property
+    def failed(self) -> bool:
+        return _any_failed(self.runs)
+
+    def step_once(self) -> None:
+        """Nothing: the engines of a comparison step in turn, by bursts."""
+
+    def advance(self) -> None:
+        """Nothing to do: a comparison starts its engines itself."""
+
+
+def model_of(job: Job | None) -> str:
+    """Name of the model that the runs of a job train; empty while there are none."""
+    return next((str(run.spec["model"]) for run in job.runs.values()), "") if job else ""
+
+
+def name_of(run: Run) -> str:
+    """What a run trains and by what, as "digits-mlp on pytorch, 2 processes"."""
+    return f"{run.spec['model']} on {trained_by(run.spec)}"
+
+
+def _any_failed(runs: dict[str, Run]) -> bool:
+    return any(run.error is not None for run in runs.values())
+
+
+def outcome_of(run: Run) -> str:
+    """The result of `run`, in sentences."""
+    return "".join(_outcome_parts(run))
+
+
+def _listed(names: Sequence[str]) -> str:
+    """As "pytorch, ondevice and ortmodule"."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+def _outcome_parts(run: Run) -> tuple[str, str, str]:
+    """The sentences before the engine, the engine and who shares the work, and those after."""
+    by = trained_by(run.spec)
+    before, _, after = _told(run).partition(f" on {by}")
+    return f"{before} on ", by, after
+
+
+def _told(run: Run) -> str:
+    done, total = run.progress
+    name, step = name_of(run), step_word(run.spec)
+    if run.status == "unreadable":
+        return f"{name} cannot be read: {run.error}"
+    if run.status == "failed":
+        return f"{name} failed after {step} {done}: {run.error}{log_line(run.folder)}"
+    if run.status == "stopped":
+        kept = run.reason or "Its checkpoint is kept."
+        return f"Stopped {name} at {step} {done} of {total}. {kept}"
+    if run.status == "interrupted":
+        return f"Interrupted {name} at {step} {done} of {total}. {run.reason}".rstrip()
+    evaluation = (run.summary or {}).get("evaluation")
+    reached = ""
+    if evaluation:
+        loss = evaluation["loss"]
+        reached = f", test loss {'not finite' if loss is None else f'{loss:.4g}'}"
+        if evaluation["accuracy"] is not None:
+            reached += f", test accuracy {100 * evaluation['accuracy']:.1f} %"
+    return f"Trained {name}: {done:,} {step}s{reached}. {run.reason}".rstrip()

@@ -1,0 +1,36 @@
+"""Starts the job that a setup asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from workbench.compare import compare
+from workbench.controller.forms.federation_fields import federate_settings
+from workbench.controller.jobs.job import ComparisonJob, Job, Training
+from workbench.controller.setup import Setup
+from workbench.data import Dataset
+from workbench.federated import federate
+from workbench.models import Model
+from workbench.runs import prepare, train
+
+Load = Callable[[], tuple[Model, Dataset]]
+
+
+def start_training(setup: Setup, load: Load) -> Job:
+    """Train with each chosen engine, one after another, or with clients."""
+    model, dataset = load()
+    if setup.federation is not None:
+        settings = {**federate_settings(setup.federation), **setup.clients_settings()}
+        return Training.of(federate(model, dataset, **settings))
+    engines, settings = setup.chosen_engines(), setup.training_settings()
+    config = setup.config_settings()
+    for engine in engines:  # wrong settings of a later one are reported before the first trains
+        prepare(model, dataset, {**config, "engine": engine})
+    return Training(lambda engine: train(model, dataset, engine=engine, **settings), engines)
+
+
+def start_comparison(setup: Setup, load: Load) -> Job:
+    """Compare the chosen engines in lockstep."""
+    model, dataset = load()
+    engines, settings = setup.chosen_engines(), setup.comparison_settings()
+    return ComparisonJob(compare(model, dataset, engines, **settings))

@@ -1,0 +1,171 @@
+"""A preview of a dataset: some rows as pictures, text or a table, classes and ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from workbench.controller.model.row_display import (
+    COLUMNS,
+    as_cells,
+    as_number,
+    as_pictures,
+    as_symbols,
+    as_text,
+    class_name,
+    is_text,
+)
+from workbench.data import Dataset
+from workbench.data.table import Table
+
+ROWS = 12
+"""How many rows are shown, evenly over the split: rows may be sorted by class."""
+TEXTS = 6
+"""How many where they are text, which takes more room."""
+RANGED_ROWS = 10_000
+"""Of how many rows the ranges are; reading all of a large file would take too long."""
+MOST_COUNTED = 50
+"""Of more classes the rows are not counted: nobody could read it."""
+
+
+class Picture(NamedTuple):
+    """One row as a picture."""
+
+    pixels: np.ndarray
+    """(height, width) or (height, width, 3) uint8."""
+    label: str
+
+
+class Text(NamedTuple):
+    """One row as text."""
+
+    text: str
+    label: str
+    """Its class; empty where every position has a target of its own."""
+    target: str
+    """The targets of the positions, as text; "·" where there is none. Empty with a class."""
+
+
+class DataPreview(NamedTuple):
+    """What is shown of a dataset."""
+
+    name: str
+    facts: tuple[tuple[str, str], ...]
+    """Pairs of a name and what there is to say of it."""
+    counts: tuple[tuple[str, int], ...] = ()
+    """Training rows of each class, by its name."""
+    pictures: tuple[Picture, ...] = ()
+    texts: tuple[Text, ...] = ()
+    columns: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    """The table; empty where there are pictures or texts."""
+    ranges: tuple[str, ...] = ()
+    """Of each column of the table."""
+
+
+def data_preview(data: Dataset) -> DataPreview:
+    """Look at a dataset; reads some of its rows and the labels."""
+    train = data.train
+    target = train.target
+    test = f", {len(data.test):,} to test" if data.test is not None else ", none to test"
+    facts = [("Rows", f"{len(train):,} to train{test}")]
+    for index, array in enumerate(train.inputs):
+        name = "Input" if len(train.inputs) == 1 else f"Input {index}"
+        facts.append((name, _described(array, data.vocabulary, "tokens")))
+    facts.append(("Target", _described(target, data.classes, "classes")))
+    preview = DataPreview(data.name, tuple(facts), _counts(target, data.classes))
+    some = np.unique(np.linspace(0, len(train) - 1, ROWS).astype(np.int64))
+    labels = [_label(value, data.classes) for value in target[some]]
+    pictures = () if data.table else as_pictures(train.inputs[0][some])
+    if pictures:
+        shown = tuple(map(Picture, pictures, labels))
+        return preview._replace(pictures=shown)
+    if data.vocabulary is not None and is_text(np.asarray(train.inputs[0][0]), data.vocabulary):
+        return preview._replace(texts=_texts(data, some[:: ROWS // TEXTS]))
+    return _with_table(preview, train.inputs, some, labels, data.table)
+
+
+def _described(array: np.ndarray, names: Sequence[str] | None, what: str) -> str:
+    """Shape of a row, dtype and range; of integers that have names, how many there are."""
+    shape = " × ".join(str(size) for size in array.shape[1:]) or "one number"  # noqa: RUF001
+    some = np.asarray(array[:RANGED_ROWS])
+    if not some.size:
+        return f"{shape}, {array.dtype}"
+    found = f"{shape}, {array.dtype}, {some.min():.4g} to {some.max():.4g}"
+    return f"{found}; {len(names):,} {what}" if names and array.dtype == np.int64 else found
+
+
+def _as_classes(target: np.ndarray, classes: Sequence[str] | None) -> np.ndarray | None:
+    """One class a row, int64; None where a target is something else."""
+    if target.ndim == 2 and target.shape[1] == 1 and classes is not None:
+        target = target[:, 0]  # one logit, whose target is 0 or 1 as float32
+    if target.ndim != 1 or (target.dtype != np.int64 and classes is None):
+        return None
+    return np.asarray(target).astype(np.int64)
+
+
+def _counts(target: np.ndarray, classes: Sequence[str] | None) -> tuple[tuple[str, int], ...]:
+    numbers = _as_classes(target, classes)
+    if numbers is None:
+        return ()
+    found, counts = np.unique(numbers, return_counts=True)
+    if len(found) > MOST_COUNTED or found.min() < 0:
+        return ()
+    return tuple(
+        (class_name(value, classes), int(count)) for value, count in zip(found, counts, strict=True)
+    )
+
+
+def _label(value: Any, classes: Sequence[str] | None) -> str:
+    """The target of one row; empty where it is of several numbers."""
+    if np.size(value) != 1:
+        return ""
+    number = np.asarray(value).reshape(()).item()
+    if classes is not None or isinstance(number, int):
+        return class_name(number, classes)
+    return as_number(number)
+
+
+def _texts(data: Dataset, rows: np.ndarray) -> tuple[Text, ...]:
+    vocabulary = data.vocabulary or ()
+    shown, targets = data.train.inputs[0][rows], data.train.target[rows]
+    by_position = data.classes is not None and np.shape(targets) == np.shape(shown)
+    return tuple(
+        Text(
+            as_text(np.asarray(row), vocabulary),
+            _label(wanted, data.classes),
+            "".join(as_symbols(np.asarray(wanted), data.classes or ())) if by_position else "",
+        )
+        for row, wanted in zip(shown, targets, strict=True)
+    )
+
+
+def _with_table(
+    preview: DataPreview,
+    inputs: Sequence[np.ndarray],
+    rows: np.ndarray,
+    labels: Sequence[str],
+    table: Table | None,
+) -> DataPreview:
+    cells = [as_cells([array[row] for array in inputs]) for row in rows]
+    ranged = [np.asarray(array[:RANGED_ROWS]) for array in inputs]
+    flat = [each.reshape(len(each), -1)[:, :COLUMNS] for each in ranged]
+    columns = [column for array in flat for column in array.T][:COLUMNS]
+    ranges = [f"{as_number(one.min().item())} to {as_number(one.max().item())}" for one in columns]
+    more = ["…"] if sum(map(_size, inputs)) > len(columns) else []
+    return preview._replace(
+        columns=(
+            *(table.columns[:COLUMNS] if table else map(str, range(len(columns)))),
+            *more,
+            f"{table.target} (target)" if table else "target",
+        ),
+        rows=tuple((*row, label) for row, label in zip(cells, labels, strict=True)),
+        ranges=(*ranges, *["" for _ in more], ""),
+    )
+
+
+def _size(array: np.ndarray) -> int:
+    """Values of a row."""
+    return int(np.prod(array.shape[1:], dtype=int))

@@ -1,0 +1,179 @@
+"""Loads the model and the dataset that a setup names."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from workbench.controller.model.namespace import is_module, own_names
+from workbench.data import Dataset
+from workbench.errors import DataError, ModelError, nearest, value_text
+from workbench.load import load_dataset, load_model
+from workbench.models import Model
+
+COMPLETED = 30
+"""How many files are offered at most."""
+
+
+def takes_examples(source: str, value: object) -> bool:
+    """Whether a model is called with example inputs to load it.
+
+    Args:
+        source: see `Sources.model`.
+        value: of the notebook's name `source`, if there is one.
+    """
+    return is_module(value) or ":" in source
+
+
+class Sources:
+    """Samples, files, factories and the names of the notebook."""
+
+    def __init__(self, names: Callable[[], Mapping[str, Any]] = own_names) -> None:
+        self.names = names
+
+    def model(self, source: str, example_inputs: str = "") -> Model:
+        """Load what `source` names.
+
+        Args:
+            source: a sample, a path, a factory, or a name of the notebook.
+            example_inputs: names of the notebook's arrays that a module is called with, separated
+                by commas; empty: none. Samples and files take none, so for them they are left out.
+
+        Raises:
+            ModelError: there is none, or it cannot be loaded.
+        """
+        names = self.names()
+        value = names.get(source) if source.isidentifier() else None
+        if isinstance(value, Model):
+            return value
+        if not takes_examples(source, value):
+            try:
+                return load_model(source)
+            except ModelError:
+                if value is None:
+                    raise
+            raise ModelError(_no_module(source, value))
+        examples = tuple(_named(names, each, ModelError) for each in split_names(example_inputs))
+        given: Any = (examples[0] if len(examples) == 1 else examples) if examples else None
+        if is_module(value):
+            if given is None:
+                raise ModelError(
+                    f"{source} is a module of the notebook: name an example input, an array or "
+                    "tensor of the notebook whose first axis is the batch, in the field below."
+                )
+            return load_model(value, example_inputs=given, name=source)  # type: ignore[arg-type]
+        return load_model(source, example_inputs=given)
+
+    def dataset(self, source: str, model: Model | None, target: str = "") -> Dataset:
+        """Load what `source` names; empty: the dataset of the model.
+
+        Args:
+            source: a sample, a path, a name of the notebook, or two, of inputs and target.
+            model: whose dataset is loaded where `source` is empty.
+            target: name of the target column where `source` is a .csv file.
+
+        Raises:
+            DataError: there is none, or it cannot be loaded.
+        """
+        names = self.names()
+        parts = split_names(source)
+        if len(parts) > 1 and all(part.isidentifier() for part in parts):
+            *inputs, target = (_named(names, part, DataError) for part in parts)
+            return load_dataset(tuple(inputs), target, name=parts[0])
+        value = names.get(source) if source.isidentifier() else None
+        if isinstance(value, Dataset):
+            return value
+        if value is not None:
+            return load_dataset(value, name=source)
+        if is_csv(source):
+            if not target and Path(source).expanduser().is_file():
+                raise DataError(
+                    f"Choose the target column of {source} in the field Target column: it is one "
+                    f"of {', '.join(csv_columns(source)) or 'those in its first line'}."
+                )
+            return load_dataset(source, target)
+        if source:
+            return load_dataset(source)
+        if model is None:
+            raise DataError("No dataset is chosen: pick a sample dataset, or type one.")
+        return load_dataset(model)
+
+
+def model_or_name(model: Any) -> Model | str:
+    """What a page can choose: a `Model`, or the name that an object of the notebook has there.
+
+    Raises:
+        ModelError: it is an object without a name; says how to give it.
+    """
+    if isinstance(model, Model | str | Path):
+        return model if isinstance(model, Model) else str(model)
+    names = (name for name, value in own_names().items() if value is model and name[:1] != "_")
+    name = next(names, None)
+    if name is not None:
+        return name
+    if is_module(model):
+        raise ModelError(
+            f"{type(model).__name__} has no name in this notebook, by which it could be chosen. "
+            "Give wb.load_model(module, example_inputs=x)."
+        )
+    raise ModelError(
+        f"{value_text(model)} is no model: give a Model, the name of a sample, an .onnx file or "
+        "package.module:factory."
+    )
+
+
+def _no_module(name: str, value: object) -> str:
+    """What to do where the notebook's object of that name is none."""
+    if isinstance(value, type):
+        return f"{name} is a class of the notebook: make a module of it, as in net = {name}()."
+    return (
+        f"{name} is of type {type(value).__name__} in the notebook, which is no model: name an "
+        "nn.Module, a sample or an .onnx file."
+    )
+
+
+def is_csv(source: str) -> bool:
+    """Whether it names a .csv file, of which a target column has to be chosen."""
+    return source.strip().lower().endswith(".csv")
+
+
+def csv_columns(path: str) -> list[str]:
+    """The names in the first line of a .csv file; empty where it cannot be read."""
+    try:
+        with Path(path.strip()).expanduser().open(encoding="utf-8-sig", newline="") as file:
+            return next(csv.reader(file), [])
+    except (OSError, UnicodeDecodeError, csv.Error):
+        return []
+
+
+def split_names(text: str) -> list[str]:
+    """The parts between commas, without spaces and empty ones."""
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def complete(text: str, suffixes: tuple[str, ...]) -> list[str]:
+    """Paths that begin with `text`: folders, with a slash at the end, and files of `suffixes`."""
+    head, slash, last = text.rpartition("/")
+    folder = Path(head + slash).expanduser() if slash else Path()
+    try:
+        entries = sorted(folder.iterdir())
+    except OSError:
+        return []
+    found = []
+    for entry in entries:
+        if not entry.name.lower().startswith(last.lower()) or entry.name.startswith("."):
+            continue
+        if entry.suffix.lower() in suffixes:
+            found.append(f"{head}{slash}{entry.name}")
+        elif slash and entry.is_dir():
+            found.append(f"{head}{slash}{entry.name}/")
+    return found[:COMPLETED]
+
+
+def _named(names: Mapping[str, Any], name: str, error: type[Exception]) -> Any:
+    if name not in names:
+        known = [each for each in names if not each.startswith("_")]
+        raise error(f"The notebook has no {name!r}. {nearest(name, known)}")
+    return names[name]

@@ -1,0 +1,291 @@
+"""Lists the recorded runs for a view, and carries out the user's actions on them."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Sequence
+
+from workbench.controller.recorded_runs.deleted_runs import DeletedRuns
+from workbench.controller.recorded_runs.run_detail import describe_run
+from workbench.controller.recorded_runs.run_export import RunExports
+from workbench.controller.recorded_runs.runs_view import RunsView
+from workbench.controller.request_thread import RequestThread
+from workbench.controller.state import failure
+from workbench.errors import RunError, RunFolderError
+from workbench.run_folder.labels import checked_tags
+from workbench.run_folder.run_folder import RunFolder, is_id
+from workbench.runs import Run, load_run, resume
+from workbench.runs.listing import Changes, RunIndex, RunRow
+from workbench.runs.trash import move_to_trash, restore_from_trash
+
+POLL_S = 0.5
+"""Least time between two looks at the folder of the runs."""
+POLL_SHARE = 0.02
+"""Largest share of a core that these looks may take."""
+COMPLETED_AT_ONCE = 40
+"""Runs whose event logs are read before the next request is heard: about 20 ms."""
+
+
+class RecordedRuns:
+    """Its methods return at once and may be called from any thread; the view shows what they do."""
+
+    def __init__(self, view: RunsView) -> None:
+        """Begin to list the runs of this directory.
+
+        Args:
+            view: is notified of every change.
+        """
+        self.on_open: Callable[[Run], None] | None = None
+        """Is given a run that is opened, in place of showing its detail."""
+        self.on_compare: Callable[[list[Run]], None] | None = None
+        """Is given the runs that are compared."""
+        self.on_resume: Callable[[Run], None] | None = None
+        """Is given a run that continues."""
+        self.on_restore: Callable[[Run], None] | None = None
+        """Is given a run whose model, data and settings are wanted again."""
+        self._view = view
+        self._index = RunIndex()
+        self._problem: str | None = None
+        self._next_poll = 0.0
+        self._resumed: list[Run] = []
+        self._trash = DeletedRuns(self._index.folder.parent)
+        self._deleted: list[str] = []
+        """By the last delete, unless they were brought back."""
+        self._listing = RequestThread("workbench-runs", self._on_error, self._tick, POLL_S)
+        self._actions = RequestThread("workbench-run-actions", self._on_error)
+        self._exports = RunExports(view, self._run, self._actions.ask)
+        self.refresh()
+
+    @property
+    def folder(self) -> str:
+        """The folder of the runs."""
+        return str(self._index.folder)
+
+    @property
+    def rows(self) -> dict[str, RunRow]:
+        """What is listed, by id."""
+        return dict(self._index.rows)
+
+    def refresh(self) -> None:
+        """Look now for what has changed, as happens by itself every half second or so."""
+        self._listing.ask(self._poll)
+
+    def open(self, run_id: str) -> None:
+        """Show a run: its settings, results, figure, and why it failed."""
+        self._act(lambda: self._open(run_id), "Reading the run …")
+
+    def compare(self, run_ids: Sequence[str]) -> None:
+        """Show two runs or more side by side."""
+        self._act(lambda: self._compare(list(run_ids)), "Reading the runs …")
+
+    def resume(self, run_id: str) -> None:
+        """Resume a run from its latest checkpoint, or after a pause."""
+        self._act(lambda: self._resume(run_id), "Resuming …")
+
+    def restore(self, run_id: str) -> None:
+        """Go back to what a run was started with."""
+        self._act(lambda: self._restore(run_id), "Reading the run …")
+
+    def stop(self, run_ids: Sequence[str]) -> None:
+        """Stop runs that are in progress; each writes a checkpoint."""
+        self._act(lambda: self._stop(list(run_ids)))
+
+    def export(self, run_id: str, path: str) -> None:
+        """Export the trained model of a run to the .onnx file `path`."""
+        self._exports.export(run_id, path)
+
+    def quantize(self, run_id: str, path: str) -> None:
+        """Export the trained model of a run as int8, and say what that costs."""
+        self._exports.quantize(run_id, path)
+
+    def cancel(self) -> None:
+        """End the export that is in progress, and those that wait for it."""
+        self._exports.cancel()
+
+    def rename(self, run_id: str, name: str) -> None:
+        """As `Run.rename`."""
+        self._act(lambda: self._run(run_id).rename(name))
+
+    def tag(self, run_ids: Sequence[str], tags: Sequence[str] | str) -> None:
+        """Replace the tags of runs; a string is a list with commas."""
+
+        def set_tags() -> None:
+            for run_id in run_ids:
+                self._run(run_id).tags = tags
+
+        self._act(set_tags)
+
+    def change_tags(
+        self,
+        run_ids: Sequence[str],
+        add: Sequence[str] | str = (),
+        remove: Sequence[str] | str = (),
+    ) -> None:
+        """Give runs further tags and take some away; the others of each stay."""
+
+        def change() -> None:
+            added, removed = checked_tags(add), checked_tags(remove)
+            for run_id in run_ids:
+                run = self._run(run_id)
+                kept = [tag for tag in run.tags if tag not in removed]
+                run.tags = [*kept, *(tag for tag in added if tag not in kept)]
+
+        self._act(change)
+
+    def note(self, run_id: str, notes: str) -> None:
+        """Replace the notes on a run."""
+
+        def set_notes() -> None:
+            self._run(run_id).notes = notes
+
+        self._act(set_notes)
+
+    def delete(self, run_ids: Sequence[str]) -> None:
+        """Move runs to the trash; those in progress are left and said."""
+        self._act(lambda: self._delete(list(run_ids)))
+
+    def undelete(self, run_ids: Sequence[str]) -> None:
+        """Restore deleted runs."""
+        self._act(lambda: self._undelete(list(run_ids)))
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Wait until all requests so far are done; False if `timeout` seconds were too few."""
+        end = None if timeout is None else time.monotonic() + timeout
+        return all(
+            thread.wait(None if end is None else max(0.0, end - time.monotonic()))
+            for thread in (self._actions, self._listing)
+        )
+
+    def close(self) -> None:
+        """End the threads."""
+        self._listing.close()
+        self._actions.close()
+
+    def _run(self, run_id: str) -> Run:
+        """A run of the folder that is listed, wherever the working directory is by now."""
+        listed = is_id(run_id) and os.path.lexists(self._index.folder / run_id)
+        return load_run(self._index.folder / run_id if listed else run_id)
+
+    def _act(self, action: Callable[[], None], doing: str = "") -> None:
+        def act() -> None:
+            if doing:
+                self._view.show_outcome("busy", doing)
+            else:
+                self._view.show_outcome("done", "")
+            try:
+                action()
+            finally:
+                self.refresh()
+
+        self._actions.ask(act)
+
+    def _on_error(self, error: Exception) -> None:
+        self._view.show_outcome("error", failure(error).message)
+
+    def _tick(self) -> bool:
+        if time.monotonic() >= self._next_poll:
+            self._poll()
+        return True
+
+    def _poll(self) -> None:
+        started = time.monotonic()
+        try:
+            changes = self._index.poll()
+        except RunFolderError as error:
+            self._show_problem(str(error))
+        else:
+            first = self._problem is None
+            self._show_problem("")
+            if first or changes.rows or changes.removed:
+                self._view.show_changes(changes)
+            deleted = self._trash.changed()
+            if deleted is not None:
+                self._view.show_deleted(deleted)
+        took_s = time.monotonic() - started
+        self._next_poll = time.monotonic() + max(POLL_S, took_s / POLL_SHARE)
+        if self._index.incomplete:
+            self._listing.ask(self._complete)
+
+    def _complete(self) -> None:
+        """Read the event logs that the first look has left out, some at a time."""
+        incomplete = self._index.incomplete
+        rows = self._index.complete(incomplete[:COMPLETED_AT_ONCE])
+        if rows:
+            self._view.show_changes(Changes(rows, []))
+        if len(incomplete) > COMPLETED_AT_ONCE:
+            self._listing.ask(self._complete)
+
+    def _show_problem(self, problem: str) -> None:
+        if problem != self._problem:
+            self._problem = problem
+            self._view.show_problem(problem)
+
+    def _open(self, run_id: str) -> None:
+        run = self._run(run_id)
+        if self.on_open is not None:
+            self.on_open(run)
+        else:
+            self._view.show_detail(describe_run(run))
+        self._view.show_outcome("done", "")
+
+    def _compare(self, run_ids: list[str]) -> None:
+        if len(run_ids) < 2:
+            raise RunError("Choose two runs or more to compare.")
+        runs = [self._run(run_id) for run_id in run_ids]
+        if self.on_compare is not None:
+            self.on_compare(runs)
+        self._view.show_outcome("done", "")
+
+    def _resume(self, run_id: str) -> None:
+        run = self._run(run_id)
+        if run.status == "paused":
+            run.resume()
+        else:
+            run = resume(run)
+            # As long as it is known here, its worker is watched.
+            self._resumed = [*(each for each in self._resumed if not each.ended), run]
+        if self.on_resume is not None:
+            self.on_resume(run)
+        step = run.progress.done_steps
+        self._view.show_outcome("done", f"{run.title} continues after step {step:,}.")
+
+    def _restore(self, run_id: str) -> None:
+        run = self._run(run_id)
+        if self.on_restore is not None:
+            self.on_restore(run)
+        self._view.show_outcome("done", "")
+
+    def _stop(self, run_ids: list[str]) -> None:
+        for run_id in run_ids:
+            self._run(run_id).stop()
+
+    def _delete(self, run_ids: list[str]) -> None:
+        gone = not any(os.path.lexists(self._index.folder / run_id) for run_id in run_ids)
+        if gone and set(run_ids) <= set(self._deleted):
+            # The second click of a double one, whose runs are not off the list yet.
+            self._view.show_outcome("done", f"Deleted {_count(self._deleted)}.", self._deleted)
+            return
+        deleted, refused = list[str](), list[str]()
+        for run_id in run_ids:
+            try:
+                # Not `load_run`: one that cannot be read can be deleted.
+                folder = RunFolder(self._index.folder / run_id)
+                move_to_trash(folder, self._index.folder.parent)
+                deleted.append(run_id)
+            except (RunError, RunFolderError) as error:
+                refused.append(str(error))
+        self._deleted = deleted
+        parts = [f"Deleted {_count(deleted)}."] if deleted else []
+        message = " ".join([*parts, *refused])
+        self._view.show_outcome("error" if refused else "done", message, deleted)
+
+    def _undelete(self, run_ids: list[str]) -> None:
+        for run_id in run_ids:
+            restore_from_trash(run_id, self._index.folder.parent)
+        self._deleted = []
+        self._view.show_outcome("done", f"Restored {_count(run_ids)}.")
+
+
+def _count(run_ids: Sequence[str]) -> str:
+    return f"{len(run_ids)} run{'' if len(run_ids) == 1 else 's'}"

@@ -1,0 +1,156 @@
+"""The details of one recorded run, as text and a figure."""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from pydantic import BaseModel
+
+from workbench.controller.recorded_runs.worst_rows import ShownRow, WorstRows
+from workbench.display.number_format import significant
+from workbench.run_folder.worst_predictions import read_worst_predictions
+from workbench.runs import Run
+from workbench.runs.record.duration import started_at
+from workbench.runs.run_title import trained_by
+from workbench.settings.config import TrainingConfig
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+Facts = list[tuple[str, str]]
+"""Names and values to show."""
+
+
+class RunDetail(NamedTuple):
+    """What is shown of a recorded run."""
+
+    run_id: str
+    heading: str
+    facts: Facts
+    settings: Facts
+    """Those that differ from their defaults."""
+    problem: str
+    """Why the run failed, was interrupted, or is not what it was planned to be; may be empty."""
+    traceback: str
+    """Of the failure, if it has one."""
+    figure: Figure | None
+    """None if no step was taken."""
+    figure_text: str
+    """What the figure shows; empty: there is to be none."""
+    worst: tuple[ShownRow, ...] = ()
+    """The rows of the test split that it predicted worst; empty where none are recorded."""
+    worst_problem: str = ""
+    """Why they cannot be shown; may be empty."""
+    federated: Run | None = None
+    """The run, if it is federated: its rounds and clients are shown in place of a figure."""
+    classes: tuple[str, ...] = ()
+    """Names of the classes of its dataset, if it is."""
+
+
+def describe_run(run: Run) -> RunDetail:
+    """One run: its facts, settings, failure and figure."""
+    done, total = run.progress
+    evaluations = run.evaluations
+    summary, federation = run.summary or {}, run.federation
+    facts: Facts = [
+        ("Id", run.id),
+        ("Status", run.status),
+        ("Model", str(run.spec["model"])),
+        ("Dataset", f"{run.spec['dataset']}, {run.spec['samples']:,} training samples"),
+        ("Engine", trained_by(run.spec)),
+        ("Rounds" if federation else "Steps", f"{done:,} of {total:,}"),
+    ]
+    if federation is not None:
+        options = federation.options
+        facts.append(("Federation", f"{options.strategy}, rows divided by {federation.split}"))
+    if not math.isnan(started_at(run.spec)):
+        facts.append(("Started", _clock(started_at(run.spec))))
+    if not math.isnan(run.duration_s):
+        facts.append(("Duration", duration_text(run.duration_s)))
+    if len(evaluations):
+        last = evaluations.iloc[-1]
+        known = [(name, text) for name, text in METRICS if not math.isnan(last[name])]
+        facts += [(text, _metric(name, last[name])) for name, text in known]
+    if summary.get("peak_rss_bytes"):
+        facts.append(("Peak memory", f"{summary['peak_rss_bytes'] / 1e6:,.0f} MB"))
+    facts += [("Tags", ", ".join(run.tags))] if run.tags else []
+    facts += [("Notes", run.notes)] if run.notes else []
+    facts += [("Checkpoint", str(run.checkpoint))] if run.checkpoint else []
+    facts.append(("Folder", str(run.folder.path)))
+    error = summary.get("error") or summary.get("resume_error") or {}
+    problem = " ".join(filter(None, (run.error, run.reason)))
+    if run.status == "failed":
+        facts.append(("Log", str(run.folder.log_path)))
+    worst, worst_problem = _worst_rows(run)
+    return RunDetail(
+        run_id=run.id,
+        heading=run.title,
+        facts=facts,
+        # Its steps are rounds, which are among the facts.
+        settings=_settings(run.config, ("steps",) if federation else ()),
+        problem=problem,
+        traceback=str(error.get("traceback", "")),
+        figure=run.plot() if done and federation is None else None,
+        figure_text=""
+        if federation
+        else f"Loss, throughput and memory of {run.title} over {done:,} steps",
+        worst=tuple(worst),
+        worst_problem=worst_problem,
+        federated=run if federation else None,
+        classes=tuple(WorstRows().classes(run)) if federation else (),
+    )
+
+
+def _worst_rows(run: Run) -> tuple[list[ShownRow], str]:
+    """As `WorstRows.rows`, of a run that has recorded some; of another the dataset is not read."""
+    return WorstRows().rows(run) if read_worst_predictions(run.folder) else ([], "")
+
+
+METRICS = (
+    ("loss", "Test loss"),
+    ("accuracy", "Test accuracy"),
+    ("perplexity", "Test perplexity"),
+    ("r2", "Test R²"),
+    ("mean_absolute_error", "Test mean absolute error"),
+)
+"""Columns of `Run.evaluations` and what they are called."""
+
+
+def duration_text(seconds: float) -> str:
+    """A duration as people read it: 0.8 s, 134 s as "2 min 14 s", 3 h 5 min."""
+    if math.isnan(seconds):
+        return "–"  # noqa: RUF001
+    if seconds < 10:
+        return f"{seconds:.1f} s"
+    minutes, rest_s = divmod(round(seconds), 60)
+    hours, minutes = divmod(minutes, 60)
+    if hours:
+        return f"{hours:,} h {minutes} min"
+    return f"{minutes} min {rest_s} s" if minutes else f"{rest_s} s"
+
+
+def _clock(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(seconds))
+
+
+def _metric(name: str, value: float) -> str:
+    return f"{100 * value:.1f} %" if name == "accuracy" else significant(value)
+
+
+def _settings(config: TrainingConfig, left_out: tuple[str, ...]) -> Facts:
+    fields = TrainingConfig.model_fields
+    return [
+        (name, _setting_text(getattr(config, name)))
+        for name in fields
+        if name not in left_out and getattr(config, name) != fields[name].default
+    ]
+
+
+def _setting_text(value: Any) -> str:
+    if isinstance(value, BaseModel):
+        changed = value.model_dump(exclude_defaults=True)
+        value = ", ".join(f"{name}={each}" for name, each in changed.items())
+    text = str(value)
+    return text if len(text) <= 120 else f"{text[:120]}…"

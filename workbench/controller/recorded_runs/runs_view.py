@@ -1,0 +1,39 @@
+"""The interface between recorded runs and their view."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, Protocol
+
+from workbench.controller.recorded_runs.deleted_runs import DeletedRun
+from workbench.controller.recorded_runs.run_detail import RunDetail
+from workbench.runs.listing import Changes
+
+Outcome = Literal["busy", "done", "error"]
+
+
+class RunsView(Protocol):
+    """Shows `RecordedRuns`. Called from its threads; must return soon."""
+
+    def show_changes(self, changes: Changes) -> None:
+        """Some rows are new, have changed, or are gone."""
+
+    def show_problem(self, problem: str) -> None:
+        """Why the folder of the runs cannot be read; empty: it was read."""
+
+    def show_outcome(
+        self,
+        outcome: Outcome,
+        message: str,
+        undo: Sequence[str] = (),
+        *,
+        cancellable: bool = False,
+    ) -> None:
+        """The result of a request, in sentences; which runs `undelete` can bring back; and whether
+        `cancel` ends it."""
+
+    def show_deleted(self, deleted: Sequence[DeletedRun]) -> None:
+        """Which runs are in the trash, from which `undelete` brings them back."""
+
+    def show_detail(self, detail: RunDetail) -> None:
+        """A run was opened."""

@@ -1,0 +1,160 @@
+"""What a page can do beside training: a task with a few fields, and what is shown of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from workbench.artifacts import Artifacts
+from workbench.controller.forms.setting_fields import SettingField
+from workbench.controller.forms.setting_texts import read_field
+from workbench.controller.setup import Setup
+from workbench.data import Dataset
+from workbench.errors import ConfigError, ModelError
+from workbench.models import Model
+
+Report = Callable[[str], None]
+
+
+class Table(NamedTuple):
+    """A table of a result."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+class TaskResult(NamedTuple):
+    """The result of a task."""
+
+    sentences: str
+    good: bool = True
+    """Whether what was checked, if anything was, is right."""
+    tables: tuple[Table, ...] = ()
+
+
+class TaskState(NamedTuple):
+    """What is shown of a task."""
+
+    texts: Mapping[str, str]
+    """What was typed, by name of the field."""
+    problems: Mapping[str, str]
+    """What is wrong with a field, in a sentence, by its name."""
+    applies: bool = True
+    """Whether it has a meaning with the settings of now."""
+    refusal: str = ""
+    """Why it cannot be started now, in a sentence."""
+    about: str = ""
+    """What there is before it is started, in sentences."""
+    doing: str = ""
+    """What is being done now; empty while nothing is."""
+    problem: str = ""
+    """Why it failed, in sentences."""
+    result: TaskResult | None = None
+    outdated: bool = False
+    """Whether what the result was made with has changed since."""
+
+
+class Inputs(NamedTuple):
+    """What a task is done with, as it was when it was started."""
+
+    setup: Setup
+    values: Mapping[str, Any]
+    """Of its fields; what was left empty is not in it."""
+    find_model: Callable[[], Model | None]
+    load: Callable[[], tuple[Model, Dataset]]
+    artifacts: Artifacts | None
+    """Those that were generated last for this model."""
+
+    def model(self) -> Model:
+        """The chosen model, loaded.
+
+        Raises:
+            ModelError: none is chosen, or it cannot be loaded.
+        """
+        model = self.find_model()
+        if model is None:
+            raise ModelError("No model is chosen: pick a sample in the step Model, or type one.")
+        return model
+
+    def data(self) -> Dataset | None:
+        """The chosen dataset; None: that of the model, if it has one.
+
+        Raises:
+            DataError: it cannot be loaded.
+        """
+        return self.load()[1] if self.setup.dataset else None
+
+
+class Task(ABC):
+    """One task. A subclass says what it is called, what it asks for and what it does."""
+
+    name: ClassVar[str]
+    step: ClassVar[str]
+    """Of the page, which shows it and has its code."""
+    place: ClassVar[Literal["first", "before", "after"]] = "after"
+    """Of its code: before the model is loaded, before what the step does, or after it."""
+    title: ClassVar[str]
+    explanation: ClassVar[str]
+    action: ClassVar[str]
+    """On its button."""
+    fields: ClassVar[tuple[SettingField, ...]] = ()
+    needs_model: ClassVar[bool] = True
+    """Without, it can be done at any time."""
+
+    @abstractmethod
+    def run(self, inputs: Inputs, report: Report) -> TaskResult:
+        """Do it; called on a thread of its own.
+
+        Args:
+            inputs: what it is done with.
+            report: called with short progress texts.
+
+        Raises:
+            WorkbenchError: it failed; CancelledError: see `Cancellation`.
+        """
+
+    @abstractmethod
+    def code(self, setup: Setup, values: Mapping[str, Any], given: Sequence[str]) -> list[str]:
+        """The lines of Python that do the same.
+
+        Args:
+            setup: of the page.
+            values: of its fields.
+            given: "model", and "data" where a dataset was chosen.
+        """
+
+    def applies(self, setup: Setup) -> bool:  # noqa: ARG002
+        """Whether it has a meaning with these settings."""
+        return True
+
+    def refusal(self, artifacts: Artifacts | None) -> str:  # noqa: ARG002
+        """Why it cannot be done yet, in a sentence; empty: it can."""
+        return ""
+
+    def describe(self, model: Model | None) -> str:  # noqa: ARG002
+        """What there is before it is done, in sentences; asked when its section is opened."""
+        return ""
+
+    def typed(self, values: Mapping[str, Any]) -> None:  # noqa: B027
+        """What takes effect at once when a field is changed."""
+
+    def read(self, texts: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
+        """The values of the fields that were filled in, and what is wrong with others."""
+        values: dict[str, Any] = {}
+        problems: dict[str, str] = {}
+        for field in self.fields:
+            text = texts.get(field.name, "").strip()
+            try:
+                if text:
+                    values[field.name] = read_field(field, text)
+            except ValueError as error:
+                problems[field.name] = str(error)
+        return values, problems
+
+
+def refused(task: Task, problems: Mapping[str, str]) -> ConfigError:
+    """The error that says what is wrong with the fields of a task."""
+    labels = {field.name: field.label for field in task.fields}
+    return ConfigError([f"{labels[name]}: {why}" for name, why in problems.items()])

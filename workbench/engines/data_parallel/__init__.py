@@ -1,0 +1,1 @@
+"""Training by several processes (ranks), each with a part of every batch."""

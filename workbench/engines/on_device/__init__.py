@@ -1,0 +1,1 @@
+"""What on-device training checks before it starts, and keeps beside the weights."""

@@ -1,0 +1,1 @@
+"""A client of federated training: its process, its messages and its work in a round."""

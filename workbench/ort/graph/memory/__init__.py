@@ -1,0 +1,1 @@
+"""The memory that a training graph takes: planned, predicted, and saved by recomputing."""

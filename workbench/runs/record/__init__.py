@@ -1,0 +1,1 @@
+"""Reads what a run has recorded: its points, its state, its times and its failure."""

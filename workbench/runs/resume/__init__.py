@@ -1,0 +1,1 @@
+"""Continues a run that has ended, or begins one with the weights of another."""

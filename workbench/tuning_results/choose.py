@@ -1,0 +1,144 @@
+"""The settings of a run, with the kernels that were measured fastest for its shapes."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from workbench.errors import ConfigError
+from workbench.files.input_file import display_path
+from workbench.models import Model
+from workbench.settings.config import TrainingConfig
+from workbench.settings.kernel_variants import DEFAULT, NO_LINEAR, VARIANTS, TunedKernels
+from workbench.tuning_results.kept import kept_path, read_kept, this_environment
+from workbench.tuning_results.product_times import kept_product_times
+from workbench.tuning_results.record import Entry, TuningFileError, read_tuning
+from workbench.tuning_results.shapes import shape_class
+
+
+def with_chosen_kernels(config: TrainingConfig, model: Model) -> TrainingConfig:
+    """The settings with those of the chosen variant, where `config.tuning` finds one.
+
+    What the settings say of kernels and threads themselves stays.
+
+    Returns:
+        `config`, or a copy whose `tuning` says what was changed, or why nothing was.
+
+    Raises:
+        ConfigError: `tuning` is a file that is no tuning, or is not of this machine and shapes.
+    """
+    tuning = config.tuning
+    if config.engine not in VARIANTS or tuning == "off" or isinstance(tuning, TunedKernels):
+        return config
+    entry: Entry | None
+    if tuning == "kept":
+        path = kept_path(config.engine, shape_class(model, config), config.threads)
+        kept = None if path is None else read_kept(path)
+        if kept is None:
+            return with_faster_products(config, model)
+        if kept.entry is None:
+            return _with_note(config, None, kept.problem)
+        entry, source = kept.entry, "measured here"
+    else:
+        entry, source = _named(tuning, config, model), f"by {display_path(Path(tuning))}"
+    own = _given(config)
+    if own:
+        return _with_note(config, None, f"Nothing was changed: {own} was given.")
+    reason = f"{entry.sentence}; {source}"
+    chosen = with_variant(config, model, entry.chosen)
+    chosen = with_operator_kernels(chosen, entry.operator_kernels)
+    note = TunedKernels(variant=entry.chosen, refined=bool(entry.operator_kernels), reason=reason)
+    return chosen.model_copy(update={"tuning": note})
+
+
+def with_variant(config: TrainingConfig, model: Model, name: str) -> TrainingConfig:
+    """With the settings of one of `VARIANTS`."""
+    if name == DEFAULT:
+        return with_faster_products(config, model)
+    changed = VARIANTS[config.engine][name].settings(config.engine, config.threads)
+    options = changed.pop("ortmodule", None)
+    if options is not None:
+        changed["ortmodule"] = config.ortmodule.model_copy(update=options)
+    return config.model_copy(update=changed)
+
+
+def with_operator_kernels(config: TrainingConfig, choices: tuple[str, ...]) -> TrainingConfig:
+    """With these families by other libraries; unchanged without any."""
+    if not choices:
+        return config
+    if config.engine == "ondevice":
+        return config.model_copy(update={"operator_kernels": choices})
+    options = config.ortmodule.model_copy(update={"operator_kernels": choices})
+    return config.model_copy(update={"ortmodule": options})
+
+
+def with_faster_products(config: TrainingConfig, model: Model) -> TrainingConfig:
+    """With ONNX Runtime's products where these were measured faster on this processor.
+
+    ORTModule chooses them by itself; said before the process starts, PyTorch's idle threads leave
+    the cores to them. Not so where PyTorch runs convolutions: its threads take longer to wake.
+    """
+    if config.engine != "ortmodule" or config.ortmodule.pytorch_kernels != "auto":
+        return config
+    if os.environ.get("OMP_WAIT_POLICY", "PASSIVE").upper() != "PASSIVE":
+        return config  # the user's own policy stays, and with it the threads do not sleep
+    times = kept_product_times()
+    convolves = any(len(shape) > 2 for shape in model.parameter_shapes.values())
+    if times is None or not times.prefers_onnxruntime or convolves:
+        return config
+    changed = VARIANTS["ortmodule"][NO_LINEAR].settings("ortmodule", config.threads)["ortmodule"]
+    options = config.ortmodule.model_copy(update=changed)
+    return _with_note(config.model_copy(update={"ortmodule": options}), NO_LINEAR, str(times))
+
+
+def _with_note(config: TrainingConfig, variant: str | None, reason: str) -> TrainingConfig:
+    return config.model_copy(update={"tuning": TunedKernels(variant=variant, reason=reason)})
+
+
+def _given(config: TrainingConfig) -> str:
+    """A setting of the user's that a variant would change; empty: there is none."""
+    if config.processes > 1:
+        return f"processes={config.processes}"
+    own = config.operator_kernels if config.engine == "ondevice" else ()
+    options = config.ortmodule
+    if own or (config.engine == "ortmodule" and options.operator_kernels):
+        return f"operator_kernels={','.join(own or options.operator_kernels)}"
+    if config.engine == "ondevice":
+        return "" if config.device_kernels else "device_kernels=False"
+    if options.threads is not None:
+        return f"threads={options.threads} of ortmodule"
+    changed = options.pytorch_kernels != "auto"
+    return f"pytorch_kernels={options.pytorch_kernels!r}" if changed else ""
+
+
+def _named(name: str, config: TrainingConfig, model: Model) -> Entry:
+    """What a file of the user's says of a run like this.
+
+    Raises:
+        ConfigError: see `with_chosen_kernels`.
+    """
+
+    def refused(why: str) -> ConfigError:
+        remedy = "Measure here with `workbench tune`, or leave tuning out."
+        return ConfigError([f"tuning={name!r}: {why}. {remedy}"])
+
+    try:
+        record = read_tuning(Path(name))
+    except FileNotFoundError:
+        raise refused("there is no such file") from None
+    except TuningFileError as error:
+        raise refused(str(error)) from None
+    difference = record.place.difference(this_environment())
+    if difference:
+        raise refused(f"it is {difference}")
+    shapes = shape_class(model, config)
+    of_engine = [entry for entry in record.entries if entry.engine == config.engine]
+    found = [entry for entry in of_engine if entry.shapes == shapes]
+    if not found:
+        models = ", ".join(f"{one.model} in batches of {one.batch_size}" for one in of_engine)
+        of = f"{models or 'nothing'} on {config.engine}"
+        raise refused(f"it is for {of}, not {model.name} in batches of {config.batch_size}")
+    fitting = [entry for entry in found if entry.threads == config.threads]
+    if not fitting:
+        raise refused(f"it is for {found[0].threads} threads, not {config.threads}")
+    return fitting[0]

@@ -1,0 +1,129 @@
+"""The measurements that are kept for this user, in the cache beside the compiled extensions."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from workbench.errors import EngineError
+from workbench.export_cache.place import UnusableCacheError, cache_folder
+from workbench.extensions.native_extension import EXTENSIONS, key, native_extension
+from workbench.files.output_file import replacing_file
+from workbench.machine.machine import package_versions, processor_model
+from workbench.machine.threads import default_threads
+from workbench.tuning_results.record import (
+    Entry,
+    Environment,
+    TuningFileError,
+    TuningRecord,
+    read_tuning,
+)
+
+AGAIN = "measure again with `workbench tune`"
+_PACKAGES = ("onnxruntime-training-cpu", "onnxruntime-training", "torch")
+
+
+def kept_folder() -> Path | None:
+    """The folder of the files, which may not exist; None where nothing is cached.
+
+    `WORKBENCH_CACHE` names its parent, as of the exports.
+    """
+    try:
+        exports = cache_folder()
+    except UnusableCacheError:
+        return None
+    return None if exports is None else exports.with_name("tuning")
+
+
+def usable_extensions() -> frozenset[str]:
+    """The compiled extensions that can be used now."""
+    return frozenset(name for name in EXTENSIONS if not native_extension(name).problem)
+
+
+def this_environment() -> Environment:
+    """What a measurement of now holds for."""
+    found = package_versions()
+    usable = usable_extensions()
+    versions = {name: found[name] for name in _PACKAGES if name in found}
+    # The key of an extension has a digest of its sources.
+    versions |= {name: key(name) if name in usable else "not built" for name in EXTENSIONS}
+    return Environment(processor=processor_model(), cores=default_threads(), versions=versions)
+
+
+def kept_path(engine: str, shapes: str, threads: int) -> Path | None:
+    """The file for one engine, class of shapes and number of threads on this processor.
+
+    None where nothing is cached.
+    """
+    folder = kept_folder()
+    if folder is None:
+        return None
+    return folder / f"{engine}-{threads}-{processor_digest()}-{shapes[:24]}.json"
+
+
+def processor_digest() -> str:
+    """A short name of this processor, for files."""
+    return hashlib.sha256(processor_model().encode()).hexdigest()[:8]
+
+
+def keep(entry: Entry) -> Path | None:
+    """Write a measurement of now, in place of an earlier one; None where nothing is cached.
+
+    Raises:
+        EngineError: it cannot be written.
+    """
+    path = kept_path(entry.engine, entry.shapes, entry.threads)
+    if path is not None:
+        write_tuning(TuningRecord(place=this_environment(), entries=(entry,)), path)
+    return path
+
+
+def write_tuning(record: TuningRecord, path: Path) -> None:
+    """Write a file that `read_tuning` reads.
+
+    Raises:
+        EngineError: it cannot be written.
+    """
+    with replacing_file(path, EngineError) as temporary:
+        temporary.write_text(record.model_dump_json(indent=1) + os.linesep, encoding="utf-8")
+
+
+class Kept(NamedTuple):
+    """A file of the folder."""
+
+    path: Path
+    entry: Entry | None
+    """None: it is not used."""
+    problem: str = ""
+    """Why it is not used, as a sentence."""
+
+
+def read_kept(path: Path) -> Kept | None:
+    """A file of the folder as it stands for this machine; None: there is none."""
+    try:
+        record = read_tuning(path)
+    except FileNotFoundError:
+        return None
+    except TuningFileError as error:
+        return Kept(path, None, f"{path} is not used: {error}; {AGAIN}.")
+    [entry, *_] = record.entries
+    difference = record.place.difference(this_environment())
+    if difference:
+        return Kept(
+            path, None, f"What is kept for {entry.model} is not used: it is {difference}; {AGAIN}."
+        )
+    if path != kept_path(entry.engine, entry.shapes, entry.threads):
+        return Kept(path, None, f"{path} is not used: it is for other shapes; {AGAIN}.")
+    return Kept(path, entry)
+
+
+def all_kept() -> Iterator[Kept]:
+    """Every file of the folder, in the order of their names."""
+    folder = kept_folder()
+    for path in sorted(folder.glob("*.json")) if folder is not None else ():
+        found = read_kept(path)
+        if found is not None:
+            yield found

@@ -1,0 +1,85 @@
+"""Whose matrix products are faster on this processor, as it was measured once and is kept."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import ValidationError
+
+from workbench.errors import EngineError
+from workbench.files.output_file import replacing_file
+from workbench.tuning_results.kept import kept_folder, processor_digest, this_environment
+from workbench.tuning_results.record import LARGEST_BYTES, Environment, Positive, Record
+
+CLEARLY = 0.85
+"""ONNX Runtime's products are taken where they need less than this part of the time of PyTorch's.
+
+Between it and 1 the graph's other kernels decide, of which most are PyTorch's: beside products of
+another library its threads have to share the cores."""
+
+
+class ProductTimes(Record):
+    """The products of a linear layer and of its gradients, by either library, on one thread.
+
+    On one, since what several take depends on how the libraries' threads wait and on what else the
+    machine does.
+    """
+
+    kind: Literal["product-times"] = "product-times"
+    format: Literal[1] = 1
+    place: Environment
+    pytorch_ms: Positive
+    onnxruntime_ms: Positive
+    """Medians over the rounds."""
+    ratio: Positive
+    """ONNX Runtime's time over PyTorch's: median over the rounds."""
+
+    @property
+    def prefers_onnxruntime(self) -> bool:
+        return self.ratio < CLEARLY
+
+    @property
+    def sentence(self) -> str:
+        """Whose ORTModule takes, and why."""
+        whose = "ONNX Runtime's" if self.prefers_onnxruntime else "PyTorch's"
+        return f"Linear layers of ORTModule use {whose} products: {self}, {self.ratio:.2f} of them"
+
+    def __str__(self) -> str:
+        times = f"{self.onnxruntime_ms:.1f} ms, PyTorch's {self.pytorch_ms:.1f} ms"
+        return f"ONNX Runtime's products took {times}, measured on this processor"
+
+
+def product_times_path() -> Path | None:
+    """The file for this processor; None where nothing is cached."""
+    folder = kept_folder()
+    if folder is None:
+        return None
+    return folder.with_name("products") / f"{processor_digest()}.json"
+
+
+def kept_product_times() -> ProductTimes | None:
+    """What was measured here with these versions; None: nothing that holds.
+
+    A damaged file, or one of another machine or other versions, counts as none.
+    """
+    path = product_times_path()
+    try:
+        if path is None or path.stat().st_size > LARGEST_BYTES:
+            return None
+        found = ProductTimes.model_validate_json(path.read_bytes())
+    except (OSError, ValidationError):
+        return None
+    return None if found.place.difference(this_environment()) else found
+
+
+def keep_product_times(times: ProductTimes) -> None:
+    """Write a measurement of now, in place of an earlier one.
+
+    Raises:
+        EngineError: it cannot be written.
+    """
+    path = product_times_path()
+    if path is not None:
+        with replacing_file(path, EngineError) as temporary:
+            temporary.write_text(times.model_dump_json(indent=1) + "\n", encoding="utf-8")
