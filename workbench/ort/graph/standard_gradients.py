@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from workbench.ort.graph.graph_editor import GraphEditor, attribute
 
 if TYPE_CHECKING:
@@ -136,21 +138,23 @@ def _log_softmax_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onn
 
 def _first_power(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodeProto] | None:
     """X^1, which ONNX Runtime would compute by its general power."""
-    base, exponent = node.input
-    if not editor.rank(base) or _exponent(editor, exponent) != 1:
+    base, power = node.input
+    exponent = _exponent(editor, power)
+    if exponent is None or exponent.item() != 1 or exponent.ndim > (editor.rank(base) or 0):
         return None
     steps = _Steps(node)
     steps.add("Identity", base, last=True)
     return steps.made
 
 
-def _exponent(editor: GraphEditor, name: str) -> float | None:
+def _exponent(editor: GraphEditor, name: str) -> np.ndarray[Any, Any] | None:
     """The constant number that `name` is, or the difference of two, as ONNX Runtime writes it."""
     difference = editor.producer(name, "Sub")
-    if difference is None:
-        return editor.scalar(name)
-    one, other = map(editor.scalar, difference.input)
-    return None if one is None or other is None else one - other
+    names = [name] if difference is None else list(difference.input)
+    found = [value for value in map(editor.constant, names) if value is not None]
+    if len(found) < len(names) or any(value.size != 1 for value in found):
+        return None
+    return found[0] if difference is None else np.subtract(*found)
 
 
 _Write = Callable[[GraphEditor, "onnx.NodeProto"], "list[onnx.NodeProto] | None"]
