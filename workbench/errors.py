@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 FROM_USER_CODE = (Exception, SystemExit)
-"""What user code may raise where it is called: scripts call `sys.exit`, as argparse does."""
+"""Exceptions that called user code may raise: scripts call `sys.exit`, as argparse does."""
 LONGEST_LIST = 60
 """Largest number of names in a message."""
 LONGEST_VALUE = 400

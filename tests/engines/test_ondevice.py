@@ -91,7 +91,7 @@ def test_a_saved_state_goes_on_as_if_never_interrupted(answers: dict[str, Any]) 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("other loss", "generated with loss='cross_entropy', but the run wants loss='mse'"),
+        ("other loss", "generated with loss='cross_entropy', but the run has loss='mse'"),
         ("small batch", "batch_size=1 leaves a batch normalization with one value a channel"),
         ("other target", "those of the dataset are int64 of shape [4] a row"),
     ],

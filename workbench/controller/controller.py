@@ -68,7 +68,7 @@ class Controller:
         self._idle = threading.Event()
         self._idle.set()
         self._outcome = ""
-        """What the message says of a job: that it "ended", was "refused", or nothing."""
+        """How the job finished, for the message: "ended", "refused", or empty."""
         self._models = ModelLoader(
             self.views,
             self.sources,
@@ -279,7 +279,7 @@ class Controller:
         self._show_beside(failure(error))
 
     def _on_error(self, error: Exception) -> None:
-        """What kept a job from starting or from being followed: it is not followed any more."""
+        """Stop following a job that could not be started or followed, and show the error."""
         self._follower = None
         self.views.job_failed()
         self._rest(failure(error))

@@ -26,7 +26,7 @@ class _Loaded(NamedTuple):
 
 
 class ModelLoader:
-    """Knows which model and dataset are chosen, loads them and tells a view of them.
+    """Loads the chosen model and dataset, and shows them in a view.
 
     Loading a sample needs no PyTorch, but counting its layers does, and importing that takes
     seconds; so the view gets the model at once, the layers later, and what can be trained last.
@@ -45,7 +45,7 @@ class ModelLoader:
         Args:
             view: shows the model, its layers and its data.
             sources: find what is chosen.
-            loss: gives the loss that a model is to be trained with, as `TrainingConfig` takes it.
+            loss: returns the loss that a model is to be trained with, as `TrainingConfig` takes it.
             on_loaded: gets each model that was loaded, on any thread.
             on_error: gets what went wrong.
         """
@@ -86,7 +86,7 @@ class ModelLoader:
         self._thread.ask(self._show_data)
 
     def loss_changed(self) -> None:
-        """Check again whether the dataset fits, if the loss is another than it was checked with."""
+        """Check again whether the dataset fits, if the loss has changed since."""
         model = self._if_loaded(self._chosen)
         if model is None or self._checked_loss is None:
             return
@@ -167,7 +167,7 @@ class ModelLoader:
             self._show_check(model)
 
     def _show_check(self, model: Model) -> None:
-        """What ONNX Runtime can train. Where that is unknown, everything can still be trained."""
+        """Show what ONNX Runtime can train; if that is unknown, everything can still be trained."""
         from workbench.check import check
 
         try:

@@ -10,7 +10,7 @@ TIMEOUT_S = 5
 
 
 def notebook_path() -> Path | None:
-    """Its path, as Jupyter Server tells the kernel; None where it does not."""
+    """Path of the notebook, if Jupyter Server passes it to the kernel; else None."""
     name = os.environ.get("JPY_SESSION_NAME", "")
     return Path(name) if name.endswith(".ipynb") else None
 

@@ -106,19 +106,19 @@ class RequestThread:
             ticking = True
 
     def _try(self, work: Callable[[], T]) -> T | None:
-        """What `work` returns; None after an error, which is shown to the user."""
+        """Result of `work`; None after an error, which is shown to the user."""
         try:
             return work()
         except BaseException as error:  # shown to the user; the page must continue
             try:
                 self._on_error(_as_exception(error))
-            except BaseException:  # whoever waits for a later request must not wait for ever
+            except BaseException:  # a later request must not wait for ever
                 _log.exception("The error %r cannot be shown", exception_text(error))
             return None
 
 
 def _as_exception(error: BaseException) -> Exception:
-    """What user code ends the program with ends neither the thread nor whoever waits for it."""
+    """The error as an `Exception`: user code that exits must end neither thread nor caller."""
     if isinstance(error, Exception):
         return error
     problem = RunError(f"The code ended the program ({exception_text(error)}). Make it return.")

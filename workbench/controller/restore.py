@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workbench.controller.forms.federation_fields import form_of
-from workbench.data.table import Table
+from workbench.data.table import CsvTable
 from workbench.errors import DataError, ModelError
 from workbench.load.model import find_sample
 from workbench.models import Model
@@ -17,7 +17,7 @@ from workbench.settings.config import TrainingConfig, make_config
 
 
 class Restored(NamedTuple):
-    """What a run was started with, as far as its record tells."""
+    """Arguments that a run was started with, as far as its record contains them."""
 
     model: Model | str
     """Empty where only code of the user's own builds it."""
@@ -25,7 +25,7 @@ class Restored(NamedTuple):
     target: str
     """The target column where the dataset is a .csv file."""
     settings: dict[str, Any]
-    """What differs from the defaults of the model and of `TrainingConfig`."""
+    """Settings that differ from the defaults of the model and of `TrainingConfig`."""
     ortmodule: dict[str, Any]
 
 
@@ -76,7 +76,7 @@ def restored(run: Run) -> Restored:
     )
 
 
-def _table(run: Run) -> Table | None:
+def _table(run: Run) -> CsvTable | None:
     """The .csv file that the run was given."""
     with contextlib.suppress(DataError):
         return run.dataset.table

@@ -31,16 +31,16 @@ class Setup:
     """
 
     model: str = ""
-    """What was chosen: a sample, a path, a factory, or a name of the notebook."""
+    """The chosen model: a sample, a path, a factory, or a name of the notebook."""
     example_inputs: str = ""
     """Name of the notebook's object that a module of the notebook is called with."""
     engines: Sequence[str] = ()
     dataset: str = ""
-    """What `load_dataset` takes; empty: the dataset of the model."""
+    """Dataset argument of `load_dataset`; empty: the dataset of the model."""
     target: str = ""
     """Name of the target column where the dataset is a .csv file."""
     settings: dict[str, Any] = field(default_factory=dict)
-    """What a user gave; the defaults of the model and of `TrainingConfig` apply to the others."""
+    """Settings given by the user; others have the defaults of the model and of `TrainingConfig`."""
     ortmodule: dict[str, Any] = field(default_factory=dict)
     """Options of ORTModule that differ from their defaults."""
     base: str = ""
@@ -48,9 +48,9 @@ class Setup:
     base_except: tuple[str, ...] = ()
     detached: bool = False
     federation: dict[str, Any] | None = None
-    """What was given of federated training; None: training is not federated."""
+    """Settings given for federated training; None: training is not federated."""
     tasks: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What was given in the fields of each task whose section is open, by the task's name."""
+    """Values given in the fields of each task whose section is open, by the task's name."""
     comparison_steps: int = COMPARISON_STEPS
     quiet_s: float = 0.0
 

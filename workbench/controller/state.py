@@ -1,4 +1,4 @@
-"""What a view shows of the work in progress."""
+"""State of the work in progress, as shown by views."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ class State(NamedTuple):
     message: str
     """One or a few sentences."""
     detail: str = ""
-    """What changes many times a second, such as the step."""
+    """Text that changes many times a second, such as the step."""
     progress: float = -1.0
     """Share of the work done, 0 to 1; below 0 when there is no work."""
     left_s: float = -1.0
-    """Seconds that the work will still take; below 0 while that is not known."""
+    """Estimated remaining seconds; below 0 while not known."""
     compares: bool = False
     """Whether the work is a comparison."""
 
@@ -39,7 +39,7 @@ def failure(error: BaseException) -> State:
 
 
 def sentence_of(error: BaseException) -> str:
-    """What went wrong, in sentences that can be sent to the browser."""
+    """Message of an error, in sentences that can be sent to the browser."""
     if isinstance(error, WorkbenchError):
         return encodable(str(error))
     return encodable(f"Unexpected error: {exception_text(error)}")

@@ -10,7 +10,7 @@ from typing import Any
 from workbench.artifacts import Artifacts
 from workbench.child_process.cancellation import Cancellation, CancelledError, check_cancelled
 from workbench.controller.model.data_preview import DataPreview
-from workbench.controller.prediction import Prediction
+from workbench.controller.prediction import ArtifactsWithFootprint
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
 from workbench.controller.state import State, sentence_of
@@ -20,8 +20,8 @@ from workbench.controller.view import View
 from workbench.data import Dataset
 from workbench.models import Model
 
-BUSY = "A run is in progress: what is measured would disturb it. Wait for its end, or stop it."
-WAITS = "waiting for what was started before"
+BUSY = "A run is in progress, and this would disturb it. Wait until it ends, or stop it."
+WAITS = "waiting for earlier tasks"
 NO_MODEL = "Choose a model first."
 
 
@@ -51,7 +51,7 @@ class TaskRunner(View):
         self._tasks = {task.name: task for task in TASKS}
         self._texts: dict[str, dict[str, str]] = {task.name: {} for task in TASKS}
         self._made_with: dict[str, Any] = {}
-        """What the result that is shown was made with, by task."""
+        """Inputs that the displayed result was computed from, by task."""
         self._cancellations: dict[str, Cancellation] = {}
         """Of what was started and has not ended, by task."""
         self._model: Model | None = None
@@ -68,7 +68,7 @@ class TaskRunner(View):
         self._observers.append(callback)
 
     def state(self, name: str) -> TaskState:
-        """What is shown of a task."""
+        """Displayed state of a task."""
         return self._states[name]
 
     def open(self, name: str, opened: bool) -> None:
@@ -160,7 +160,7 @@ class TaskRunner(View):
 
     def show_prediction(
         self,
-        prediction: Prediction | None,
+        prediction: ArtifactsWithFootprint | None,
         doing: str = "",
         problem: str = "",  # noqa: ARG002
     ) -> None:
@@ -184,7 +184,7 @@ class TaskRunner(View):
         return self._tasks[name].read(self._texts[name])[0]
 
     def _now(self, name: str) -> Any:
-        """What a result of now would be made with."""
+        """Inputs that a result would be computed from now."""
         setup = self._setup
         lines = self._tasks[name].code(setup, self._values(name), ["model", "data"])
         return (setup.model, setup.dataset, setup.target, setup.example_inputs, lines)

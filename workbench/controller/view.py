@@ -11,7 +11,7 @@ from workbench.controller.jobs.job import Job
 from workbench.controller.jobs.offer import Offer
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
-from workbench.controller.prediction import Prediction
+from workbench.controller.prediction import ArtifactsWithFootprint
 from workbench.controller.state import State
 from workbench.controller.tasks.task import TaskState
 from workbench.models import Model
@@ -36,30 +36,30 @@ class View:
         """A model was loaded; None: no model is chosen, or it cannot be loaded, and why."""
 
     def show_layers(self, rows: Sequence[LayerRow] | None, *, loading: bool = False) -> None:
-        """The layers of the model; None: not known, yet or at all."""
+        """The layers of the model; None: not known, or not yet."""
 
     def show_verdict(self, verdict: str) -> None:
         """Whether ONNX Runtime can train the model, in sentences; empty: not known."""
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
-        """What is in the dataset, and why the model cannot be trained on it; None: none is chosen,
-        or it cannot be loaded, and why."""
+        """Show the dataset, and why the model cannot be trained on it; None: none is chosen, or it
+        cannot be loaded, and why."""
 
     def show_prediction(
-        self, prediction: Prediction | None, doing: str = "", problem: str = ""
+        self, prediction: ArtifactsWithFootprint | None, doing: str = "", problem: str = ""
     ) -> None:
-        """What the artifacts are and what training them takes; `doing`: what is being done now;
-        `problem`: why there are none."""
+        """Show what the artifacts contain and the resources for training them; `doing`: the current
+        activity; `problem`: why there are none."""
 
     def show_profile(self, profile: Profile | None, doing: str = "", problem: str = "") -> None:
-        """What each node of the artifacts takes; `doing`: what is being done now; `problem`: why
-        that is not known."""
+        """Show time and memory of each node of the artifacts; `doing`: the current activity;
+        `problem`: why they are not known."""
 
     def show_task(self, name: str, state: TaskState) -> None:
-        """What is shown of a task has changed."""
+        """Show the changed state of a task."""
 
     def show_estimate(self, estimate: Estimate) -> None:
-        """What of the memory is known before there are artifacts."""
+        """Show the memory that is known before there are artifacts."""
 
     def show_offers(self, offers: Sequence[Offer]) -> None:
         """Runs that still train, or that were interrupted."""

@@ -51,7 +51,7 @@ def engines(*, internal: bool = False) -> list[EngineRow]:
     One whose class cannot be imported has a row with the reason.
 
     Args:
-        internal: those too that exist for tests.
+        internal: include engines for tests.
     """
     return [
         EngineRow(info.name, info.description, *_availability(info.name))

@@ -1,4 +1,4 @@
-"""The module wrapped in our ORTModule: ONNX Runtime's passes under PyTorch's optimizer."""
+"""The module in the workbench's ORTModule: passes by ONNX Runtime, optimizer by PyTorch."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 STATE = "ortmodule.json"
-"""File of a checkpoint: how many batches were fed, beside the state of every torch engine."""
+"""File of a checkpoint: number of batches trained, in addition to the state of every torch
+engine."""
 
 
 class ORTModuleEngine(TorchEngine):
     """Forward and backward by ONNX Runtime; loss, optimizer and evaluation by PyTorch.
 
-    The graph is built with the engine; a batch of another size later needs no other.
+    The graph is built with the engine; it also runs batches of other sizes.
     """
 
     draws_in_torch: ClassVar[bool] = False
@@ -94,7 +95,7 @@ class ORTModuleEngine(TorchEngine):
         by_design = [
             ByPyTorch(
                 what="the loss and the optimizer step",
-                why="ORTModule is the module alone",
+                why="ORTModule contains the module alone",
                 fallback=False,
             )
         ]
@@ -102,7 +103,7 @@ class ORTModuleEngine(TorchEngine):
             by_design.append(
                 ByPyTorch(
                     what="the evaluation of batches",
-                    why="ORTModule leaves what does not train to the plain module",
+                    why="ORTModule runs training steps alone",
                     calls=self._evaluations,
                     fallback=False,
                 )
@@ -119,5 +120,5 @@ class ORTModuleEngine(TorchEngine):
 
 
 def _rows(array: np.ndarray, count: int) -> np.ndarray:
-    """`count` rows, those of `array` over and over."""
+    """`count` rows: those of `array`, repeated."""
     return np.ascontiguousarray(array[np.arange(count) % len(array)])

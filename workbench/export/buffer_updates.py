@@ -1,4 +1,4 @@
-"""What a forward pass writes into the buffers of a module, in its exported graph."""
+"""Writes of a forward pass to the buffers of a module, in its exported graph."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     import torch
 
 _UPDATED = "updated:"
-"""What the name of an output begins with that is the new value of a buffer."""
+"""Prefix of the name of an output that is the new value of a buffer."""
 
 
 class LostUpdateError(UntrainableError):
-    """The forward pass writes what no graph would keep; other exporters lose it silently."""
+    """The forward pass writes what a graph cannot update; other exporters drop the write."""
 
 
 def updated_buffers(module: torch.nn.Module, program: torch.onnx.ONNXProgram) -> tuple[str, ...]:

@@ -30,10 +30,10 @@ LINE = "line"
 """Metadata of a node: the line of the user's code that it came from, such as "model.py:12"."""
 
 EXPORTER = "exporter"
-"""Metadata of a graph: what wrote it."""
+"""Metadata key of a graph: the program that wrote it."""
 
 PREFIX = "model."
-"""What the names of a module's state begin with while it is exported."""
+"""Prefix of the names of a module's state while it is exported."""
 
 SCOPES = "pkg.torch.onnx.name_scopes"
 """Metadata of a node in which torch lists the modules around it."""
@@ -151,7 +151,7 @@ def _fold_constants(model: ir.Model, kept: set[str]) -> None:
 
 
 def _keep_layer_names_only(model: ir.Model, source_lines: bool) -> None:
-    """Keep each node's layer and marks; what else the exporter notes down tells local paths."""
+    """Keep each node's layer and marks; other metadata of the exporter contains local paths."""
     import onnx_ir.passes.common as passes
 
     layers: dict[ir.Node, str] = {}

@@ -55,7 +55,7 @@ def exported_module(module: torch.nn.Module, lost: list[str]) -> torch.nn.Module
 
 
 class Signature(NamedTuple):
-    """What an exporter needs to know of a module's inputs and outputs."""
+    """Inputs and outputs of a module, as an exporter needs them."""
 
     inputs: tuple[torch.Tensor, ...]
     """One example for each input."""

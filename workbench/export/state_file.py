@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class StateFile:
-    """Holds each parameter once, whichever graphs point to it.
+    """Holds each parameter once, for all graphs that refer to it.
 
     A graph that points here can be used while the file is there.
     """

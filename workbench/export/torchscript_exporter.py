@@ -100,7 +100,7 @@ def _buffers_unwritten(module: torch.nn.Module) -> Iterator[None]:
 def _name_nodes(proto: onnx.ModelProto, modules: Set[str]) -> None:
     """Note the modules around each node in the way of torch.export.
 
-    A node's name tells them, each by its path from the one before: /model/layers.0/norm/Add, but
+    A node's name contains them, each as its path from the one before: /model/layers.0/norm/Add, but
     /model/model.0/Add in a Sequential called model.
     """
     for node in proto.graph.node:

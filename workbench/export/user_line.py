@@ -30,7 +30,7 @@ def failing_line(error: BaseException | None) -> str | None:
     """Where in the user's module `error` or what caused it arose: file, line, function and code.
 
     An error of the exporter's own, after the module was traced, is followed to the line that the
-    operator at hand came from.
+    current operator came from.
     """
     found = None
     for each in error_chain(error):

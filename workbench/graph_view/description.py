@@ -1,4 +1,4 @@
-"""What is shown of a graph: nodes, values and groups, as positions in lists."""
+"""Description of a graph for display: nodes, values and groups, as positions in lists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MADE_BY = ("export", "loss", "rewrite", "fusion", "gradient", "update")
 """See `workbench.artifacts.provenance.NodeProvenance`."""
 
 ROOT = 0
-"""Position of the group that everything lies in."""
+"""Position of the group that contains all others."""
 
 
 def shape_text(shape: Sequence[int | str]) -> str:
@@ -55,7 +55,7 @@ class Node(NamedTuple):
     made_by: str = "export"
     """One of `MADE_BY`."""
     origins: tuple[int, ...] = ()
-    """Positions in the forward graph of the nodes that it stands for."""
+    """Positions in the forward graph of the nodes that it replaces."""
     note: str = ""
     layer: str = ""
     """The module that it comes from, such as "blocks.0.norm"; empty if unknown."""

@@ -26,9 +26,9 @@ KINDS = ("forward", "training", "eval", "optimizer")
 """The graphs of artifacts."""
 
 _OLD = (
-    "These artifacts are from a device bundle, or of a workbench that did not record yet where "
-    "nodes are from, so gradients, rewrites and fusions are not marked. Generate the artifacts "
-    "again to see that."
+    "These artifacts are from a device bundle, or from an older workbench that did not record the "
+    "origin of nodes, so gradients, rewrites and fusions are not marked. Generate the artifacts "
+    "again to see them."
 )
 
 

@@ -69,7 +69,7 @@ class GraphFile:
         return cls(key, title, lambda: parse_onnx(path), path=path, **options)
 
     def node_details(self, index: int) -> dict[str, Any]:
-        """What is known of one node: attributes, inputs and outputs, in JSON types.
+        """Details of one node: attributes, inputs and outputs, in JSON types.
 
         Raises:
             ModelError: there is no such node.

@@ -27,7 +27,7 @@ class Painted(NamedTuple):
     result_bytes: tuple[int | None, ...]
     """Size of the node's results for the profile's batch; None where a shape is not known."""
     sentence: str
-    """What was matched, and what could not be."""
+    """Which timings were matched to nodes, and which were not."""
 
 
 def engine_to_paint(profile: Profile) -> EngineProfile:

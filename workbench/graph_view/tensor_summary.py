@@ -1,4 +1,4 @@
-"""What the values of a tensor are, in a few numbers."""
+"""Summary statistics of a tensor's values."""
 
 from __future__ import annotations
 

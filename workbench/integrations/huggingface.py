@@ -41,10 +41,10 @@ class ORTTrainer(Trainer):
     """
 
     ort_module: ORTModule | None = None
-    """What trains the model, from the first call of `train` on."""
+    """The module that trains the model, from the first call of `train` on."""
 
     _checked: nn.Module | None = None
-    """What the Trainer was last seen to train by."""
+    """The module that the Trainer was last seen to train."""
 
     def __init__(
         self,

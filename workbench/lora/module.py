@@ -58,7 +58,7 @@ def add_lora(module: nn.Module, options: LoraOptions) -> list[str]:
     """Add adapters to the layers of `module` whose weights match, in place.
 
     A layer gets the submodules `lora_A` and `lora_B`, and a subclass of its own class in which the
-    weight is the sum W + alpha / rank · B A for whoever reads it, such as `nn.MultiheadAttention`.
+    weight is the sum W + alpha / rank · B A when it is read, as by `nn.MultiheadAttention`.
     Where a layer is called, x goes through A and B instead, which is faster. The names of
     parameters stay.
 

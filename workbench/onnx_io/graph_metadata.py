@@ -58,7 +58,7 @@ is what PyTorch gives it for a result without a gradient: `ZEROS`, or `NONE`."""
 ZEROS, NONE = "zeros", "none"
 
 RESULT_GRADIENT = "result_gradient"
-"""Of a Clip without bounds: it stands for the gradient of the result of this number, "call.result",
+"""Of a Clip without bounds: it represents the gradient of the result of this number, "call.result",
 which it is computed from."""
 
 ARGUMENT_GRADIENT = "argument_gradient"

@@ -1,4 +1,4 @@
-"""Which outputs of a base model stand for a user's own classes."""
+"""Assignment of a base model's outputs to a user's own classes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from workbench.errors import DataError
 
 NEVER = np.float32(-1e4)
-"""Logit of an output that stands for no class: its probability is 0 in float32."""
+"""Logit of an output without a class: its probability is 0 in float32."""
 
 
 class ClassSlots(NamedTuple):

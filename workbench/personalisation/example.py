@@ -64,7 +64,7 @@ def check_label(label: Any) -> str:
 
 
 def stored_value(kind: Kind, value: Any, rate: float | None = None) -> np.ndarray | str:
-    """What a collection keeps of `value`; see `Examples.add`.
+    """The form in which a collection stores `value`; see `Examples.add`.
 
     Raises:
         DataError: it is no value of this kind.

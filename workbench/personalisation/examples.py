@@ -27,7 +27,7 @@ MOST_UNDONE = 100
 
 
 class _State(NamedTuple):
-    """What a change replaces."""
+    """State that a change replaces."""
 
     items: tuple[Example, ...]
     classes: tuple[str, ...]

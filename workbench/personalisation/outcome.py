@@ -8,7 +8,7 @@ import numpy as np
 
 
 class Prediction(NamedTuple):
-    """What a model takes one example for."""
+    """Prediction of a model for one example."""
 
     label: str
     """The most probable class."""
@@ -27,8 +27,8 @@ class Outcome(NamedTuple):
     classes: tuple[str, ...] = ()
     """The examples' labels: the rows of `confusion`."""
     predicted_classes: tuple[str, ...] = ()
-    """What the model can answer: the columns of `confusion`. Before training these are the base
-    model's own classes; after it, the examples' labels."""
+    """The classes that the model can predict: the columns of `confusion`. Before training these are
+    the base model's own classes; after it, the examples' labels."""
     confusion: np.ndarray | None = None
     """(classes, predicted classes), int64: numbers of held-out examples."""
     predictions: dict[int, Prediction] = {}  # noqa: RUF012 -- never written to

@@ -80,7 +80,7 @@ class Personalisation:
 
     @property
     def status(self) -> Status:
-        """What it is doing, or how it ended."""
+        """The current activity, or the final state."""
         if self._thread.is_alive():
             return "comparing" if self.run.ended else "training"
         if self._error is not None:
@@ -141,7 +141,7 @@ class Personalisation:
         self.run.stop()
 
     def recognise(self, value: Any, rate: float | None = None) -> Prediction:
-        """What the trained model takes a new image or recording for.
+        """Prediction of the trained model for a new image or recording.
 
         Args:
             value: see `Examples.add`.
@@ -182,7 +182,7 @@ class Personalisation:
     def export(self, path: str | Path) -> Path:
         """Write the trained model to an .onnx file that any ONNX Runtime runs.
 
-        Its metadata "classes" is a JSON list of the class of each output; null stands for an output
+        Its metadata "classes" is a JSON list of the class of each output; null marks an output
         without a class, which is never the largest.
 
         Raises:

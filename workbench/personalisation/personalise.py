@@ -143,7 +143,7 @@ def _plan(
     seed: int,
     prompt: str | None,
 ) -> PersonalisationPlan:
-    """What is to be trained and compared."""
+    """The plan of the training and of the comparison."""
     kind = examples.kind
     base = chosen_base(kind, model)
     if kind == "text":

@@ -1,4 +1,4 @@
-"""What a personalisation trains and compares."""
+"""The plan of a personalisation: what is trained, on which data, and compared."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.personalisation.example import Example
 
 
 class PersonalisationPlan(NamedTuple):
-    """What a personalisation trains and compares."""
+    """Base model and data of a personalisation."""
 
     base: BaseSample
     data: Dataset
@@ -21,4 +21,4 @@ class PersonalisationPlan(NamedTuple):
     slots: ClassSlots | None = None
     """Of a text None."""
     prompt: str = ""
-    """Of a text: what is continued."""
+    """Of a text: the prompt that both models continue."""

@@ -23,7 +23,7 @@ CONTINUED = 80
 
 
 class TrainedModel(NamedTuple):
-    """An exported model and what its outputs stand for."""
+    """An exported model and the classes of its outputs."""
 
     path: Path
     base: BaseSample
@@ -47,7 +47,7 @@ class TrainedModel(NamedTuple):
         return np.concatenate(parts)[..., list(self.outputs)]
 
     def predictions(self, inputs: np.ndarray) -> list[Prediction]:
-        """What it takes each row for."""
+        """Prediction for each row."""
         every = _softmax(self.logits(inputs))
         return [
             Prediction(

@@ -52,7 +52,7 @@ class EngineProfile:
 
     @property
     def correction(self) -> float:
-        """What `times` are of the measured times: less than 1 where these add up to more than
+        """Factor from the measured times to `times`: less than 1 where these add up to more than
         `EXCESS` times the step, since profilers and other programs delay threads that wait for each
         other."""
         excess = self.operators_ms / self.wall_ms

@@ -1,4 +1,4 @@
-"""What quantization did to a model: sizes, loss and accuracy before and after."""
+"""Result of a quantization: sizes, loss and accuracy before and after."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ class Quantized(NamedTuple):
 
     @classmethod
     def read(cls, path: Path) -> Quantized:
-        """What `record` gave, from a file."""
+        """The result whose `record` was written to a file."""
         record = json.loads(path.read_text(encoding="utf-8"))
         models = {name: Evaluated(**record[name]) for name in ("float32", "int8")}
         return cls(**{**record, **models, "path": Path(record["path"])})

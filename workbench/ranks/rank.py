@@ -51,7 +51,7 @@ def lead(peers: Peers) -> int:
 
 def follow_rank_0(peers: Peers) -> int:
     """Be any other rank. It reads the run folder and writes nothing into it."""
-    # Rank 0 alone is asked to end, and tells the others.
+    # Rank 0 alone is asked to end, and informs the others.
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     faulthandler.enable()

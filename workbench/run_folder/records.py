@@ -17,7 +17,8 @@ from workbench.settings.federation import FederationOptions
 from workbench.settings.setting_problems import problems_of
 
 LARGEST_RECORD_BYTES = 64 * 2**20
-"""A larger file is none of ours, and is not read; the largest that we write have some MB."""
+"""A larger file was not written by the workbench, whose largest records have some MB; it is not
+read."""
 EndStatus = Literal["completed", "stopped", "interrupted", "failed"]
 
 Record = TypeVar("Record", bound=BaseModel)
@@ -53,7 +54,7 @@ class FederationRecord(_Record):
     split: str
     clients: list[ClientRecord]
     parameters: list[str]
-    """Names of the model's parameters; what else the graphs hold are running statistics."""
+    """Names of the model's parameters; other values of the graphs are running statistics."""
     deployed: bool = False
     """Whether clients are nodes that a SuperLink reaches, not processes of one machine."""
 
@@ -108,7 +109,7 @@ class SummaryRecord(_Record):
     evaluation: EvaluationRecord | None = None
     peak_rss_bytes: Count | None = None
     rank_peak_rss_bytes: list[Count] | None = None
-    """Of a run of several processes that of each; `peak_rss_bytes` is their sum."""
+    """Peak of each process of a run of several; `peak_rss_bytes` is their sum."""
     rss_before_bytes: Count | None = None
     statistics: Statistics | None = None
 

@@ -36,10 +36,10 @@ class SkippedClient(NamedTuple):
 
 
 class FederationSeries:
-    """What a federated run has recorded of its rounds; a few numbers of each are kept.
+    """Series of a federated run's rounds, a few numbers for each.
 
     Attributes:
-        measure: "accuracy", or "loss" where the task has none: what `value` and lines are of.
+        measure: quantity of `value` and the lines: "accuracy", or "loss" where there is none.
         left_out: the last clients that took no part, and why.
         left_out_count: of all rounds.
     """

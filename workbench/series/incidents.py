@@ -60,7 +60,7 @@ class IncidentWatch:
 
     @property
     def incidents(self) -> list[Incident]:
-        """What was found, the first of each kind."""
+        """Incidents so far, the first of each kind."""
         found = []
         if self._bad is not None:
             step, count = self._bad

@@ -120,8 +120,8 @@ class Pyramid:
         )
 
     def _steps(self, stride: int, start: int, stop: int) -> tuple[Blocks, int, int]:
-        """What is known of steps `start` to `stop`, in the coarsest blocks that divide `stride`,
-        then the steps after the last whole one; the index of the first step and the size."""
+        """Blocks of steps `start` to `stop`: the coarsest that divide `stride`, then the steps
+        after the last whole one; the index of the first step and the size."""
         level = 0
         while stride % FACTOR ** (level + 1) == 0 and level < len(self._levels):
             level += 1

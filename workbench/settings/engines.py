@@ -38,29 +38,28 @@ class EngineInfo:
     name: str
     """Lower-case letters, digits and hyphens."""
     implementation: str
-    """"package.module:Class" of the `Engine`, imported only where it trains or is asked whether it
-    can run."""
+    """"package.module:Class" of the `Engine`, imported only to train or to check availability."""
     description: str
-    """A few words, beside the name in lists."""
+    """A few words, shown with the name in lists."""
     color: str
-    """Of its line on a light background, "#rrggbb"."""
+    """Line color on a light background, "#rrggbb"."""
     dark_color: str
-    """On a dark background."""
+    """Line color on a dark background."""
     dash: tuple[float, ...] = ()
-    """Lengths of dashes and gaps in CSS pixels, for a line 1.75 pixels wide; empty: solid. Each
-    engine has dashes of its own, so that no reader depends on colour alone."""
+    """Lengths of dashes and gaps in CSS pixels, for a line 1.75 pixels wide; empty: solid. Dashes
+    differ between engines, so that lines are distinct without colour."""
     needs_module: bool = True
-    """Whether it trains an `nn.Module`, so that ONNX alone is not enough."""
+    """Whether it needs an `nn.Module`; an ONNX graph is not sufficient."""
     compared_by_default: bool = False
-    """Whether `compare` takes it when no engines are named; ignored for other packages."""
+    """Whether `compare` uses it by default; ignored for other packages."""
     verified_by_default: bool = False
-    """Whether `verify` takes it when no engines are named; ignored for other packages."""
+    """Whether `verify` uses it by default; ignored for other packages."""
     required: bool = False
-    """Whether `doctor` finds that the workbench does not work where this engine cannot run."""
+    """Whether `doctor` reports a failure if this engine cannot run."""
     several_processes: bool = False
     """Whether it can train in several processes that exchange gradients."""
     offered: bool = True
-    """Whether pages, messages and help name it; False for tests."""
+    """Whether it is listed in pages, messages and help; False for tests."""
 
     def __post_init__(self) -> None:
         forms = {
@@ -135,7 +134,7 @@ BUILT_IN = (
 def engine_table() -> Mapping[str, EngineInfo]:
     """Every engine by name: those of the workbench, then those that installed packages register.
 
-    One that is registered wrongly is left out: see `registration_problems`.
+    Invalid registrations are left out: see `registration_problems`.
     """
     table = {info.name: info for info in BUILT_IN}
     for entry in entry_points(group=GROUP):
@@ -146,7 +145,7 @@ def engine_table() -> Mapping[str, EngineInfo]:
 
 
 def registration_problems() -> list[str]:
-    """What is wrong with engines that installed packages register, a sentence each."""
+    """Problems of engines that installed packages register, a sentence each."""
     problems = []
     for entry in entry_points(group=GROUP):
         try:
@@ -157,7 +156,7 @@ def registration_problems() -> list[str]:
 
 
 def offered_engines() -> tuple[str, ...]:
-    """Names of the engines that pages, messages and help name."""
+    """Names of the engines listed in pages, messages and help."""
     return tuple(info.name for info in engine_table().values() if info.offered)
 
 
@@ -165,7 +164,7 @@ def engine_info(name: str) -> EngineInfo:
     """The engine called `name`.
 
     Raises:
-        EngineError: there is no such engine; offers the nearest names.
+        EngineError: there is no such engine; the message has the nearest names.
     """
     try:
         return engine_table()[name]

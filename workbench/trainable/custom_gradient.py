@@ -23,7 +23,7 @@ class NodeGradient(NamedTuple):
     node: str
     """Name of the node."""
     reads: tuple[str, ...]
-    """What the backward graph reads: "GO(i)", "I(i)" and "O(i)" are the gradient of the node's
+    """Inputs of the backward graph: "GO(i)", "I(i)" and "O(i)" are the gradient of the node's
     output i, its input i and its output i."""
     nodes: tuple[onnx.NodeProto, ...]
     """The backward graph, in topological order; constants are Constant nodes."""
@@ -126,7 +126,7 @@ class CustomGradient(ABC):
     op: ClassVar[str]
     """The op type of the node, in the default domain."""
     note: ClassVar[str] = "given the workbench's gradient: ONNX Runtime has none"
-    """What a report says of such a node, in a clause."""
+    """Note of a report on such a node, in a clause."""
 
     def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:  # noqa: ARG002
         """The precondition, of a node whose inputs in `inputs_requiring_grad` need a gradient."""

@@ -1,4 +1,4 @@
-"""What ONNX Runtime can differentiate, as data.
+"""The operators that ONNX Runtime can differentiate, as data.
 
 The set was read from the gradient builders that the library of onnxruntime-training-cpu 1.19.2
 holds, and each was then checked on the CPU against finite differences.
@@ -33,7 +33,7 @@ CONSTANT_RESULT = STEPS | frozenset({
     "GreaterOrEqual", "IsInf", "IsNaN", "Less", "LessOrEqual", "NonZero", "Not", "OneHot", "Or",
     "RandomNormalLike", "RandomUniformLike", "Range", "Shape", "Size", "Xor",
 })  # fmt: skip
-"""Ops whose result does not vary smoothly with their inputs: no gradient is due through them."""
+"""Ops whose result does not vary smoothly with their inputs: no gradient passes through them."""
 
 INSTEAD = {
     "Compress": "torch.where or a product with the mask, whose result has a fixed size,",
@@ -43,4 +43,4 @@ INSTEAD = {
     "RNN": "tanh or ReLU over sequences of equal length, or GRU or LSTM,",
     "Resize": "a Resize of static sizes, without axes or tf_crop_and_resize,",
 }
-"""What may take the place of an op without a gradient."""
+"""Alternatives to an op without a gradient."""

@@ -18,9 +18,9 @@ class Replacement(NamedTuple):
     node: str
     """First output of the node in the rewritten graph."""
     origins: tuple[str, ...]
-    """First outputs of the nodes of the given graph that it stands for, in their order."""
+    """First outputs of the nodes of the given graph that it replaces, in their order."""
     note: str
-    """What the rewrite does."""
+    """Description of the rewrite."""
 
 
 class NodeHistory:

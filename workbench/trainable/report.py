@@ -1,4 +1,4 @@
-"""What making a graph trainable did to it."""
+"""The report of making a graph trainable."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from workbench.trainable.node_history import Replacement
 State = Literal["trains", "rewritten", "cannot"]
 
 
-class Finding(NamedTuple):
-    """What is known of one node."""
+class NodeFinding(NamedTuple):
+    """Result for one node."""
 
     op: str
     node: str
@@ -20,9 +20,9 @@ class Finding(NamedTuple):
     note: str = ""
     """How it was rewritten, or why it cannot be trained through; empty for what simply trains."""
     remedy: str = ""
-    """What to do about a node that cannot be trained through."""
+    """Suggested fix for a node that cannot be trained through."""
     layer: str = ""
-    """The module that the node came from, where the graph tells."""
+    """The module that the node came from; empty if unknown."""
 
 
 class StateUpdate(NamedTuple):
@@ -36,9 +36,9 @@ class StateUpdate(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What `make_trainable` did."""
+    """Changes made by `make_trainable`."""
 
-    rewritten: tuple[Finding, ...] = ()
+    rewritten: tuple[NodeFinding, ...] = ()
     """One for each node that was rewritten, in the order of the graph."""
     state_updates: tuple[StateUpdate, ...] = ()
     """The outputs that were appended to the graph's, in this order."""
@@ -51,5 +51,5 @@ class Report(NamedTuple):
 
     @property
     def changed(self) -> bool:
-        """Whether the graph is another than the one given."""
+        """Whether the graph differs from the one given."""
         return bool(self.rewritten)

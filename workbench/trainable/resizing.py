@@ -1,4 +1,4 @@
-"""What a Resize node does to each axis."""
+"""The linear map that a Resize node applies to each axis."""
 
 from __future__ import annotations
 

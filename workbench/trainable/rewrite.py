@@ -77,7 +77,7 @@ class Rewrite(ABC):
     op: ClassVar[str]
     """The op type, in the default domain, of the node that it begins at."""
     note: ClassVar[str]
-    """What it does, in a clause that a report shows."""
+    """Description of the rewrite, in a clause that a report shows."""
     everywhere: ClassVar[bool] = False
     """Whether it concerns nodes off the gradient's path too."""
     in_place: ClassVar[bool] = False

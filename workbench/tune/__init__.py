@@ -93,14 +93,14 @@ def tune(
             given = {**settings, "engine": engine, "tuning": "off"}
             _, dataset, config = prepare(loaded, data, given)
             _check_unchosen(config)
-            work = _Work(loaded, dataset, config, folder, report or bar.say, families)
+            work = _TuningWork(loaded, dataset, config, folder, report or bar.say, families)
             entry = work.measure()
             keep(entry)
             entries.append(entry)
     return Tuning(TuningRecord(place=this_environment(), entries=tuple(entries)))
 
 
-class _Work:
+class _TuningWork:
     """One engine's variants, whose processes read the model and the data from a folder."""
 
     def __init__(
@@ -181,7 +181,7 @@ def _check_settings(settings: dict[str, Any]) -> None:
         if name in settings
     ]
     problems += [
-        f"{name}={settings[name]!r}: tuning measures what is best itself; omit it."
+        f"{name}={settings[name]!r}: tuning chooses it; omit it."
         for name in CHOSEN
         if name in settings
     ]
@@ -195,6 +195,4 @@ def _check_unchosen(config: TrainingConfig) -> None:
     names = ("pytorch_kernels", "operator_kernels", "threads")
     given = [name for name in names if name in config.ortmodule.changed]
     if config.engine == "ortmodule" and given:
-        raise ConfigError(
-            [f"ortmodule: tuning measures {' and '.join(given)} itself; omit what it measures."]
-        )
+        raise ConfigError([f"ortmodule: tuning chooses {' and '.join(given)}; omit them."])

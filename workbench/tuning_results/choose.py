@@ -112,7 +112,7 @@ def _given(config: TrainingConfig) -> str:
 
 
 def _named(name: str, config: TrainingConfig, model: Model) -> Entry:
-    """What a file of the user's says of a run like this.
+    """The entry of the user's file for a run like this.
 
     Raises:
         ConfigError: see `with_chosen_kernels`.

@@ -1,4 +1,4 @@
-"""Whose matrix products are faster on this processor, as it was measured once and is kept."""
+"""Times of matrix products by each library on this processor, measured once and saved."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def product_times_path() -> Path | None:
 
 
 def kept_product_times() -> ProductTimes | None:
-    """What was measured here with these versions; None: nothing that holds.
+    """Times measured here with these versions; None if there are no valid ones.
 
     A damaged file, or one of another machine or other versions, counts as none.
     """
@@ -74,7 +74,7 @@ def kept_product_times() -> ProductTimes | None:
 
 
 def keep_product_times(times: ProductTimes) -> None:
-    """Write a measurement of now, in place of an earlier one.
+    """Write a new measurement, in place of an earlier one.
 
     Raises:
         EngineError: it cannot be written.

@@ -35,7 +35,7 @@ class Record(BaseModel):
 
 
 class Environment(Record):
-    """What a measurement holds for: other processors and versions may prefer other kernels."""
+    """Environment that a measurement is valid for: others may prefer other kernels."""
 
     processor: Text
     cores: Annotated[int, Field(ge=1)]
@@ -102,7 +102,7 @@ class Refined(Record):
 
 
 class Entry(Record):
-    """What was measured for one engine and one class of shapes."""
+    """Measurements for one engine and one class of shapes."""
 
     engine: Text
     model: Text
@@ -120,7 +120,7 @@ class Entry(Record):
     time: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     """When, in seconds since 1970."""
     families: Annotated[tuple[Family, ...], Field(max_length=40)] = ()
-    """What was tried on top of the chosen variant, in this order."""
+    """Families tried on top of the chosen variant, in this order."""
     refined: Refined | None = None
     """None: no family by another library is faster."""
     problem: Text = ""
@@ -174,13 +174,13 @@ class Entry(Record):
 
     @property
     def title(self) -> str:
-        """What it is of, in a line."""
+        """Title of one line: engine, model, batch size and threads."""
         threads = "1 thread" if self.threads == 1 else f"{self.threads} threads"
         return f"{self.engine}: {self.model}, batch {self.batch_size}, {threads}"
 
     @property
     def sentence(self) -> str:
-        """What was chosen, and what that is over the default."""
+        """The chosen variant, and its time relative to the default's."""
         described = VARIANTS[self.engine][self.chosen].description
         found, refined = self.of_chosen, self.refined
         beside = (

@@ -1,4 +1,4 @@
-"""What a measurement is kept by: graphs with the same class of shapes prefer the same kernels."""
+"""The key of a measurement: graphs with the same class of shapes prefer the same kernels."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ class RunStatistics(HasEngineStyles, anywidget.AnyWidget):
         self.engines = []
 
     def show(self, runs: Mapping[str, Run], *, notes: bool) -> None:
-        """Show what runs that have ended tell, by engine.
+        """Show the statistics of ended runs, by engine.
 
         Args:
             runs: by engine.

@@ -20,7 +20,7 @@ REASONS = {
     signal.SIGHUP: "The process that started the run has exited.",
     signal.SIGTERM: "The run received SIGTERM.",
 }
-"""The signals that interrupt a run, and the reason that its summary gives."""
+"""The signals that interrupt a run, and the reason in its summary."""
 
 
 def _block_signals() -> None:
@@ -50,7 +50,7 @@ class Control:
         self._poll = Poll()
         self._polled_after = -1
         self.is_request: Callable[[], bool] = lambda: True
-        """Whether a signal that arrives now asks the run to end."""
+        """Whether a signal received now is a request to end the run."""
         self.interruption = ""
         """Why a signal interrupts the run; empty if none does."""
         for number in REASONS:

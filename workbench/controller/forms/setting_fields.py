@@ -28,7 +28,7 @@ class SettingField(NamedTuple):
     kind: str
     """"whole", "number", "bytes", "choice", "switch", "names", "options" or "text"."""
     default: str
-    """What applies while nothing is given, in words or as it would be typed."""
+    """Effective value of an empty field, in words or as it would be typed."""
     choices: tuple[str, ...] = ()
 
 
@@ -52,14 +52,14 @@ OTHER = {
     "federation": federation.SWITCH,
     "detached": ("Continue without the kernel", "the run continues when this notebook is closed"),
 }
-"""What `train` takes besides the configuration: label and description."""
+"""Arguments of `train` besides the configuration: label and description."""
 
 LABELS: Mapping[str, tuple[str, str]] = {
     "epochs": ("Epochs", ""),
     "steps": ("Steps", ""),
     "batch_size": ("Batch size", ""),
     "learning_rate": ("Learning rate", "size of an optimizer step"),
-    "optimizer": ("Optimizer", "the algorithm that changes the parameters"),
+    "optimizer": ("Optimizer", "the algorithm that updates the parameters"),
     "loss": ("Loss function", "what is minimized"),
     "lr_schedule": ("Schedule", ""),
     "lr_warmup_steps": ("Warm-up steps", ""),
@@ -79,7 +79,7 @@ LABELS: Mapping[str, tuple[str, str]] = {
     "lora.seed": ("LoRA seed", ""),
     "checkpoint_every": ("Checkpoint every (steps)", ""),
     "checkpoint_every_s": ("Checkpoint every (s)", ""),
-    "device": ("Device", "limits cores and memory of the worker, as a small device has them"),
+    "device": ("Device", "limits the worker to the cores and memory of a small device"),
     "device.cores": ("Device cores", ""),
     "device.memory_bytes": ("Device memory", ""),
     "processes": ("Processes", ""),
@@ -114,7 +114,7 @@ UNSET = {
     "base_except": "none",
     **federation.UNSET,
 }
-"""What applies while nothing is given, where the default is None or depends on the machine."""
+"""Effective value of an empty field, where the default is None or depends on the machine."""
 
 LAYOUT: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
     ("Training", False, ("epochs", "batch_size", "learning_rate", "optimizer", "loss", "seed")),
@@ -264,7 +264,7 @@ COMPARISON_FIELDS = (
         ),
     ),
 )
-"""What a comparison takes besides the settings of the engines."""
+"""Settings of a comparison besides those of the engines."""
 
 
 def value_as_text(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""What can be in progress: a training of one or more engines, or a comparison."""
+"""Jobs: training with one or more engines, or a comparison."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Job(Protocol):
-    """Something that trains. Every member returns at once."""
+    """A job in progress. Every member returns immediately."""
 
     @property
     def id(self) -> str: ...
@@ -233,7 +233,7 @@ def model_of(job: Job | None) -> str:
 
 
 def name_of(run: Run) -> str:
-    """What a run trains and by what, as "digits-mlp on pytorch, 2 processes"."""
+    """Label of a run by model and engine, as "digits-mlp on pytorch, 2 processes"."""
     return f"{run.spec['model']} on {trained_by(run.spec)}"
 
 

@@ -9,11 +9,11 @@ from collections.abc import Callable
 WINDOW_S = 20.0
 """The pace is that of so many seconds: longer is steadier, shorter follows a change sooner."""
 FIRST_S = 1.0
-"""Nothing is said before the pace is known from so many seconds."""
+"""Seconds to measure before a remaining time is shown."""
 
 
 class Pace:
-    """Takes in the share of the work that is done, each time it is looked at."""
+    """Estimates the remaining time from the share of the work done at each update."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock

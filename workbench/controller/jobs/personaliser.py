@@ -116,7 +116,7 @@ class Personaliser:
         done, total = run.progress
         share = done / total if total else 0.0
         if made.status == "comparing":
-            message = "Comparing the base model and the trained one on what was held out."
+            message = "Comparing the base model and the trained one on held-out data."
             return State("running", "busy", message, elapsed, 1.0)
         if run.status == "starting":
             return State("starting", "busy", f"Starting: {run.phase}.", elapsed, share)

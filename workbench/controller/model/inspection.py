@@ -1,4 +1,4 @@
-"""What is shown of a model's layers: sizes, and what training does with them."""
+"""Rows of the layer table: the size of each layer, and whether it is trained."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ def layer_rows(
     """Rows of a model's layers.
 
     Args:
-        layers: as `Model.layers` gives them.
+        layers: as returned by `Model.layers`.
         parameters: shapes of all parameters, by name.
         trained: names of the parameters that are trained; None: not known yet.
-        findings: by layer, as `Check.by_layer` gives them; None: not known yet.
+        findings: by layer, as returned by `Check.by_layer`; None: not known yet.
     """
     owned = _owned(layers, parameters)
     chosen = None if trained is None else set(trained)

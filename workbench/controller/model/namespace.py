@@ -21,7 +21,7 @@ class Named(NamedTuple):
     name: str
     kind: Kind
     detail: str
-    """What it is, in a few words."""
+    """Short description of the object."""
 
 
 class Unreadable(NamedTuple):
@@ -40,7 +40,7 @@ def own_names() -> Mapping[str, Any]:
 
 
 def look(names: Mapping[str, Any]) -> tuple[list[Named], list[Unreadable]]:
-    """What can be used, and what raised when it was looked at.
+    """Usable objects of the notebook, and those that raised an error when inspected.
 
     Only the class and the shape of an object are read; names that begin with "_" are left out,
     as IPython's own history is.

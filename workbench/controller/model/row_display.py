@@ -44,7 +44,7 @@ def is_text(row: np.ndarray, vocabulary: Sequence[str] | None) -> bool:
 
 
 def as_symbols(numbers: np.ndarray, names: Sequence[str]) -> tuple[str, ...]:
-    """What each number stands for, so that it is seen; "·" of one that has no name."""
+    """Name of each number, with visible characters; "·" for a number without a name."""
     known = range(len(names))
     return tuple(shown_symbol(names[one]) if one in known else "·" for one in numbers.tolist())
 

@@ -102,7 +102,7 @@ class Sources:
 
 
 def model_or_name(model: Any) -> Model | str:
-    """What a page can choose: a `Model`, or the name that an object of the notebook has there.
+    """The model in a form that a page can choose: a `Model`, or the name of the notebook's object.
 
     Raises:
         ModelError: it is an object without a name; says how to give it.
@@ -125,7 +125,7 @@ def model_or_name(model: Any) -> Model | str:
 
 
 def _no_module(name: str, value: object) -> str:
-    """What to do where the notebook's object of that name is none."""
+    """Error message for a name of the notebook whose object is not a module."""
     if isinstance(value, type):
         return f"{name} is a class of the notebook: make a module of it, as in net = {name}()."
     return (

@@ -64,7 +64,7 @@ class RecordedRuns:
 
     @property
     def rows(self) -> dict[str, RunRow]:
-        """What is listed, by id."""
+        """The listed runs, by id."""
         return dict(self._index.rows)
 
     def refresh(self) -> None:

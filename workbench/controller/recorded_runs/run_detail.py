@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
 
-from workbench.controller.recorded_runs.worst_rows import ShownRow, WorstRows
+from workbench.controller.recorded_runs.worst_rows import ShownRow, WorstRowsReader
 from workbench.display.number_format import significant
 from workbench.run_folder.worst_predictions import read_worst_predictions
 from workbench.runs import Run
@@ -23,8 +23,8 @@ Facts = list[tuple[str, str]]
 """Names and values to show."""
 
 
-class RunDetail(NamedTuple):
-    """What is shown of a recorded run."""
+class RunDescription(NamedTuple):
+    """Details of a recorded run, for display."""
 
     run_id: str
     heading: str
@@ -38,7 +38,7 @@ class RunDetail(NamedTuple):
     figure: Figure | None
     """None if no step was taken."""
     figure_text: str
-    """What the figure shows; empty: there is to be none."""
+    """Text alternative of the figure; empty if there is to be no figure."""
     worst: tuple[ShownRow, ...] = ()
     """The rows of the test split that it predicted worst; empty where none are recorded."""
     worst_problem: str = ""
@@ -49,7 +49,7 @@ class RunDetail(NamedTuple):
     """Names of the classes of its dataset, if it is."""
 
 
-def describe_run(run: Run) -> RunDetail:
+def describe_run(run: Run) -> RunDescription:
     """One run: its facts, settings, failure and figure."""
     done, total = run.progress
     evaluations = run.evaluations
@@ -84,7 +84,7 @@ def describe_run(run: Run) -> RunDetail:
     if run.status == "failed":
         facts.append(("Log", str(run.folder.log_path)))
     worst, worst_problem = _worst_rows(run)
-    return RunDetail(
+    return RunDescription(
         run_id=run.id,
         heading=run.title,
         facts=facts,
@@ -99,13 +99,13 @@ def describe_run(run: Run) -> RunDetail:
         worst=tuple(worst),
         worst_problem=worst_problem,
         federated=run if federation else None,
-        classes=tuple(WorstRows().classes(run)) if federation else (),
+        classes=tuple(WorstRowsReader().classes(run)) if federation else (),
     )
 
 
 def _worst_rows(run: Run) -> tuple[list[ShownRow], str]:
-    """As `WorstRows.rows`, of a run that has recorded some; of another the dataset is not read."""
-    return WorstRows().rows(run) if read_worst_predictions(run.folder) else ([], "")
+    """As `WorstRowsReader.rows`, of one that recorded some; of others the dataset is not read."""
+    return WorstRowsReader().rows(run) if read_worst_predictions(run.folder) else ([], "")
 
 
 METRICS = (

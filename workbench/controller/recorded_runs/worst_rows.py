@@ -53,7 +53,7 @@ class ShownRow(NamedTuple):
     """Names of the cells, where they are columns of a file."""
 
 
-class WorstRows:
+class WorstRowsReader:
     """Reads what runs record of them; keeps the datasets of the runs that it was asked about."""
 
     def __init__(self) -> None:
@@ -85,7 +85,7 @@ class WorstRows:
 
 
 def shown_rows(worst: Sequence[WorstPrediction], data: Dataset) -> list[ShownRow]:
-    """What is shown of each of those rows of `data`, in their order."""
+    """Those rows of `data` for display, in their order."""
     if not worst:
         return []
     inputs = np.stack([one.inputs[0] for one in worst])

@@ -75,7 +75,7 @@ class AutogradFunctions:
         self._detached: set[str] = set()
 
     def exported(self, export: Callable[[], T]) -> T:
-        """What `export` returns, run while the functions' forward passes are the traced ones.
+        """Result of `export`, run while the functions' forward passes are the traced ones.
 
         Raises:
             UntrainableError: a function cannot be traced; names it, and says what to do.

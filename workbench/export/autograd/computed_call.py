@@ -28,7 +28,7 @@ def computed_call(
     separate: bool,
     number: int,
 ) -> Any:
-    """What `forward` computes, with its inputs and results marked in the graph.
+    """Result of `forward`, with its inputs and results marked in the graph.
 
     Its backward is in the graph too if it can be traced.
     """

@@ -38,7 +38,7 @@ class FunctionCall(NamedTuple):
     tensor_count: int
     """How many tensors it takes; its sizes follow, as tensors too."""
     results: Any
-    """What it returned, with places for the tensors."""
+    """The return value, with placeholders for the tensors."""
     detached: bool = False
     """Whether gradients were turned off around the call."""
 
@@ -69,7 +69,7 @@ class FunctionCall(NamedTuple):
         return found
 
     def results_around(self, tensors: Sequence[torch.Tensor]) -> Any:
-        """What the traced call returned, with these tensors in it."""
+        """The return value of the traced call, with these tensors in it."""
         return unflatten(self.results, iter(tensors), iter(()))
 
 
@@ -138,7 +138,7 @@ def count(value: Any) -> int:
 
 
 def _opened(value: Any) -> tuple[Sequence[Any], Callable[[Sequence[Any]], Any]]:
-    """What a container holds, and what makes one like it."""
+    """Items of a container, and a function that builds a container of its type."""
     kind = type(value)
     if isinstance(value, dict):
         keys = list(value)

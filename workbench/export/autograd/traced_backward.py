@@ -1,7 +1,7 @@
 """The backward of a custom autograd function, traced into the graph beside its forward.
 
 Where a `backward` is plain tensor code, a graph can hold it. While the call is traced, nodes of
-`DOMAIN` stand for the gradients of its results, `backward` computes with them, and one more node
+`DOMAIN` represent the gradients of its results, `backward` computes with them, and one more node
 joins what it returns with the results. `write_backward` turns these into ONNX nodes, marked as
 described in `workbench.onnx_io.graph_metadata`. Only training uses them: in a graph that runs
 without its gradient nothing reads the backward nodes, and they are removed.

@@ -39,7 +39,7 @@ class HeldTensor(NamedTuple):
     """A tensor that is held somewhere."""
 
     kind: str
-    """What holds it: "parameter", "buffer", "argument" or "state"."""
+    """Kind of its owner: "parameter", "buffer", "argument" or "state"."""
     name: str
     tensor: torch.Tensor
 
@@ -62,7 +62,7 @@ class Change(NamedTuple):
 
 
 class HeldState:
-    """What `module` and `arguments` hold at this moment."""
+    """The state of `module` and `arguments` at the time of construction."""
 
     def __init__(self, module: nn.Module, arguments: Any = ()) -> None:
         self._containers: list[_Container] = []
@@ -89,7 +89,7 @@ class HeldState:
         )
 
     def changes(self) -> list[Change]:
-        """What is not as it was; tensors are compared by identity alone."""
+        """Changes since construction; tensors are compared by identity alone."""
         found: dict[Change, None] = {}
         for each in self._containers:
             now = each.read()

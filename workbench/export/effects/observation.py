@@ -14,7 +14,7 @@ from workbench.export.effects.written_tensors import WrittenTensors
 
 
 class Effects(NamedTuple):
-    """What a forward pass changed. Running statistics of normalizations are left out."""
+    """State changed by a forward pass, except for running statistics of normalization layers."""
 
     arguments: bool
     """Whether it wrote into an argument, or gave it another shape, or changed a list of them."""
@@ -93,7 +93,7 @@ class Observation:
         )
 
     def restore(self) -> None:
-        """Leave everything as it was before the block, the random generators included."""
+        """Restore the state from before the block, the random generators included."""
         self._held.restore()
         for place, each in enumerate(self._tensors):
             if _facts(each.tensor) != self._facts[place]:
@@ -104,7 +104,7 @@ class Observation:
         self.restore_modelled()
 
     def restore_modelled(self) -> None:
-        """Undo no more than what a graph does as well: buffers that it writes, and draws."""
+        """Undo only the effects that a graph has too: writes to buffers, and random draws."""
         self._writes.restore()
         for tensor, before in self._statistics:
             tensor.data.copy_(before)
@@ -118,7 +118,7 @@ def _statistics(module: nn.Module) -> Iterator[torch.Tensor]:
 
 
 def _facts(tensor: torch.Tensor) -> tuple[Any, ...]:
-    """What an operation may change of a tensor but its numbers."""
+    """Properties of a tensor, other than its values, that an operation may change."""
     hooks = tensor._backward_hooks
     stored: Iterable[Any] = ()
     if tensor.layout is torch.strided and not tensor.is_meta:

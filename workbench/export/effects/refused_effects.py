@@ -30,16 +30,16 @@ _TOLERANCE = 1e-3
 
 
 class SeenEffects(NamedTuple):
-    """What a trial call changed that a graph may do as well."""
+    """Effects of a trial call that a graph can reproduce."""
 
     buffers: tuple[str, ...] = ()
     arguments: bool = False
 
     def refuse_lost(self, graph: onnx.ModelProto) -> None:
-        """Hold `graph`, the module's for training, against it.
+        """Check that `graph`, exported for training, reproduces them.
 
         Raises:
-            LostUpdateError: the graph does not do it.
+            LostUpdateError: the graph does not.
         """
         marks = (each for node in graph.graph.node for each in node.metadata_props)
         kept = {mark.value for mark in marks if mark.key == UPDATES}
@@ -92,7 +92,7 @@ def refuse_effects(module: nn.Module, examples: Sequence[np.ndarray]) -> SeenEff
 def _effects(
     module: nn.Module, inputs: Sequence[torch.Tensor], *, keeps_state: bool = False
 ) -> Effects | None:
-    """What a call changes; None where it fails. Undone, but for `keeps_state` and state alone."""
+    """Effects of a call, undone except for state if `keeps_state`; None if the call fails."""
     given = [each.clone() for each in inputs]
     seen = Observation(module, given)
     try:

@@ -36,13 +36,13 @@ def user_classes(module: nn.Module) -> list[type]:
 
 
 class UserFunctions:
-    """What the forward passes of a module's submodules may call, as far as names tell."""
+    """Functions that the forward passes of a module's submodules may call, found by their names."""
 
     def __init__(self, module: nn.Module) -> None:
         self.functions: list[FunctionType] = []
-        """The user's own, each once."""
+        """The user's functions, each once."""
         self.names: set[str] = set()
-        """All that they look up by name: globals, attributes, methods."""
+        """All names that they look up: globals, attributes, methods."""
         self._methods: dict[str, list[Any]] = {}
         for base in user_classes(module):
             for name, value in vars(base).items():

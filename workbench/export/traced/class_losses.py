@@ -79,7 +79,7 @@ def _uncast(values: Tensor) -> Tensor:
 
 
 def _weights(target: Tensor, weight: Tensor | None, ignore_index: int, like: Tensor) -> Tensor:
-    """What each label weighs: by its class, and nothing where it is ignored."""
+    """Weight of each label: that of its class, and 0 where it is ignored."""
     ignored = target == ignore_index
     if weight is None:
         return (~ignored).to(like.dtype)
@@ -108,7 +108,7 @@ def _unbatched(
 
 
 def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    """What the two older arguments mean, where they are given."""
+    """The reduction that the two deprecated arguments select, where they are given."""
     if size_average is None and reduce is None:
         return reduction
     if reduce is False:

@@ -24,7 +24,7 @@ def lstm(
     bidirectional: bool,
     batch_first: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """What `torch.lstm` returns for the same arguments, of which states are projected."""
+    """Result of `torch.lstm` for the same arguments, of which states are projected."""
     sequence = input.transpose(0, 1) if batch_first else input
     directions = 2 if bidirectional else 1
     count = 5 if has_biases else 3

@@ -1,4 +1,4 @@
-"""Functions of torch that draw, as what they are made of, which the exporters write."""
+"""Random functions of torch, decomposed into operations that the exporters support."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _gumbel_softmax(
     eps: float = 1e-10,  # noqa: ARG001
     dim: int = -1,
 ) -> Tensor:
-    """With `hard` the gradient is that of the soft result, which torch's own tells by `detach`."""
+    """With `hard` the gradient is that of the soft result, as torch's own has by `detach`."""
     # torch draws from the exponential distribution: the logarithm of a uniform number, negated.
     uniform = torch.rand_like(logits).clamp(min=torch.finfo(logits.dtype).tiny)
     soft: Tensor = ((logits - torch.log(-torch.log(uniform))) / tau).softmax(dim)

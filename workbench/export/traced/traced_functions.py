@@ -1,4 +1,4 @@
-"""What some functions of torch do while a module is traced for export."""
+"""Replacements of functions of torch while a module is traced for export."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _OF_AUTOGRAD: dict[Callable[..., Any], str] = {
     Tensor.retain_grad: "what a tensor keeps by retain_grad",
     Tensor.register_post_accumulate_grad_hook: "a tensor by register_post_accumulate_grad_hook",
 }
-"""What acts when the gradient comes; a graph has no such tensor."""
+"""Functions that act when a gradient is computed; a graph has no such tensor."""
 
 _DETACHING = {Tensor.detach, torch.detach, _DATA}
 
@@ -39,15 +39,16 @@ class TracedFunctions(TorchFunctionMode):
     - Where PyTorch stops the gradient, by `detach` or in a region without gradients, the trace has
       a call of `stop_gradient`; the exporters know nothing of gradients.
     - `Tensor.data` is traced as `detach`, since the tensor would be taken for a constant.
-    - `kron` and `take_along_dim` are traced as what they are made of. Written in C++, they read
+    - `kron` and `take_along_dim` are traced as their parts. Written in C++, they read
       sizes as numbers, and torch.export takes such a size for fixed.
-    - `hstack` and its kin are traced as joins, where the exporter would write a loop over tensors.
-    - `lstm` and its kin are traced as one operator for each layer and direction, an `lstm` with a
+    - `hstack`, `vstack`, `dstack` and `column_stack` are traced as joins, where the exporter would
+      write a loop over tensors.
+    - `lstm`, `gru` and `rnn` are traced as one operator a layer and direction, an `lstm` with a
       projection step by step.
-    - `instance_norm` updates its running statistics in the open, where the trace sees it.
+    - `instance_norm` updates its running statistics by operations that are traced.
     - `cross_entropy` and `nll_loss` are traced as lookups of log probabilities.
     - `gumbel_softmax`, whose `detach` lies within, and what else draws, or multiplies matrices, in
-      ways that ONNX has no word for, is traced as what it is made of.
+      ways that ONNX has no operator for, is traced as its parts.
     - `embedding_bag` is traced as lookups and reductions, for it would become a loop.
 
     Args:

@@ -10,10 +10,10 @@ import onnx_ir as ir
 from onnxscript import opset20
 
 op: Any = opset20
-"""What writes a node; its own types want tensors where it takes lists too."""
+"""Builder of nodes; its own types want tensors where it takes lists too."""
 
 Value = Any
-"""What torch's exporter passes for a tensor; it knows its shape and dtype."""
+"""A tensor as passed by torch's exporter; it has a shape and a dtype."""
 
 
 def attention_translations() -> dict[Any, Callable[..., Any]]:
@@ -35,14 +35,14 @@ def _attention(
 ) -> Value:
     """Softmax of the scaled scores along the keys, times the values.
 
-    A row whose keys are all masked gives zeros, as PyTorch's does, and no gradient. What torch's
-    exporter writes gives the mean of all values, or NaN.
+    A row whose keys are all masked has zeros, as PyTorch's does, and no gradient. What torch's
+    exporter writes results in the mean of all values, or NaN.
 
     Args:
         query: (..., length, width), float.
         key: (..., keys, width).
         value: (..., keys, value width).
-        attn_mask: broadcast to (..., length, keys); true where a key is looked at, or added.
+        attn_mask: broadcast to (..., length, keys); true where a key counts, or added.
         dropout_p: of the weights.
         is_causal: no query looks at a key after it; without attn_mask.
         scale: of the scores; 1 / sqrt(width) by default.

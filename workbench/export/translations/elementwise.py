@@ -1,7 +1,7 @@
 """Elementwise functions, written in ONNX so that they and their gradients are PyTorch's.
 
-What torch's exporter writes for them overflows, loses digits, gives NaN as a gradient, or leaves
-open which gradient is due at a bound. Each function takes the arguments of the operator.
+What torch's exporter writes for them overflows, loses digits, has NaN as a gradient, or leaves
+open which gradient applies at a bound. Each function takes the arguments of the operator.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from onnxscript import opset20
 from workbench.onnx_io.graph_metadata import DETACHED, OPEN_BOUNDS
 
 op: Any = opset20
-"""What writes a node; its own types want tensors where it takes lists too."""
+"""Builder of nodes; its own types want tensors where it takes lists too."""
 
 Value = Any
-"""What torch's exporter passes for a tensor; it knows its shape and dtype."""
+"""A tensor as passed by torch's exporter; it has a shape and a dtype."""
 
 _SOFTPLUS_THRESHOLD = 20.0
 """From here on softplus(x) is x in float32, and its slope 1."""

@@ -14,10 +14,10 @@ from onnxscript import opset20
 from workbench.errors import ModelError
 
 op: Any = opset20
-"""What writes a node; its own types want tensors where it takes lists too."""
+"""Builder of nodes; its own types want tensors where it takes lists too."""
 
 Value = Any
-"""What torch's exporter passes for a tensor; it knows its shape and dtype."""
+"""A tensor as passed by torch's exporter; it has a shape and a dtype."""
 
 
 def pooling_translations() -> dict[Any, Callable[..., Any]]:

@@ -20,10 +20,10 @@ from workbench.export.translations.recurrent import recurrent_translations
 from workbench.onnx_io.graph_metadata import DETACHED, DRAWN
 
 op: Any = opset20
-"""What writes a node; its own types want tensors where it takes lists too."""
+"""Builder of nodes; its own types want tensors where it takes lists too."""
 
 Value = Any
-"""What torch's exporter passes for a tensor; it knows its shape and dtype."""
+"""A tensor as passed by torch's exporter; it has a shape and a dtype."""
 
 
 def translations() -> dict[Any, Callable[..., Any]]:

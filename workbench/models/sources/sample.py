@@ -70,7 +70,7 @@ class SampleSource(FactorySource):
 def sample_module(name: Any) -> str:
     """The module of the sample of that name: "sample_models.digits_mlp" for "digits-mlp".
 
-    Nothing is imported to tell.
+    Nothing is imported for that.
 
     Raises:
         ModelError: there is none in the package that was installed with this one. What else Python

@@ -33,7 +33,7 @@ class LogLevel(IntEnum):
 
 
 class DebugOptions:
-    """What onnxruntime-training writes and saves, as options of the workbench's ORTModule.
+    """Logs and saved graphs of onnxruntime-training, as options of the workbench's ORTModule.
 
     Attributes:
         log_level: as given.

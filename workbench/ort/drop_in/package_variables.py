@@ -30,7 +30,7 @@ LOG_LEVELS: dict[str, LogLevel] = {
     "ERROR": "error",
     "FATAL": "fatal",
 }
-"""What ONNX Runtime itself writes at each of the package's; its info is for its developers."""
+"""ONNX Runtime's level for each of the package's; its info messages are for its developers."""
 
 _CUDA = "it applies to ONNX Runtime's builds for CUDA"
 _TRITON = "Triton's kernels do not run on the CPU"

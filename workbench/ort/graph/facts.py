@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from workbench.trainable.report import Report
 
 YIELD = "YieldOp"
-"""The operator between the passes: it takes the results and gives their gradients."""
+"""The operator between the passes: it takes the results and returns their gradients."""
 
 ATEN = "ATen"
 """The operator that calls a kernel of PyTorch's."""
@@ -25,7 +25,7 @@ _FUSED_IN_ONNX = frozenset({"LayerNormalization", "Gelu", "RMSNormalization"})
 _NO_FUSIONS = frozenset(
     {YIELD, ATEN, "BatchNormInternal", "ConcatTraining", "InPlaceAccumulatorV2"}
 )
-"""Operators of other domains that stand for themselves."""
+"""Operators of other domains that are counted under their own names."""
 
 
 def forward_nodes(graph: onnx.GraphProto, results: Iterable[str] = ()) -> set[int]:

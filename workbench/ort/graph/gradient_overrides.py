@@ -74,7 +74,7 @@ class HiddenNodes:
         graph.node.extend(nodes)
 
     def _hide_nodes(self, nodes: Sequence[onnx.NodeProto], gradient: NodeGradient) -> None:
-        """Have the last of `nodes` stand for all of them."""
+        """Represent all of `nodes` by the last of them."""
         import onnx
 
         name = f"workbench.{next(_numbers)}"
@@ -146,7 +146,7 @@ def _restored(kept: Sequence[onnx.NodeProto], node: onnx.NodeProto) -> list[onnx
 
 
 def _expanded(gradient: NodeGradient, node: onnx.NodeProto) -> list[onnx.NodeProto]:
-    """The backward graph in place of the node that stands for it."""
+    """The backward graph in place of the node that represents it."""
     import onnx
 
     names = dict(zip(gradient.reads, node.input, strict=True))

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
+from workbench.ort.graph.rewrite_check import check_rewrite
+
 if TYPE_CHECKING:
     import onnx
 
@@ -36,7 +38,7 @@ class GraphEditor:
         """
         self.proto = proto
         self.nodes = list(proto.node)
-        """Those of the graph as it was given; each is known by its identity."""
+        """Nodes of the original graph; each is known by its identity."""
         self._values: dict[str, onnx.TypeProto.Tensor] = {}
         for value in (*inferred, *proto.value_info, *proto.input, *proto.output):
             stated = value.type.tensor_type
@@ -221,8 +223,12 @@ class GraphEditor:
             self._drop_inputs(node)
         self._replacements[id(at or nodes[-1])] = made
 
-    def finish(self, model: onnx.ModelProto) -> None:
-        """Write the nodes and their domains into `model`, whose graph this is."""
+    def finish(self, model: onnx.ModelProto, rewrite: str) -> None:
+        """Write the nodes and their domains into `model`, whose graph this is, and check them.
+
+        Raises:
+            EngineError: `rewrite`, a name, left a graph that is not valid.
+        """
         nodes: list[onnx.NodeProto] = []
         pending = self.nodes[::-1]
         while pending:
@@ -239,6 +245,7 @@ class GraphEditor:
         kept = [tensor for tensor in self.proto.initializer if self.uses[tensor.name]]
         del self.proto.initializer[:]
         self.proto.initializer.extend(kept)
+        check_rewrite(model, rewrite)
 
     def _register(self, node: onnx.NodeProto) -> None:
         for name in filter(None, node.input):

@@ -17,7 +17,7 @@ _INT64 = 7
 
 
 class IgnoringLoss(NamedTuple):
-    """A cross entropy over rows of logits, some of whose labels count for nothing."""
+    """A cross entropy over rows of logits, some of whose labels are ignored."""
 
     node: onnx.NodeProto
     """Whose first input is the logits, (rows, classes)."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from workbench.onnx_io.nodes import sort_nodes
 from workbench.ort.graph.graph_editor import GraphEditor, attribute
 from workbench.ort.graph.ignoring_loss import IgnoringLoss, ignoring_loss
+from workbench.ort.graph.rewrite_check import check_rewrite
 
 if TYPE_CHECKING:
     import onnx
@@ -73,6 +74,7 @@ def leave_out_ignored_labels(model: onnx.ModelProto) -> list[SparseLoss]:
         rewritten.append(SparseLoss(loss.node.op_type, name, added))
         _remove(graph, [node for node, _ in chain if node.op_type == "Reshape"])
         sort_nodes(model.graph, "The graph with its loss")
+        check_rewrite(model, "ignored labels left out")
     return rewritten
 
 
@@ -109,7 +111,7 @@ def _select_rows(graph: GraphEditor, loss: IgnoringLoss, chain: _Chain) -> None:
 def _rows_that_count(graph: GraphEditor, name: str, labels: str, ignored: str) -> str:
     """The indices of the rows whose label is not ignored, and of the first row.
 
-    The first row stays in any case: kernels cannot sum over no rows at all.
+    The first row is always kept: kernels cannot sum over zero rows.
     """
     is_ignored = _add(graph, "Equal", [labels, ignored], f"{name}.ignored")
     counts = _add(graph, "Not", [is_ignored], f"{name}.counts")

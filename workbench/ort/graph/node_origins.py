@@ -1,7 +1,7 @@
 """Where the nodes of a training graph are from, recorded while it is built.
 
 ONNX Runtime drops the metadata of nodes, so what each of its stages made is found by comparing the
-graph before with the graph after. Nodes are identified by their outputs: one node gives a value,
+graph before with the graph after. Nodes are identified by their outputs: one node computes a value,
 which keeps its name for as long as it is in the graph.
 """
 
@@ -27,7 +27,7 @@ class NodeOrigin(NamedTuple):
     `sources`. "gradient": it belongs to the gradient of `sources`. "update": it writes a gradient
     or a buffer where the next step finds it."""
     sources: tuple[str, ...]
-    """First outputs of the nodes of the given graph that it stands for."""
+    """First outputs of the nodes of the given graph that it replaces."""
     updated: str = ""
     """For an update: the parameter or buffer that it is about."""
     own_gradient: bool = False

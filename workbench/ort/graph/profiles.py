@@ -49,7 +49,7 @@ class SessionRun(NamedTuple):
         return [*found, self.between(part)]
 
     def between(self, part: Pass) -> Timing:
-        """What the run took beside its nodes."""
+        """Time of the run outside of its nodes."""
         rest = self.us - sum(node.us for node in self.nodes)
         return Timing(part, BETWEEN, "", "ONNX Runtime", rest)
 

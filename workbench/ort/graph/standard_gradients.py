@@ -29,7 +29,7 @@ def write_standard_gradients(model: onnx.ModelProto, but: Collection[str] = ()) 
 
     Args:
         model: both passes. Its domain "" has opset 16 or later. A value whose type it does not
-            tell is float32.
+            have is float32.
         but: families, of `FAMILIES`, whose gradients stay as they are.
 
     Returns:
@@ -46,7 +46,7 @@ def write_standard_gradients(model: onnx.ModelProto, but: Collection[str] = ()) 
             editor.replace([node], made)
             replaced.update((part.output[0], node.output[0]) for part in made)
     if replaced:
-        editor.finish(model)
+        editor.finish(model, "gradients in standard operators")
     return replaced
 
 

@@ -18,7 +18,7 @@ FLOAT32 = "float32"
 
 
 class ClassScores(NamedTuple):
-    """What a class loss compares, the classes on axis 1."""
+    """Inputs of a class loss, the classes on axis 1."""
 
     scores: str
     """(N, classes, ...)"""
@@ -32,11 +32,11 @@ class ClassLabels(NamedTuple):
     """The labels of a batch, each (N, ...)."""
 
     ignored: str
-    """Which of them count for nothing."""
+    """Which of them are ignored."""
     safe: str
     """The labels, class 0 in place of those."""
     weights: str
-    """What each weighs, by its class; 1 for all where the classes have no weights."""
+    """Weight of each label, by its class; 1 for all where the classes have no weights."""
 
 
 def cross_entropy(

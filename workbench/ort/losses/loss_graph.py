@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import onnx
 
 PREFIX = "loss"
-"""What the names of added values begin with."""
+"""Prefix of the names of added values."""
 
 Shape = list[int | str]
 

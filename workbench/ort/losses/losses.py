@@ -132,8 +132,8 @@ class _Term(NamedTuple):
         if len(known) < len(self.targets):
             raise ConfigError(
                 [
-                    f"loss {self.loss.name} is a function, of whose targets nothing is known. Give "
-                    "data, whose targets it compares with."
+                    f"loss {self.loss.name} is a function, so the specs of its targets are "
+                    "unknown. Pass a dataset as data=."
                 ]
             )
         return known

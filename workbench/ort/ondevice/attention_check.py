@@ -27,7 +27,7 @@ class AttentionCheck(NamedTuple):
 
 
 def attention_check(drawn: np.random.Generator) -> AttentionCheck:
-    """With a mask under which one query has no key at all."""
+    """With a mask under which one query has no key."""
     scale = 0.3
 
     def normal(*shape: int) -> Array:

@@ -56,7 +56,7 @@ class TrainingSession:
         options = ort.SessionOptions()
         options.intra_op_num_threads = threads
         options.log_severity_level = _ERROR
-        # An idle pool that spins takes the processor from whoever runs next.
+        # An idle pool that spins takes the processor from the process that runs next.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         # A pattern's block is taken beside the arena's memory of the first step, which stays: two
         # samples' growth was 1.4 and 1.8 times as large.
@@ -94,7 +94,7 @@ class TrainingSession:
         self._optimizer.set_learning_rate(learning_rate)
 
     def backward(self, inputs: Sequence[np.ndarray]) -> float:
-        """Forward and backward, no step; the loss. `gradient` gives what it left.
+        """Forward and backward, no step; returns the loss. `gradient` returns the gradients.
 
         Args:
             inputs: as `train_step` takes them.

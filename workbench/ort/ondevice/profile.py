@@ -1,4 +1,4 @@
-"""What the nodes of on-device training take in training steps."""
+"""Times of the nodes of on-device training in training steps."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from workbench.run_folder.statistics import OWN_KERNELS
 def step_timings(
     folder: Path, training_model: Path, steps: int, batches: int
 ) -> list[list[Timing]]:
-    """What each node took in each of the last `steps` steps.
+    """Time of each node in each of the last `steps` steps.
 
     Args:
         folder: the profiles of a session that was loaded within `profiled` and is closed.

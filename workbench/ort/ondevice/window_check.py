@@ -64,7 +64,7 @@ def pooling_check(drawn: np.random.Generator) -> Iterator[Known]:
 
 
 def _covered(x: Array, border: float) -> Array:
-    """What each window covers: (batch, channels, row and column in it, its row and column)."""
+    """Values of each window: (batch, channels, row and column in it, its row and column)."""
     widths = ((0, 0), (0, 0), (WINDOW["top"], WINDOW["bottom"]), (WINDOW["left"], WINDOW["right"]))
     wide = np.pad(x, widths, constant_values=border)
     return np.stack([wide[:, :, rows, columns] for rows, columns in _places(x.shape)], 2).reshape(

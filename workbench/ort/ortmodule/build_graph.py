@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 class Origin(NamedTuple):
-    """What a graph was built for, and what that took."""
+    """The call that a graph was built for, and the time that building took."""
 
     inputs: tuple[str, ...]
     """Name in the graph of each tensor among the arguments."""
@@ -63,7 +63,7 @@ class Origin(NamedTuple):
 
 
 class Built(NamedTuple):
-    """What runs every call with arguments like those that it was built for."""
+    """A built program that runs every call with arguments like those that it was built for."""
 
     program: Program | Segments
     state: BoundState | SegmentsState
@@ -92,7 +92,7 @@ class Built(NamedTuple):
 
     @property
     def session(self) -> GradientSession:
-        """What runs its graph; of segments, each has one of its own."""
+        """The session that runs its graph; of segments, each has its own."""
         assert isinstance(self.program, Program)
         return self.program.session
 
@@ -151,31 +151,59 @@ def build(
     )
     export_s = time.perf_counter() - started
     updated = _updated_buffers(exported.model)
+    if autocast is not None:
+        tensors = [in_float32(each) for each in tensors]
+    options = _compute_in_float32(exported, options, autocast)
+    exported = _with_randomness(exported, disabled=disable_randomness)
+    with preserved_buffers(module.buffers()):
+        if exported.calls:
+            made = _in_segments(exported, tensors, layout, options, axes, export_s)
+        else:
+            cuts = _cuts(exported, tensors, layout, options, bucket_bytes)
+            made = _in_pieces(exported, tensors, layout, options, axes, export_s, cuts)
+    return made._replace(updated=updated, ranges=exported.ranges)
+
+
+def _compute_in_float32(
+    exported: ForwardGraph, options: ORTModuleOptions, autocast: torch.dtype | None
+) -> ORTModuleOptions:
+    """Rewrite the graph where it computes in a narrower dtype; returns the options that suit it.
+
+    Raises:
+        UntrainableError: autocast computes something in it that a graph does not.
+    """
     rounds = False
     if autocast is not None:
         refuse_what_pytorch_casts(exported.model, bool(exported.calls), autocast)
-        tensors = [in_float32(each) for each in tensors]
         rounds = compute_in_float32(exported.model)
     halves = widen(exported.model) or rounds
     if halves and options.cast_propagation_level == DEFAULTS.cast_propagation_level:
-        options = options.model_copy(update={"cast_propagation_level": -1})
-    if disable_randomness:
-        exported = exported._replace(model=without_randomness(exported.model))
-    exported = exported._replace(model=seeded_draws(exported.model))
+        return options.model_copy(update={"cast_propagation_level": -1})
+    return options
+
+
+def _with_randomness(exported: ForwardGraph, *, disabled: bool) -> ForwardGraph:
+    """The graph with draws that follow the seed of PyTorch, or without any."""
+    model = without_randomness(exported.model) if disabled else exported.model
     # What a node draws follows the seed that PyTorch was given. Each of each step takes the next
     # number, so those of neighbouring seeds must lie far apart.
     random = np.random.default_rng(torch.initial_seed() % 2**64)
     native().set_seed(int(random.integers(2, 2**31)))
-    with preserved_buffers(module.buffers()):
-        cuts: tuple[int, ...] = ()
-        if bucket_bytes is not None and options.gradient_pieces:
-            requires_grad = required_gradients(exported.inputs, tensors, layout)
-            cuts = piece_cuts(exported.model, requires_grad, bucket_bytes)
-        if exported.calls:
-            made = _in_segments(exported, tensors, layout, options, axes, export_s)
-        else:
-            made = _in_pieces(exported, tensors, layout, options, axes, export_s, cuts)
-    return made._replace(updated=updated, ranges=exported.ranges)
+    return exported._replace(model=seeded_draws(model))
+
+
+def _cuts(
+    exported: ForwardGraph,
+    tensors: Sequence[torch.Tensor],
+    layout: Layout,
+    options: ORTModuleOptions,
+    bucket_bytes: int | None,
+) -> tuple[int, ...]:
+    """Where to cut the graph, so that gradients are exchanged during the backward pass."""
+    if bucket_bytes is None or not options.gradient_pieces:
+        return ()
+    requires_grad = required_gradients(exported.inputs, tensors, layout)
+    return piece_cuts(exported.model, requires_grad, bucket_bytes)
 
 
 def _kind(tensor: torch.Tensor) -> tuple[torch.Size, torch.dtype, bool]:

@@ -16,7 +16,7 @@ that have a batch."""
 
 
 class GraphCache:
-    """What was built for calls that differ in nothing but the sizes of their tensors.
+    """Graphs built for calls that differ in nothing but the sizes of their tensors.
 
     The first graph has the sizes of its call, and any batch. When a call of other sizes comes, one
     more is built in which every axis that was seen to differ has any size, and replaces those that
@@ -30,7 +30,7 @@ class GraphCache:
         self._seen: SeenSizes | None = None
         self._refused: set[Axes] = set()
         self.why_pytorch = ""
-        """A reason for which no graph can run such calls, once it was found."""
+        """Why no graph can run such calls; empty until a reason is found."""
         self.changes = 0
         """How many calls were seen to change state of the module."""
         self._one_row_alike: bool | None = None

@@ -72,8 +72,8 @@ class _ForwardSegment(NamedTuple):
 def _check_constants(inputs: Tensors, constants: tuple[int, ...]) -> None:
     if any(inputs[place].requires_grad for place in constants):
         raise EngineError(
-            "A custom autograd function gave a result with a gradient that had none when the "
-            "module was built. Let it mark the same results as non-differentiable in every call."
+            "A custom autograd function returned a result with a gradient that had none when the "
+            "graph was built. Let it mark the same results as non-differentiable in every call."
         )
 
 
@@ -182,7 +182,7 @@ class Segments:
 
     @property
     def loaded(self) -> tuple[LoadedProgram, ...]:
-        """What was loaded for each segment that has a gradient."""
+        """The loaded program of each segment that has a gradient."""
         return tuple(
             step.part.loaded for step in self._steps if isinstance(step.part, _TrainedSegment)
         )

@@ -113,7 +113,7 @@ class ORTModule(ModuleWrapper):
     @override
     @ForwardWithSignature
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the wrapped module returns for these arguments.
+        """Outputs of the wrapped module for these arguments.
 
         Raises:
             UntrainableError: see the class.
@@ -154,7 +154,7 @@ class ORTModule(ModuleWrapper):
         )
 
     def _in_pytorch(self, why: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """What the wrapped module returns, run by PyTorch; counted for the statistics."""
+        """Outputs of the wrapped module, run by PyTorch; counted for the statistics."""
         self._count(why)
         attributes = self._graphs.layout.attributes
         as_before = attributes.unchanged()
@@ -177,7 +177,7 @@ class ORTModule(ModuleWrapper):
 
     @property
     def built_graphs(self) -> tuple[Built, ...]:
-        """What was built and is in use, one for each kind of call."""
+        """Graphs that are built and in use, one for each kind of call."""
         return tuple(built for one in self._graphs.built for built in one.graphs)
 
     @property
@@ -224,6 +224,6 @@ def _outside_of_dynamo(module: ORTModule, args: tuple[Any, ...], kwargs: dict[st
 
 
 def _as_dtype(result: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
-    """What ONNX Runtime gave as the module would: booleans come as bytes."""
+    """A result of ONNX Runtime in the dtype of the module: booleans come as bytes."""
     bytes_of_truth = dtype is torch.bool and result.dtype is torch.uint8
     return result.view(dtype) if bytes_of_truth else result.to(dtype)

@@ -40,7 +40,7 @@ class ModuleWrapper(nn.Module):
     def before_forward(
         self, args: tuple[Any, ...], kwargs: Mapping[str, Any]
     ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-        """What forward is given for a call with these arguments: forward pre-hooks have run."""
+        """Arguments of `forward` for a call with these arguments, after the forward pre-hooks."""
         named = dict(kwargs)
         hooks: dict[int, Any] = dict(self._forward_pre_hooks)
         for number, hook in hooks.items():
@@ -88,7 +88,7 @@ class ModuleWrapper(nn.Module):
         name: str = self.wrapped._get_name()  # type: ignore[no-untyped-call]
         return name
 
-    # What a module around this one calls, or `to` and its kin; a wrapped LSTM has its own.
+    # Methods that an outer module calls, or `to` and its variants; a wrapped LSTM has its own.
 
     @override
     def _apply(self, *args: Any, **kwargs: Any) -> Self:

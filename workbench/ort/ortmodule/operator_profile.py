@@ -20,7 +20,7 @@ class StepWindow(NamedTuple):
 
 
 def step_timings(module: ORTModule, windows: Sequence[StepWindow]) -> list[list[Timing]]:
-    """What each node took in each step; ends the profile of every session of `module`.
+    """Time of each node in each step; ends the profile of every session of `module`.
 
     Args:
         module: its graphs were built within `profiled`.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from workbench.ort.ortmodule.module_wrapper import ModuleWrapper
 
 _CALL, _FORWARD = "_compiled_call_impl", "forward"
-"""What `nn.Module.__call__` looks for on a module: what `compile` sets, and the forward itself."""
+"""Attributes that `nn.Module.__call__` reads: that set by `compile`, and the forward method."""
 
 
 def with_redirected_calls(wrapper: ModuleWrapper, method: MethodType) -> MethodType:

@@ -30,7 +30,7 @@ class RepeatedCall:
     def __init__(self, built: Built, layout: Layout, kinds: list[Kind]) -> None:
         self.program = built.program
         self.parameters = [built.state.tensors[place] for place in built.trained]
-        """What gets a gradient, after the arguments."""
+        """Parameters that get a gradient, after the arguments."""
         tensors: Any = layout.tensors()
         registries: list[Any] = [*layout.registries, *layout.hooks]
         self._kinds = kinds

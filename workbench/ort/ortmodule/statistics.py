@@ -1,4 +1,4 @@
-"""What was built to train a module, read from the graphs themselves."""
+"""Statistics of the graphs that train a module, read from the graphs themselves."""
 
 from __future__ import annotations
 

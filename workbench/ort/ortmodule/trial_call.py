@@ -35,7 +35,7 @@ class Trial(NamedTuple):
     written: tuple[str, ...]
     """Buffers that it wrote, which a graph must write as well."""
     only_state: bool = False
-    """Whether it is no more than state of its own that it changed, which may be set up once."""
+    """Whether it changed only its own state, which may be initialized once."""
     set_up: bool = False
     """Whether it changed state that another such call does not change again."""
 
@@ -52,7 +52,7 @@ def try_call(module: nn.Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -
     """Run a call of `module` in PyTorch.
 
     Raises:
-        LostUpdateError: it changes a parameter; everything is then as it was before.
+        LostUpdateError: it changes a parameter; everything is then restored.
         Exception: whatever the module raises.
     """
     if any(map(is_lazy, (*module.parameters(), *module.buffers()))):

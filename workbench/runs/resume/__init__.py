@@ -1,1 +1,1 @@
-"""Continues a run that has ended, or begins one with the weights of another."""
+"""Resumes a run that has ended, or starts one from the weights of another."""

@@ -21,7 +21,9 @@ class ClipGradient(CustomGradient):
     """
 
     op: ClassVar[str] = "Clip"
-    note: ClassVar[str] = "given the workbench's gradient, which is PyTorch's at and to the bounds"
+    note: ClassVar[str] = (
+        "given the workbench's gradient, as PyTorch's at the bounds and with respect to them"
+    )
 
     @override
     def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:

@@ -1,4 +1,4 @@
-"""The gradient of a linear layer that may be given no row at all."""
+"""The gradient of a linear layer whose input may have zero rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _FOUND = re.compile(r"u\d+")
 class FoundRowsGemmGradient(CustomGradient):
     """Those of Y = X W + b, with a row of zeros beside those of X and dY in dW = X' dY.
 
-    ONNX Runtime's product over no rows at all is an error, not zero, and rows that are chosen by
+    ONNX Runtime's product over zero rows is an error, not zero, and rows that are chosen by
     their values, such as those that a router sends to an expert, may be none.
 
     Precondition: the number of rows is one that torch.export knows from values alone, or the node
@@ -27,9 +27,7 @@ class FoundRowsGemmGradient(CustomGradient):
     """
 
     op: ClassVar[str] = "Gemm"
-    note: ClassVar[str] = (
-        "given the workbench's gradient, since ONNX Runtime's fails without any row"
-    )
+    note: ClassVar[str] = "given the workbench's gradient, since ONNX Runtime's fails for zero rows"
 
     @override
     def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:

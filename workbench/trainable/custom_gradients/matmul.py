@@ -18,7 +18,7 @@ class MatMulVectorGradient(CustomGradient):
     """
 
     op: ClassVar[str] = "MatMul"
-    note: ClassVar[str] = "given the workbench's gradient, since ONNX Runtime has none to a vector"
+    note: ClassVar[str] = "given the workbench's gradient, since ONNX Runtime has none for a vector"
 
     @override
     def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:

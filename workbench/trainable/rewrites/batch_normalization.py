@@ -124,7 +124,7 @@ def _computes_statistics(node: ir.Node) -> bool:
 
 
 def _uncast(value: ir.Value) -> ir.Value:
-    """What `value` was before any Casts."""
+    """The value before any Casts to `value`."""
     while (producer := value.producer()) is not None and producer.op_type == "Cast":
         inner = producer.inputs[0]
         assert inner is not None

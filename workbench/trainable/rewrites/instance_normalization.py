@@ -15,7 +15,7 @@ _FIRST_WITH_AXES_AS_INPUT = 18
 """Opset."""
 
 _EXPORTED_CONSTANT = "val_"
-"""What the names of constants begin with that torch's exporter made."""
+"""Prefix of the names of constants that torch's exporter added."""
 
 
 class InstanceToLayerNormalization(Rewrite):

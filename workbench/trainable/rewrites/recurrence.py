@@ -166,7 +166,7 @@ class _Direction:
         return made
 
     def _part(self, place: int) -> ir.Value | None:
-        """What input `place` holds for this direction; None if it is absent."""
+        """The part of input `place` for this direction; None if it is absent."""
         value = _given(self._node, place)
         if value is None or _direction(self._node) != "bidirectional":
             return value

@@ -10,7 +10,7 @@ def split_sizes(node: ir.Node, parts: int | None) -> list[int] | None:
 
     Args:
         node: with `split` as its optional second input.
-        parts: number of parts, where the node's outputs tell; None where they do not.
+        parts: number of parts, where the node's outputs determine it; else None.
 
     Returns:
         None where the sizes, or the axis that they share out, are not constant.

@@ -18,7 +18,7 @@ import numpy as np
 from workbench.child_process.child import serve
 from workbench.errors import WorkbenchError
 from workbench.extensions.native_extension import DEVICE_KERNELS, TORCH_INTEROP, native_extension
-from workbench.profiling.request import Request
+from workbench.profiling.request import ProfilingRequest
 from workbench.run_folder.run_folder import write_json
 from workbench.settings.config import TrainingConfig
 from workbench.settings.operator_kernels import (
@@ -35,7 +35,7 @@ BUDGET_S = 60.0
 """No family is begun after this."""
 
 LEAST_SHARE = 0.03
-"""Of the operators' time: a family below it cannot be told from noise."""
+"""Of the operators' time: a family below it cannot be distinguished from noise."""
 
 Report = Callable[[str], None]
 
@@ -43,7 +43,7 @@ Report = Callable[[str], None]
 class _Search:
     """The fastest libraries so far, and what was tried."""
 
-    def __init__(self, request: Request, report: Report) -> None:
+    def __init__(self, request: ProfilingRequest, report: Report) -> None:
         self._engines, self._report = Engines(request), report
         self._engine = request.config.engine
         self._started = time.monotonic()
@@ -51,7 +51,7 @@ class _Search:
         self._tried: list[dict[str, Any]] = []
 
     def run(self) -> dict[str, Any]:
-        """What the answer holds.
+        """Measure, and return the content of the answer.
 
         Raises:
             WorkbenchError: the variant itself cannot be trained.
@@ -71,7 +71,7 @@ class _Search:
             best = fastest.libraries.get(each["family"]) == each["library"]
             each["chosen"] = best and refined is not None
             if best and refined is None:
-                each["problem"] = "all that was faster, together, is not clearly faster"
+                each["problem"] = "the faster families together are not clearly faster"
         return {"families": self._tried, "refined": refined}
 
     def _others(self, family: str) -> list[str]:
@@ -105,7 +105,7 @@ class _Search:
 
     def _refined(self, variant: Candidate, fastest: Candidate) -> dict[str, Any] | None:
         """All that won, over the variant, measured once more; None: not clearly faster."""
-        self._report("timing all that was faster together")
+        self._report("timing the faster families together")
         found, seconds = timed(variant.steps, fastest.steps, whole=True)
         if not found.high < 1:
             return None
@@ -136,7 +136,7 @@ def answer(report: Report) -> None:
     Raises:
         WorkbenchError: the engine cannot train this model.
     """
-    request = Request.read(Path(sys.argv[1]))
+    request = ProfilingRequest.read(Path(sys.argv[1]))
     with _one_export(request.config.engine):
         found = _Search(request, report).run()
     write_json(request.answer_path, found)

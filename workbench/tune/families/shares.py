@@ -1,4 +1,4 @@
-"""What the operators of each family take of a step."""
+"""Share of a step's time for the operators of each family."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ OPERATORS: Mapping[str, Mapping[str, frozenset[str]]] = MappingProxyType(
         },
     }
 )
-"""Engine -> family -> the operators by which a profile names it, whoever computes it. Products of
-attention that is no kernel of its own count as those of linear layers."""
+"""Engine -> family -> its operators in a profile, by any library. The products of an attention
+without a kernel for the whole count as those of linear layers."""
 
 
 def shares_of(engine: str, times: Sequence[OperatorTime]) -> dict[str, float]:

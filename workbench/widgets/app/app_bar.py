@@ -27,7 +27,7 @@ class AppBar(anywidget.AnyWidget):
     machine_detail = traitlets.Unicode().tag(sync=True)
     """The same in a sentence."""
     verdict = traitlets.Unicode().tag(sync=True)
-    """What the last comparison found, in a few words; empty without one."""
+    """Result of the last comparison, in a few words; empty without one."""
     steps = traitlets.List(
         traitlets.Dict(
             per_key_traits={

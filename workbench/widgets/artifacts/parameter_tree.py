@@ -35,7 +35,7 @@ class ParameterTree(anywidget.AnyWidget):
     patterns = traitlets.List(traitlets.Unicode()).tag(sync=True)
     """`requires_grad`: names and fnmatch patterns of what is trained; empty: everything."""
     problem = traitlets.Unicode().tag(sync=True)
-    """What is wrong with the patterns, in a sentence."""
+    """Problem of the patterns, in a sentence; may be empty."""
     hint = traitlets.Unicode("The parameters of the model that you choose appear here.").tag(
         sync=True
     )

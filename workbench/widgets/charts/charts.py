@@ -43,7 +43,7 @@ NOTHING_HINT = "No step was taken."
 
 
 def put_away(model: str) -> str:
-    """What to say where the results of another model were."""
+    """Message in place of the results of another model."""
     return f"The results of {model} are in the step Runs. Press Train or Compare for new ones."
 
 
@@ -75,9 +75,9 @@ class Charts(ChartOptions, anywidget.AnyWidget):
     total_steps = traitlets.Int(0).tag(sync=True)
     """Steps that each run will take, for the axis; 0 while that is not known."""
     step_name = traitlets.Unicode("step").tag(sync=True)
-    """What a step is called: "step", or "round" of a federated run, which has further charts."""
+    """Name of a step: "step", or "round" of a federated run, which has further charts."""
     hint = traitlets.Unicode(EMPTY_HINT).tag(sync=True)
-    """What to say while there is nothing to show."""
+    """Text while there is nothing to show."""
 
     def __init__(self, **kwargs: Any) -> None:
         self._lock = threading.RLock()
@@ -166,7 +166,7 @@ class Charts(ChartOptions, anywidget.AnyWidget):
                 self._send_recordings(changed, full=False)
 
     def recording(self, key: str) -> Recording:
-        """What is known of one curve.
+        """The recording of one curve.
 
         Raises:
             ConfigError: there is no such curve.

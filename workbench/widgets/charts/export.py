@@ -1,4 +1,4 @@
-"""What charts show as a picture or as numbers, for files."""
+"""Charts as a picture or as numbers, for files."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ LIVE_WIDTH_PX = 1.75
 
 @dataclass(frozen=True)
 class ChartFile:
-    """What charts show at one moment."""
+    """Contents of charts at one moment."""
 
     curves: list[dict[str, Any]]
     """Those that are not hidden; see `Charts.curves`."""

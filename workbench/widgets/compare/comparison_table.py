@@ -47,7 +47,7 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
             }
         )
     ).tag(sync=True)
-    """What is shown."""
+    """The columns."""
     rows = traitlets.List(
         traitlets.Dict(
             per_key_traits={
@@ -62,15 +62,15 @@ class ComparisonTable(HasEngineStyles, anywidget.AnyWidget):
     reference = traitlets.Unicode().tag(sync=True)
     """The engine that the others are measured against."""
     caption = traitlets.Unicode().tag(sync=True)
-    """What the figures came from."""
+    """Source of the figures."""
     verdict = traitlets.Unicode().tag(sync=True)
-    """What the ratios mean, in one sentence; empty: not said here."""
+    """Interpretation of the ratios, in one sentence; empty: not shown here."""
     badge = traitlets.Unicode().tag(sync=True)
     """A few words on how far they can be trusted."""
     level = traitlets.Unicode("none").tag(sync=True)
-    """That as a word, see `workbench.compare.verdict.Level`."""
+    """Level of the badge, see `workbench.compare.verdict.Level`."""
     hint = traitlets.Unicode(HINT).tag(sync=True)
-    """What to say while there are no figures."""
+    """Text while there are no figures."""
 
     def __init__(self, **kwargs: Any) -> None:
         columns = [

@@ -64,7 +64,7 @@ class ComparisonView(ipywidgets.Box):  # type: ignore[misc]
 
         Args:
             *shown: one `Comparison` or its id, whose engines were measured in lockstep; or any
-                runs: each a `Run`, its id or its folder, or a comparison, which stands for its
+                runs: each a `Run`, its id or its folder, or a comparison, for all its
                 runs. The first is the reference.
 
         Raises:

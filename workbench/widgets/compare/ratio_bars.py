@@ -23,13 +23,13 @@ class RatioBars(anywidget.AnyWidget):
     _css = bundle("ratio_bars.css")
 
     verdict = traitlets.Unicode(NOTHING_YET).tag(sync=True)
-    """What the ratios mean, in one sentence."""
+    """Interpretation of the ratios, in one sentence."""
     badge = traitlets.Unicode().tag(sync=True)
     """A few words on how far they can be trusted."""
     level = traitlets.Unicode("none").tag(sync=True)
-    """That as a word, see `workbench.compare.verdict.Level`."""
+    """Level of the badge, see `workbench.compare.verdict.Level`."""
     reference = traitlets.Unicode().tag(sync=True)
-    """What the others are measured against."""
+    """The engine that the others are measured against."""
     bars = traitlets.List(
         traitlets.Dict(
             per_key_traits={

@@ -72,7 +72,7 @@ def refused_message(content: Content, error: Exception) -> Content:
 
 
 def sentence(error: Exception) -> str:
-    """What went wrong, as a view shows it."""
+    """Message of an error, as a view shows it."""
     if isinstance(error, ConfigError):
         return encodable(" ".join(error.problems))
     return encodable(str(error) if isinstance(error, WorkbenchError) else exception_text(error))

@@ -44,9 +44,9 @@ class GraphView(anywidget.AnyWidget):
     status = traitlets.Unicode("empty").tag(sync=True)
     """"empty", "loading", "ready" or "failed"."""
     message = traitlets.Unicode(EMPTY).tag(sync=True)
-    """What is being done, or what went wrong, in a sentence."""
+    """Current activity, or the error, in a sentence."""
     name = traitlets.Unicode().tag(sync=True)
-    """What the graphs are of."""
+    """Name of the model or file that the graphs are of."""
     graphs = traitlets.List(traitlets.Unicode()).tag(sync=True)
     """The graphs that there are, such as "forward" and "training"."""
     shown = traitlets.List(traitlets.Unicode()).tag(sync=True)
@@ -60,11 +60,11 @@ class GraphView(anywidget.AnyWidget):
     selected_node = traitlets.Int(-1).tag(sync=True)
     """Position of the selected node in its graph; -1 if none is selected."""
     query = traitlets.Unicode().tag(sync=True)
-    """What is searched for."""
+    """Search text."""
     paint_by = traitlets.Unicode().tag(sync=True)
-    """What the colours of nodes are: "" for where they are from, "time" or "memory"."""
+    """Quantity shown by the colours of nodes: "" for their origin, "time" or "memory"."""
     painted_note = traitlets.Unicode().tag(sync=True)
-    """What of the profile could be matched with nodes; empty without a profile."""
+    """Which timings of the profile were matched to nodes; empty without a profile."""
 
     def __init__(
         self,

@@ -37,9 +37,9 @@ class ChoiceField(anywidget.AnyWidget):
             }
         )
     ).tag(sync=True)
-    """What is offered: `value`, `detail`, a line on what it is, and the heading it stands under."""
+    """Offered values: `value`, `detail`, a line that describes it, and the heading of its group."""
     value = traitlets.Unicode().tag(sync=True)
-    """What was chosen or typed; empty at first."""
+    """The chosen or typed value; empty at first."""
     disabled = traitlets.Bool(False).tag(sync=True)
 
     def __init__(

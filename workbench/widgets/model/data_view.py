@@ -1,4 +1,4 @@
-"""What is in the chosen dataset."""
+"""Preview of the chosen dataset."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class DataView(anywidget.AnyWidget):
     _css = bundle("data_view.css")
 
     hint = traitlets.Unicode().tag(sync=True)
-    """What to say while there are no rows."""
+    """Text while there are no rows."""
     problem = traitlets.Unicode().tag(sync=True)
     """Why the dataset cannot be loaded, or the model not be trained on it; may be empty."""
     title = traitlets.Unicode().tag(sync=True)
     facts = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
-    """Pairs of a name and what there is to say of it."""
+    """Pairs of a label and a text."""
     counts = traitlets.List(
         traitlets.Dict(per_key_traits={"name": traitlets.Unicode(), "rows": traitlets.Int()})
     ).tag(sync=True)

@@ -19,7 +19,7 @@ class LayerTable(anywidget.AnyWidget):
     _css = bundle("layer_table.css")
 
     hint = traitlets.Unicode().tag(sync=True)
-    """What to say while there are no layers."""
+    """Text while there are no layers."""
     layers = traitlets.List(
         traitlets.Dict(
             per_key_traits={

@@ -78,12 +78,12 @@ class Alone(ipywidgets.Box):  # type: ignore[misc]
 
     @property
     def setup(self) -> Setup:
-        """What jobs are started with."""
+        """Settings that jobs are started with."""
         return self.controller.setup
 
 
 def actions_of(controller: Controller) -> dict[str, Callable[[], Any]]:
-    """What each button does, by its name."""
+    """The action of each button, by its name."""
     return {
         "Train": controller.train,
         "Compare": controller.compare,

@@ -22,7 +22,7 @@ class Status(anywidget.AnyWidget):
     message = traitlets.Unicode().tag(sync=True)
     """One or a few sentences; read aloud when it changes."""
     detail = traitlets.Unicode().tag(sync=True)
-    """What changes many times a second; not read aloud."""
+    """Text that changes many times a second; not read aloud."""
     progress = traitlets.Float(-1.0).tag(sync=True)
     """Share of the work done, 0 to 1; below 0 when there is no work."""
     left = traitlets.Unicode().tag(sync=True)

@@ -12,7 +12,7 @@ from workbench.controller.code.run_action_code import action_code
 from workbench.controller.code.runs_code import runs_code
 from workbench.controller.recorded_runs.deleted_runs import DeletedRun
 from workbench.controller.recorded_runs.recorded_runs import RecordedRuns
-from workbench.controller.recorded_runs.run_detail import RunDetail as Detail
+from workbench.controller.recorded_runs.run_detail import RunDescription
 from workbench.controller.recorded_runs.runs_view import Outcome
 from workbench.runs import Run
 from workbench.runs.listing import Changes
@@ -26,8 +26,8 @@ from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
 PLAIN_TEXT = "The recorded runs: run this cell in JupyterLab to see them."
 
 FOLDER_GONE = (
-    "The folder of this run was removed by something else. What is shown was read before; the run "
-    "cannot be resumed or exported any more."
+    "The folder of this run was removed by another program. This view shows its record as last "
+    "read; the run cannot be resumed or exported any more."
 )
 
 
@@ -68,7 +68,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self.federation = FederationView()
         self.worst = WorstPredictionsView()
         self.comparison: ComparisonView | None = None
-        """What was compared last, where no other view shows it."""
+        """The last comparison, where no other view shows it."""
         self.detail.observe(self._on_heading, "heading")
         self.detail.observe(self._show_code, "heading")
         self.detail.observe(self._on_selected, "run_id")
@@ -171,7 +171,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self.comparison.layout.display = None
         self.comparison.show(*runs)
 
-    def _show_detail(self, detail: Detail) -> None:
+    def _show_detail(self, detail: RunDescription) -> None:
         if self.comparison is not None:
             self.comparison.layout.display = "none"
         self.detail.show(detail)
@@ -258,5 +258,5 @@ class _View:
         if self._browser.detail.run_id in {each.id for each in deleted}:
             self._browser.detail.close_detail()
 
-    def show_detail(self, detail: Detail) -> None:
+    def show_detail(self, detail: RunDescription) -> None:
         self._browser._show_detail(detail)

@@ -10,7 +10,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from workbench.controller.recorded_runs.run_detail import RunDetail as Detail
+from workbench.controller.recorded_runs.run_detail import RunDescription
 from workbench.widgets.bundle import bundle
 
 DPI = 110
@@ -38,7 +38,7 @@ class RunDetail(anywidget.AnyWidget):
     png = traitlets.Unicode().tag(sync=True)
     """The figure, base64; empty if there is none."""
     figure_text = traitlets.Unicode().tag(sync=True)
-    """What the figure shows; empty: there is to be none."""
+    """Text alternative of the figure; empty if there is to be no figure."""
 
     def __init__(self, restore: Callable[[str], None] | None = None, **kwargs: Any) -> None:
         """Show nothing yet.
@@ -51,7 +51,7 @@ class RunDetail(anywidget.AnyWidget):
         self._restore = restore
         self.on_msg(self._on_message)
 
-    def show(self, detail: Detail) -> None:
+    def show(self, detail: RunDescription) -> None:
         """Show a run; callable from any thread."""
         png = ""
         if detail.figure is not None:

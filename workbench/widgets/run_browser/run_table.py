@@ -23,7 +23,7 @@ Act = Callable[[str, list[str], str], None]
 
 
 class RunTable(anywidget.AnyWidget):
-    """Shows rows and tells what a user asks for. Its methods may be called from any thread.
+    """Shows rows and reports the actions of a user. Its methods may be called from any thread.
 
     Rows are sent as messages, and after the first only those that have changed. A view that
     (re)connects asks for all of them.

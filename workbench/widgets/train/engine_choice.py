@@ -69,7 +69,7 @@ class EngineChoice(HasEngineStyles, anywidget.AnyWidget):
         self._without_module = ""
         """Name of the chosen model if it has no `nn.Module`."""
         self._wanted = chosen
-        """What a user chose, those included that cannot train the model of now."""
+        """Engines that a user chose, including those that cannot train the current model."""
         self._applying = False
         self.observe(self._on_value, "value")
 

@@ -1,4 +1,4 @@
-"""What the evaluations of the test split found, during a run."""
+"""Results of the evaluations on the test split, during a run."""
 
 from __future__ import annotations
 

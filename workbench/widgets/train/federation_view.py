@@ -26,7 +26,7 @@ class FederationView(anywidget.AnyWidget):
     _css = bundle("federation_view.css")
 
     heading = traitlets.Unicode().tag(sync=True)
-    """What is trained how; empty: nothing is shown."""
+    """Model and method of the training; empty: nothing is shown."""
     note = traitlets.Unicode().tag(sync=True)
     """How clients train, and what is done for privacy."""
     measure = traitlets.Unicode("loss").tag(sync=True)

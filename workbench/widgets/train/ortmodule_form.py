@@ -68,7 +68,7 @@ class ORTModuleForm(anywidget.AnyWidget):
     """One dict a heading, with a dict an option. `kind` is "switch", "choice", "number" or "text";
     `choices` are those of a choice."""
     value = traitlets.Dict().tag(sync=True)
-    """What differs from the defaults, by name."""
+    """Options that differ from their defaults, by name."""
 
     def __init__(self, **kwargs: Any) -> None:
         groups = [

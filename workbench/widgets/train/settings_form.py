@@ -44,9 +44,9 @@ class SettingsForm(anywidget.AnyWidget):
     ).tag(sync=True)
     """One dict a heading, with a dict a setting; `default` is what applies while it is empty."""
     texts = traitlets.Dict().tag(sync=True)
-    """What was typed, by name of the setting."""
+    """Typed texts, by name of the setting."""
     problems = traitlets.Dict().tag(sync=True)
-    """What is wrong with a setting, in a sentence, by its name."""
+    """Problem of each invalid setting, in a sentence, by its name."""
 
     def __init__(
         self,

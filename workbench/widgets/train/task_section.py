@@ -38,19 +38,19 @@ class TaskSection(anywidget.AnyWidget):
     ).tag(sync=True)
     """One dict a field, as in a `SettingsForm`."""
     texts = traitlets.Dict().tag(sync=True)
-    """What was typed, by name of the field."""
+    """Typed texts, by name of the field."""
     problems = traitlets.Dict().tag(sync=True)
-    """What is wrong with a field, in a sentence, by its name."""
+    """Problem of each invalid field, in a sentence, by its name."""
     opened = traitlets.Bool(False).tag(sync=True)
     """Whether it is unfolded."""
     applies = traitlets.Bool(True).tag(sync=True)
-    """Whether it is shown at all."""
+    """Whether it is shown."""
     refusal = traitlets.Unicode().tag(sync=True)
     """Why the button does nothing now; empty: it does."""
     about = traitlets.Unicode().tag(sync=True)
-    """What there is before it is done."""
+    """Description before it is started."""
     doing = traitlets.Unicode().tag(sync=True)
-    """What is being done now; empty while nothing is."""
+    """Current activity; empty while there is none."""
     problem = traitlets.Unicode().tag(sync=True)
     """Why it failed, in sentences."""
     sentences = traitlets.Unicode().tag(sync=True)

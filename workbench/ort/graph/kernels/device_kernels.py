@@ -62,7 +62,7 @@ def write_device_kernels(model: onnx.ModelProto, but: Container[str] = ()) -> di
             editor.replace([node], [made])
             replaced[made.output[0]] = node.output[0]
     if replaced:
-        editor.finish(model)
+        editor.finish(model, "kernels of single nodes")
     return replaced
 
 

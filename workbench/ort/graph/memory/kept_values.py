@@ -31,7 +31,7 @@ class Held(NamedTuple):
 def kept_between_passes(
     graph: onnx.GraphProto, state: Collection[str], axes: Mapping[str, int]
 ) -> Held:
-    """What the backward pass reads of the forward pass.
+    """Values of the forward pass that the backward pass reads.
 
     Args:
         graph: of both passes, its nodes in order, the shapes of its values inferred.
@@ -54,7 +54,7 @@ def kept_between_passes(
 
 
 def results_of(graph: onnx.GraphProto, axes: Mapping[str, int]) -> Held:
-    """What the forward pass gives out."""
+    """Outputs of the forward pass."""
     names = [name for node in graph.node if node.op_type == YIELD for name in node.input]
     return _held(_declared(graph), names, axes)
 

@@ -23,7 +23,7 @@ IN_PLACE = frozenset({
     "Abs", "Add", "Cast", "Clip", "Div", "Erf", "Exp", "Log", "Mul", "Neg", "Pow", "Relu",
     "Sigmoid", "Sqrt", "Sub", "Sum", "Tanh",
 })  # fmt: skip
-"""Operators whose result takes the place of an input that nothing else reads."""
+"""Operators whose result reuses the memory of an input that nothing else reads."""
 
 WORKSPACE: Mapping[str, int] = {"LayerNormalizationGrad": 4}
 """Operators whose kernels take memory of their own outside the arena, in copies of their result."""
@@ -33,23 +33,26 @@ class MemoryPlan(NamedTuple):
     """Bytes that a session takes for values at one batch size."""
 
     resident_bytes: int
-    """What the values have covered of the arena, which keeps it, and the largest workspace."""
+    """Peak of the values in the arena, which does not shrink, and the largest workspace."""
     unknown_values: int
     """Values whose size is not known before the graph runs; they are not in the bytes."""
 
 
-def memory_plan(model: onnx.ModelProto, batch_size: int) -> MemoryPlan:
-    """What one run of `model` takes, in its order and with ONNX Runtime's reuse of memory.
+def memory_plan(
+    model: onnx.ModelProto, batch_size: int, portable: onnx.ModelProto | None = None
+) -> MemoryPlan:
+    """Memory of one run of `model`, in its order and with ONNX Runtime's reuse of memory.
 
     `TrainingSession` computes gradients of weights sooner, and takes up to a tenth less. Memory
     patterns are off, as in `TrainingSession`: each value is taken from the arena when its
     node runs, and freed after the last node that reads it.
 
     Args:
-        model: as `optimized_model` gives it.
+        model: as returned by `optimized_model`.
         batch_size: the size of every named axis of its inputs.
+        portable: the same graph without the workbench's own kernels, where `model` has them.
     """
-    graph, sizes = model.graph, value_sizes(model, batch_size)
+    graph, sizes = model.graph, value_sizes(model, batch_size, portable)
     planned = _Planned(model)
     workspaces = [
         WORKSPACE[node.op_type] * sizes.get(node.output[0], 0)
@@ -170,12 +173,13 @@ def _loaded_shapes(model: onnx.ModelProto) -> dict[str, tuple[int | str, ...]]:
     return found
 
 
-def optimized_model(path: Path, folder: Path) -> onnx.ModelProto:
+def optimized_model(path: Path, folder: Path, library: Path | None = None) -> onnx.ModelProto:
     """The graph that ONNX Runtime makes of a model when it loads it; loads ONNX Runtime.
 
     Args:
         path: the model.
         folder: an existing folder for a temporary file.
+        library: of the workbench's own kernels, where the model has their operators.
     """
     import onnx
 
@@ -187,5 +191,7 @@ def optimized_model(path: Path, folder: Path) -> onnx.ModelProto:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.optimized_model_filepath = str(folder / path.name)
+    if library is not None:
+        options.register_custom_ops_library(str(library))
     onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     return onnx.load(options.optimized_model_filepath)

@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from workbench.ort.graph.facts import forward_nodes
+from workbench.ort.graph.rewrite_check import check_rewrite
 
 if TYPE_CHECKING:
     import onnx
@@ -75,6 +76,7 @@ def recompute_in_backward(model: onnx.ModelProto, loss: str) -> dict[str, str]:
         in_order = [_copy(node) for node in _sorted([*graph.node, *again])]
         del graph.node[:]
         graph.node.extend(in_order)
+        check_rewrite(model, "results computed again")
     return made
 
 

@@ -55,7 +55,7 @@ class Coordinates:
                 self._counts[name] = moved
 
     def gathered(self, node: onnx.NodeProto, tracked: Mapping[str, Tracked]) -> Tracked | None:
-        """What a GatherND reads of a mask, whose every number is read by its own place."""
+        """The layout of a mask read by a GatherND that reads each number by its own coordinates."""
         mask, pair = tracked.get(node.input[0]), self._pairs.get(node.input[1])
         shape = self._values.shape(node.output[0])
         if mask is None or pair is None or shape is None or attribute(node, "batch_dims", 0):

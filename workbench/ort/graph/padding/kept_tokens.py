@@ -73,7 +73,7 @@ class KeptTokens:
         return name
 
     def _place(self, kept: str) -> None:
-        """Number the kept tokens. The first is one: kernels cannot compute no rows at all."""
+        """Number the kept tokens. The first is one: kernels cannot compute zero rows."""
         first = self._constant(np.array([0]))
         counts = kept
         kept = self.add("ScatterElements", kept, first, self._constant(np.array([True])), axis=0)

@@ -13,7 +13,7 @@ Size = int | str | None
 """A size of a shape: a number, a name, or unknown."""
 Factor = int | str
 Axis = tuple[Factor, ...]
-"""What the size of an axis is the product of; empty for an axis of one element."""
+"""Factors of the size of an axis; empty for an axis of one element."""
 
 
 class Sizes(NamedTuple):
@@ -23,7 +23,7 @@ class Sizes(NamedTuple):
     token: int | str
 
     def of(self, factor: Factor) -> int | str:
-        """The size that a factor stands for."""
+        """The size of a factor."""
         if factor == BATCH:
             return self.batch
         return self.token if factor in (TOKEN, KEY) else factor
@@ -40,7 +40,7 @@ class MaskedBy(NamedTuple):
 
 
 class Tracked(NamedTuple):
-    """What is known of a value."""
+    """Known properties of a value."""
 
     axes: tuple[Axis, ...]
     junk: frozenset[str] = frozenset()
@@ -50,7 +50,7 @@ class Tracked(NamedTuple):
     seeds: frozenset[str] = frozenset()
     """The values that padding was first left out of and that led to this one."""
     masked_by: MaskedBy | None = None
-    """What masked these scores, if a row whose keys are all masked may show junk."""
+    """The mask of these scores, if a row whose keys are all masked may show junk."""
 
     def renamed(self, names: Mapping[str, str]) -> Tracked:
         """With other names for token factors."""

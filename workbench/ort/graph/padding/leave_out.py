@@ -10,6 +10,7 @@ from workbench.ort.graph.padding.graph_values import GraphValues
 from workbench.ort.graph.padding.masks import Mask, masks
 from workbench.ort.graph.padding.pack import Packing
 from workbench.ort.graph.padding.proof import Proof, Refusal, prove
+from workbench.ort.graph.rewrite_check import check_rewrite
 from workbench.trainable.custom_gradient import NodeGradient
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ class PaddingReport(NamedTuple):
     products: int = 0
     """How many matrix products leave padding out."""
     masks: tuple[str, ...] = ()
-    """The values that tell what padding is."""
+    """The values that mark padding."""
     reason: str = ""
     """Why nothing does, where that is so."""
     gradients: tuple[NodeGradient, ...] = ()
@@ -43,12 +44,12 @@ def leave_out_padding(
 
     Args:
         model: a forward pass.
-        arguments: names of the inputs that may tell which tokens are padding.
+        arguments: names of the inputs that may mark padding tokens.
         padded_results: results may be zero at padded tokens, where they would not be.
     """
     if any(each.HasField("g") for node in model.graph.node for each in node.attribute):
         return PaddingReport(reason="the graph has control flow")
-    found, refusal = PaddingReport(), Refusal(-2, "no argument tells which tokens are padding")
+    found, refusal = PaddingReport(), Refusal(-2, "no argument marks padding tokens")
     names = list(arguments)
     tried = set[Mask]()
     while True:
@@ -91,4 +92,5 @@ def _packed(
     graph.initializer.extend(packing.tokens.constants)
     graph.value_info.extend(packing.types)
     sort_nodes(graph, "The graph without padding")
+    check_rewrite(model, "padding left out")
     return packing

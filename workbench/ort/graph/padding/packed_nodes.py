@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class PackedRows(Protocol):
-    """What gives the rows of kept tokens of other values; see `Packing`."""
+    """Access to the rows of kept tokens of other values; see `Packing`."""
 
     values: GraphValues
     proof: Proof
@@ -38,7 +38,7 @@ _REDUCTIONS = frozenset({"ReduceMax", "ReduceMean", "ReduceMin", "ReduceSum"})
 
 
 def packed_node(node: onnx.NodeProto, rows: PackedRows) -> list[onnx.NodeProto] | None:
-    """What computes the rows of kept tokens of the outputs of `node`; None: it cannot be packed."""
+    """Nodes that compute the kept tokens' rows of the outputs of `node`; None: not packable."""
     layout = rows.layout(node.output[0])
     assert layout is not None
     op = node.op_type

@@ -16,7 +16,7 @@ from workbench.ort.graph.padding.layout import (
 )
 from workbench.ort.graph.padding.masks import Mask, is_only_mask
 from workbench.ort.graph.padding.rules import result
-from workbench.ort.graph.padding.step import MixedError, Step
+from workbench.ort.graph.padding.step import MixedError, PaddingStep
 
 if TYPE_CHECKING:
     import onnx
@@ -39,7 +39,7 @@ class Proof(NamedTuple):
     tracked: dict[str, Tracked]
     reads: list[Read]
     masked_by: dict[MaskedBy, Tracked]
-    """What masks scores where the graph has no zeros for rows without any key, and its layout."""
+    """Mask of the scores where the graph has no zeros for rows without any key, and its layout."""
     seeds: frozenset[str]
 
 
@@ -138,7 +138,7 @@ class _Attempt:
             return [made]
         if node.op_type == "Where" and self._picks_tokens(node):
             raise MixedError
-        return result(Step(node, self._values, self._tracked, self._mask.sizes))
+        return result(PaddingStep(node, self._values, self._tracked, self._mask.sizes))
 
     def _is_seed(self, node: onnx.NodeProto) -> bool:
         """Whether it is an embedding, or a linear layer of an argument, of each token."""
@@ -156,7 +156,7 @@ class _Attempt:
         own = isinstance(made[-1], int) and shape[:2] == tuple(self._mask.sizes)
         if node.op_type == "Gather":
             return own and len(shape) == 2 and attribute(node, "axis", 0) == 0
-        # Where the mask was multiplied with tokens, what follows is clean, but counts for nothing.
+        # Where the mask was multiplied with tokens, the result has no junk, but does not count.
         masked = found is not None and found.lead == ("bt", 2)
         return own and len(shape) == 3 and (tokens in self._inputs or masked)
 
@@ -210,7 +210,7 @@ class _Attempt:
         return []
 
     def _with_known_mask(self, node: onnx.NodeProto, made: Tracked | None) -> Tracked | None:
-        """What a Softmax gives; its mask is unknown if it is one of several."""
+        """The result of a Softmax; its mask is unknown if it is one of several."""
         masked_by = made.masked_by if made is not None else None
         if made is None or masked_by is None:
             return made
@@ -235,23 +235,23 @@ class _Attempt:
             layout = self._tracked.get(masked_by.value)
             batch = layout is not None and layout.axes[0] == (BATCH,)
             if layout is None or layout.junk or not batch or len(layout.axes) not in (3, 4):
-                raise _FailedError(place, f"its mask is not understood: {_mixes(node)}", seeds)
+                raise _FailedError(place, f"its mask is not recognized: {_mixes(node)}", seeds)
             if len(layout.axes) == 4 and special(layout.axes[1]):
-                raise _FailedError(place, f"its mask is not understood: {_mixes(node)}", seeds)
+                raise _FailedError(place, f"its mask is not recognized: {_mixes(node)}", seeds)
             self._masked_by[masked_by] = layout
 
     def _has_junk(self, name: str) -> bool:
         return name in self._tracked and bool(self._tracked[name].junk)
 
     def _check_order(self) -> None:
-        """What decides which tokens are kept must not be computed of them."""
+        """Check that the choice of kept tokens does not depend on values computed from them."""
         pending = [name for each in self._reads for name in each.node.input if name != each.value]
         pending += [each.value for each in self._masked_by]
         visited = set[str]()
         while pending:
             name = pending.pop()
             if name in self._seeds:
-                reason = "which tokens are read depends on what is computed of the tokens"
+                reason = "the choice of tokens depends on values computed from the tokens"
                 raise _FailedError(len(self._values.graph.node), reason, frozenset(self._seeds))
             made = self._values.editor.producers.get(name)
             if made is not None and name not in visited:

@@ -16,7 +16,7 @@ class MixedError(Exception):
     """A node mixes the tokens of a sequence, or what it does with them is not known."""
 
 
-class Step:
+class PaddingStep:
     """One node, with what is known of its inputs."""
 
     def __init__(
@@ -49,5 +49,5 @@ class Step:
 
 
 def without_constants(value: Tracked) -> Tracked:
-    """What is left of a value whose numbers are others, in the same axes."""
+    """The value with the same axes, without the properties that depend on its numbers."""
     return value._replace(constants={}, masked_by=None)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 FORWARD, BACKWARD = "workbench_kernels::attention", "workbench_kernels::attention_backward"
 
 _MASKED = -1e30
-"""What is added to a score that counts for nothing is below this."""
+"""Upper bound of the value that a mask adds to the scores of masked keys."""
 
 
 class _Operand(NamedTuple):
@@ -28,7 +28,7 @@ class _Operand(NamedTuple):
     value: str
     axes: Sequence[int]
     nodes: Sequence[onnx.NodeProto] = ()
-    """What lies between it and its use."""
+    """Nodes between it and its use."""
 
 
 class _Scores(NamedTuple):
@@ -50,10 +50,10 @@ class _Weights(NamedTuple):
 
 
 class _Mask(NamedTuple):
-    """What is added to the scores."""
+    """Mask that is added to the scores."""
 
     value: str = ""
-    """Empty: nothing is."""
+    """Empty: none."""
     seen: str = ""
     """A value that is false where `value` counts as minus infinity; empty: nowhere."""
     is_causal: bool = False
@@ -119,7 +119,7 @@ def _unscaled(name: str, graph: FusionGraph) -> tuple[str, float, list[onnx.Node
 
 
 def _through_transpose(name: str, axes: Sequence[int], graph: FusionGraph) -> _Operand:
-    """What has these axes, before the Transposes that give it, if they are for it alone."""
+    """The operand before the Transposes that return these axes, if only it uses them."""
     nodes: list[onnx.NodeProto] = []
     while (node := graph.alone(name, "Transpose")) is not None:
         order = attribute(node, "perm", [3, 2, 1, 0])

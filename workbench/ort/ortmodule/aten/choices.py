@@ -31,7 +31,7 @@ Replace = Callable[["onnx.NodeProto", GraphEditor], "list[onnx.NodeProto] | None
 
 
 class Choice(NamedTuple):
-    """What takes the place of an operator of ONNX Runtime's."""
+    """Replacement of an operator of ONNX Runtime by a kernel of PyTorch."""
 
     kernel: str
     """The kernel, and under which conditions."""
@@ -39,7 +39,7 @@ class Choice(NamedTuple):
     """Its time over that of ONNX Runtime's: median over the shapes of the benchmark, two threads
     each on a 2-core Xeon with AVX-512, torch 2.13, onnxruntime-training-cpu 1.19.2."""
     replace: Replace
-    """The nodes in place of one; None where the conditions are not met."""
+    """Nodes that replace one; None where the conditions are not met."""
     family: str = ""
     """Of `FAMILIES`, by which settings name it; empty: only `pytorch_kernels` says."""
     in_forward: bool = False

@@ -69,7 +69,7 @@ def fuse_layers(
             found = graph.producer(node.output[0], op)
             if found is not None and fuse(found, graph) and layer:
                 layers[layer] += 1
-    graph.finish(model)
+    graph.finish(model, "fusion of attention and linear layers")
     return Fused(tuple(graph.gradients), layers)
 
 

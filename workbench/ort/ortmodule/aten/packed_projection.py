@@ -1,4 +1,4 @@
-"""What torch.nn.MultiheadAttention does with its packed projection, in fewer copies."""
+"""The packed projection of torch.nn.MultiheadAttention, with fewer copies."""
 
 from __future__ import annotations
 

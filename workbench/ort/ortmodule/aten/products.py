@@ -48,7 +48,7 @@ class ProductChoice(NamedTuple):
     kernels: PyTorchKernels
     """Not "auto"."""
     reason: str = ""
-    """What was measured, where that decided."""
+    """The measurement, where that decided."""
 
 
 def chosen_kernels(options: ORTModuleOptions, graph: onnx.GraphProto) -> ProductChoice:
@@ -74,9 +74,9 @@ def _threads_sleep() -> bool:
 
 
 def _measured() -> ProductTimes | None:
-    """What is kept, or measured now and kept.
+    """The saved times, or times measured now and saved.
 
-    None where nothing can be kept: if each process measured anew, runs could differ.
+    None where nothing can be saved: if each process measured again, runs could differ.
     """
     if product_times_path() is None:
         return None

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.ort.graph.graph_editor import GraphEditor
+from workbench.ort.graph.rewrite_check import check_rewrite
 from workbench.ort.ortmodule.aten.choices import CHOICES
 from workbench.ort.ortmodule.aten.executor import why_not_loaded
 from workbench.ort.ortmodule.aten.fusion import complete_gradients
@@ -24,7 +25,7 @@ class Kernels(NamedTuple):
     chosen: dict[str, dict[str, int]]
     """Operator -> {"PyTorch": nodes, "ONNX Runtime": nodes}, those of no node left out."""
     why_not: str = ""
-    """Why PyTorch's are not used at all, and what to do; empty where they are."""
+    """Why PyTorch's are not used, and what to do; empty where they are."""
 
     def with_layers(self, layers: Mapping[str, int]) -> Kernels:
         """Add fused layers, by the number of each that is a kernel of PyTorch's."""
@@ -43,7 +44,7 @@ def use_pytorch_kernels(
     """Replace the nodes of `model`, a graph of both passes, for which that is faster, in place.
 
     Args:
-        model: as the gradient builder gives it; ONNX Runtime has not optimized it yet.
+        model: as returned by the gradient builder; ONNX Runtime has not optimized it yet.
         libraries: says of which families they are.
         keep_forward: leave the forward pass as it is, for what looks for its operators there.
 
@@ -73,4 +74,6 @@ def use_pytorch_kernels(
     calls = any(node.domain == DOMAIN for node in nodes)
     if calls and not any(entry.domain == DOMAIN for entry in model.opset_import):
         model.opset_import.add(domain=DOMAIN, version=1)
+    if calls:
+        check_rewrite(model, "kernels of PyTorch")
     return Kernels(chosen, why_not)

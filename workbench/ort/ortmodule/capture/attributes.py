@@ -1,4 +1,4 @@
-"""What a graph has as it was when it was built: attributes, and variables that functions read."""
+"""State that a graph holds as constants: attributes, and variables that functions read."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class Attributes:
             modules: a module and all in it.
         """
         self.left_out = False
-        """Whether something is looked at no more."""
+        """Whether something is no longer watched."""
         self._modules = modules
         self._types = list(map(type, modules))
         self._classes: list[type[nn.Module]] = list(dict.fromkeys(self._types))
@@ -104,7 +104,7 @@ class Attributes:
             return False
 
     def leave_out_changed(self) -> None:
-        """Look no more at what is not as it was: a forward pass has just written it."""
+        """Stop watching what has changed: a forward pass has just written it."""
         if self.unchanged():
             return
         self.left_out = True

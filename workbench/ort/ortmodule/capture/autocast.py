@@ -22,7 +22,7 @@ _RECURRENT = frozenset({"GRU", "LSTM", "RNN"})
 
 
 def autocast_dtype() -> torch.dtype | None:
-    """What operations on the CPU are cast to at this moment, or None."""
+    """Autocast dtype of operations on the CPU at this moment; None: autocast is off."""
     return torch.get_autocast_dtype("cpu") if torch.is_autocast_enabled("cpu") else None
 
 

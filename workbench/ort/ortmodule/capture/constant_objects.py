@@ -31,7 +31,7 @@ _TOLD = (str, bytes, int, float, complex)
 _ABSENT = object()
 
 _FIXED = (tuple, frozenset, FunctionType, type(None))
-"""What holds nothing that a call could change, but for what it leads to."""
+"""Types whose objects hold nothing that a call could change, other than what they refer to."""
 
 
 def settled(
@@ -45,13 +45,13 @@ def settled(
 
     Args:
         structure: of the results.
-        module: unchanged afterwards, but for what its forward writes into objects of its own.
+        module: unchanged afterwards, except for writes of its forward to its own objects.
         arguments: structure of the pair (args, kwargs) of the call.
         tensors: those of the call.
         axes: for each tensor, the names of its axes of any size.
 
     Raises:
-        UntrainableError: an object or number among the results is another one in another call, or
+        UntrainableError: an object or number among the results differs in another call, or
             cannot be copied; names it.
     """
     if not _needs_report(structure):
@@ -82,7 +82,7 @@ def _results(
     tensors: Sequence[torch.Tensor],
     axes: Sequence[Mapping[int, str]],
 ) -> list[Any]:
-    """What PyTorch gives for the tensors of the call and, where the module takes them, larger."""
+    """PyTorch's results for the call's tensors and, where the module takes them, larger ones."""
     found = []
     names = dict.fromkeys(name for each in axes for name in each.values())
     with _as_before(module):
@@ -170,13 +170,13 @@ def _all_against(items: Sequence[Any], real: Any, where: str) -> tuple[Any, ...]
 
 
 def _compared(kept: Any, real: Any, where: str) -> list[Any]:
-    """What `kept` leads to that is the same object in every call, or the module's or a tensor.
+    """Objects reachable from `kept` that are the same in every call, or the module's, or a tensor.
 
     Raises:
-        UntrainableError: they differ, or `kept` cannot be given back afresh.
+        UntrainableError: they differ, or `kept` cannot be copied for each call.
     """
     shared = []
-    # What an object holds may change, what a function holds may not: both ways there are looked at.
+    # What an object holds may change, what a function holds may not: both paths to it are checked.
     seen: dict[tuple[int, bool], Any] = {}
     left = [(kept, real, False)]
     while left:
@@ -212,7 +212,7 @@ def _compared(kept: Any, real: Any, where: str) -> list[Any]:
 
 
 def _kept_by(function: FunctionType) -> list[Any]:
-    """What a function holds between its calls: closure, defaults and attributes."""
+    """Objects that a function holds between its calls: closure, defaults and attributes."""
     named = {**(function.__kwdefaults__ or {}), **function.__dict__}
     cells = [_held_in(cell) for cell in function.__closure__ or ()]
     return [*cells, *(function.__defaults__ or ()), *named.values()]

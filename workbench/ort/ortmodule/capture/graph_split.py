@@ -26,7 +26,7 @@ class Segment(NamedTuple):
     model: onnx.ModelProto
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    """What the calls, the later segments and the caller need of it."""
+    """Values of it that the calls, the later segments and the caller need."""
 
 
 class Call(NamedTuple):
@@ -186,7 +186,7 @@ def _taken(calls: Iterable[Call], made: Collection[str]) -> list[str]:
 
 
 def read_by(node: onnx.NodeProto) -> Iterator[str]:
-    """What the node reads, and what the graphs in it read from outside of them."""
+    """Values that the node reads, and outer values that its subgraphs read."""
     yield from (name for name in node.input if name)
     for attribute in node.attribute:
         for graph in (*attribute.graphs, *([attribute.g] if attribute.HasField("g") else [])):

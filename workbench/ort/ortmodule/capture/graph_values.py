@@ -54,7 +54,7 @@ def holds_no_call_values(value: Any) -> bool:
 
 
 def held_by(each: Any) -> Iterable[Any]:
-    """What `each` leads to, in an order that is the same for objects alike."""
+    """Objects that `each` refers to, in an order that is the same for objects alike."""
     if isinstance(each, np.ndarray) and each.dtype.hasobject:
         # The garbage collector does not look into arrays.
         return [each.tolist()]

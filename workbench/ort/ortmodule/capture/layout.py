@@ -1,4 +1,4 @@
-"""What a module is made of, and whether that is still so."""
+"""The layout of a module (submodules, parameters, buffers, hooks), and whether it has changed."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _TRACED = frozenset({"torch", "transformers", "workbench"})
 """Packages whose forward hooks compute, as that of weight_norm, and may be part of a graph."""
 
 _DISTRIBUTED = "torch.distributed."
-"""Whose hooks communicate, and give parameters other memory."""
+"""Modules whose hooks communicate, and replace the memory of parameters."""
 
 Slot = tuple[dict[str, Any], str]
-"""Where a parameter or buffer is kept: its owner's registry, and its name therein."""
+"""Location of a parameter or buffer: its owner's registry, and its name there."""
 
 
 class Layout:
@@ -92,7 +92,7 @@ class Layout:
         return None
 
     def tensors(self) -> list[torch.Tensor]:
-        """What lies in `slots` now."""
+        """The tensors in `slots` now."""
         return [registry[name] for registry, name in self.slots]
 
     def _ties(self) -> list[int]:

@@ -49,7 +49,7 @@ _WITHOUT_BOOL = frozenset({
 
 _BUFFERS = frozenset({3, 4})
 """Places of the running statistics among the inputs of a BatchNormalization that updates them: it
-is found by these buffers, and what gives it its training form computes with them in float32."""
+is found by these buffers, and its training form computes with them in float32."""
 
 
 def widen(model: onnx.ModelProto) -> bool:
@@ -74,7 +74,7 @@ def widen(model: onnx.ModelProto) -> bool:
 
 
 def value_types(model: onnx.ModelProto) -> dict[str, int]:
-    """The element type of each value of the graph by its name, inferred where it is not told."""
+    """Element type of each value of the graph by its name, inferred where not declared."""
     graph = model.graph
     types = {value.name: value.type.tensor_type.elem_type for value in _values(graph)}
     types |= {tensor.name: tensor.data_type for tensor in graph.initializer}
@@ -105,7 +105,7 @@ def _kept_places(node: onnx.NodeProto, initializers: Collection[str]) -> frozens
 def _widened(
     node: onnx.NodeProto, types: Mapping[str, int], kept: Collection[int]
 ) -> Iterator[onnx.NodeProto]:
-    """The node, between Casts where it needs them, but for the inputs at the places `kept`.
+    """The node, between Casts where it needs them, except for the inputs at the places `kept`.
 
     Its inputs and outputs keep their names.
     """

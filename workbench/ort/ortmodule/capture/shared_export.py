@@ -30,7 +30,7 @@ def shared_exports() -> Iterator[None]:
 
 
 def exported_once(key: Hashable, export: Callable[[], ForwardGraph]) -> ForwardGraph:
-    """What `export` returns, or returned before for this key within `shared_exports`.
+    """Result of `export`, or an earlier result for this key within `shared_exports`.
 
     A graph that calls custom autograd functions holds those of its module, so it is not shared.
     """

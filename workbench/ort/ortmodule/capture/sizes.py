@@ -66,7 +66,7 @@ def one_row(shapes: Shapes, axes: Axes) -> tuple[int, ...]:
 
 
 class SeenSizes:
-    """What the calls so far say of the axes: which ever differed, and which were always equal.
+    """Sizes in the calls so far: which axes ever differed, and which were always equal.
 
     As with torch.compile's automatic dynamic shapes, an axis is static until it is seen to differ.
     The exception is the batch: the first axis of the first tensor that has one, and the first axis
@@ -81,7 +81,7 @@ class SeenSizes:
         self._differ = [False for _ in self._axes]
 
     def add(self, shapes: Shapes) -> None:
-        """Take note of one more call."""
+        """Record the sizes of one more call."""
         sizes = self._sizes(shapes)
         self._differ = [
             differs or size != first
@@ -93,7 +93,7 @@ class SeenSizes:
         self._kinds = [(numbers[pair],) for pair in pairs]
 
     def candidates(self, shapes: Shapes) -> list[Axes]:
-        """What to have dynamic in a graph for a call with these shapes, the widest choice first.
+        """Choices of dynamic axes for a graph of a call with these shapes, the widest first.
 
         The last has no dynamic axis at all: there are modules that fix even their batch.
         """

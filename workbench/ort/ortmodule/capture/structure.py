@@ -40,14 +40,14 @@ class ConstantObject(NamedTuple):
 
     value: Any
     shared: tuple[Any, ...] | None = None
-    """What a copy holds as it is, or is itself; None: it is not copied."""
+    """Objects that a copy shares, or is itself; None: it is not copied."""
 
 
 class OmittedResult(NamedTuple):
     """The place of something that the graph does not compute."""
 
     value: Any
-    """What is returned in its place."""
+    """Value that is returned in its place."""
 
 
 class Sequence(NamedTuple):
@@ -93,8 +93,8 @@ Structure = (
     | Object
     | Registered
 )
-"""What is left of a nested value without its tensors. That of arguments is hashable, and equal for
-equal nesting."""
+"""A nested value without its tensors. That of arguments is hashable, and equal if nested
+equally."""
 
 LEAF = Leaf()
 
@@ -103,7 +103,7 @@ NUMBERS: dict[type, tuple[type, torch.dtype]] = {
     torch.SymFloat: (float, torch.float64),
     torch.SymBool: (bool, torch.bool),
 }
-"""What stands for a number while a module is exported: the number's class, and its tensor's."""
+"""Symbolic type of a number during export: class of the number, dtype of its tensor."""
 
 _CONSTANTS = (
     bool,
@@ -260,7 +260,7 @@ def _object(structure: Object, tensors: Iterator[torch.Tensor]) -> Any:
 
 
 def attributes_of(value: Any) -> dict[str, Any]:
-    """What an object holds by name."""
+    """Attributes of an object, by name."""
     found = dict(vars(value)) if hasattr(value, "__dict__") else {}
     if dataclasses.is_dataclass(value):
         names = [field.name for field in dataclasses.fields(value)]

@@ -1,4 +1,4 @@
-"""What the forward pass of a module in training mode does to its buffers."""
+"""Updates of a module's buffers by its forward pass in training mode."""
 
 from __future__ import annotations
 

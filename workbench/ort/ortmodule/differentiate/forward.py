@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class ForwardNames(NamedTuple):
-    """What the names of values in a forward graph stand for."""
+    """Roles of the named values of a forward graph."""
 
     inputs: Sequence[str]
     """Arguments of the module."""

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class _Native(NamedTuple):
-    """What ONNX Runtime's gradient builder gives."""
+    """Result of ONNX Runtime's gradient builder."""
 
     model: bytes
     """Serialized."""

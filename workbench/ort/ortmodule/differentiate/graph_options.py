@@ -18,7 +18,7 @@ _LEFT_OUT = {
     "no_linear": ", and no linear layer or attention",
     "no_products": ", and no product",
 }
-"""What is ONNX Runtime's by `pytorch_kernels`."""
+"""Operators left to ONNX Runtime, by `pytorch_kernels`, in words."""
 
 _GRAPH_OPTIONS = (
     "recompute_config",
@@ -157,7 +157,7 @@ def padding_report(options: ORTModuleOptions, padding: PaddingReport) -> OptionR
         return OptionReport(name, "off")
     if padding.products:
         masks = " and ".join(padding.masks)
-        reason = f"{padding.products} matrix products leave out padding, which {masks} tells"
+        reason = f"{padding.products} matrix products leave out padding, marked by {masks}"
         return OptionReport(name, "on", reason)
     return OptionReport(name, "on", f"nothing is left out: {padding.reason}")
 
@@ -201,7 +201,7 @@ def kernels_report(options: ORTModuleOptions, kernels: Kernels, measured: str) -
 
 
 def families_report(options: ORTModuleOptions) -> OptionReport:
-    """What `operator_kernels` says."""
+    """State of the option `operator_kernels`."""
     chosen = libraries_of(options.operator_kernels)
     state: OptionStateName = "on" if chosen else "off"
     return OptionReport("operator_kernels", state, sentence_of(chosen))

@@ -1,4 +1,4 @@
-"""What the backward pass computes again instead of keeping it: ONNX Runtime's memory optimizer."""
+"""Recomputation of values in the backward pass, by ONNX Runtime's memory optimizer."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NOTHING = RecomputePlan((), _ANYWHERE, 0)
 
 
 def plan_recomputation(agent: Any, nodes: int, options: ORTModuleOptions) -> RecomputePlan:
-    """Choose what a level stands for, or take what a config says.
+    """Choose the subgraphs of a level, or those listed in a config.
 
     Args:
         agent: a native TrainingAgent of the graph, which recomputes nothing.

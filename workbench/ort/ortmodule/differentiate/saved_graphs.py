@@ -18,7 +18,7 @@ _PACKAGE_NAMES = {
     "gradient": "optimized",
     "optimized": "execution_model",
 }
-"""What onnxruntime-training calls each part."""
+"""Name of each part in the files of onnxruntime-training."""
 
 
 class SavedGraphs:

@@ -79,10 +79,10 @@ class RunGraph(torch.autograd.Function):
             )
         if _addresses(program, again) != addresses:
             raise EngineError(
-                "A parameter was given other memory, or lost its own, after ORTModule's forward "
-                "pass, and its backward pass reads it. With fully_shard, shard the ORTModule "
-                "itself or keep the parameters (reshard_after_forward=False); else set `.data` "
-                "after backward."
+                "The memory of a parameter was replaced or freed after ORTModule's forward pass, "
+                "and its backward pass reads it. With fully_shard, shard the ORTModule itself or "
+                "keep the parameters (reshard_after_forward=False); else set `.data` after "
+                "backward."
             )
         if session.graph.outputs.saved:
             _check_results(ctx)

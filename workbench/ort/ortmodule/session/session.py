@@ -139,7 +139,7 @@ class GradientSession:
 
 
 def plan_for(graph: GradientGraph) -> RecomputePlan:
-    """What to compute again by the options of `graph`, which is loaded for that.
+    """The recompute plan for the options of `graph`, which is loaded for that.
 
     Raises:
         UntrainableError: ONNX Runtime has no kernel for a part of it.

@@ -17,7 +17,7 @@ TRIALS, LEAST_TRIALS = 7, 2
 """Runs of either session whose medians are compared, and how few they are where each is long."""
 
 TRIALS_S = 0.5
-"""What the trials of one session may take, unless they are the fewest."""
+"""Time limit for the trials of one session, unless they are the fewest."""
 
 WORTHWHILE = 0.9
 """Several threads must take less than this part of the time that one takes."""
