@@ -58,7 +58,7 @@ def test_one_thread_of_pytorchs_suffices_where_more_are_not_faster(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(torch, "get_num_threads", lambda: used[-1])
-    monkeypatch.setattr(torch, "set_num_threads", lambda count: used.append(count))
+    monkeypatch.setattr(torch, "set_num_threads", used.append)
     monkeypatch.setattr(threads, "both_passes_s", lambda session, inputs: seconds[used[-1]])
     used = [4]
     session: Any = SimpleNamespace(threads=of_session)
