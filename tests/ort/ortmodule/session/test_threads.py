@@ -57,10 +57,10 @@ def test_one_thread_of_pytorchs_suffices_where_more_are_not_faster(
     suffices: bool,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    used = [4]
     monkeypatch.setattr(torch, "get_num_threads", lambda: used[-1])
     monkeypatch.setattr(torch, "set_num_threads", used.append)
     monkeypatch.setattr(threads, "both_passes_s", lambda session, inputs: seconds[used[-1]])
-    used = [4]
     session: Any = SimpleNamespace(threads=of_session)
     assert threads.one_thread_suffices(session, []) == suffices
     assert used[-1] == 4, "the number of threads is that of before"
