@@ -20,9 +20,12 @@ from workbench.run_folder.run_folder import write_json
 from workbench.run_folder.statistics import ByPyTorch, OptionState, Statistics
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from torch import Tensor
+
+    from workbench.run_folder.operator_timing import StepWindow, Timing
 
 STATE = "ortmodule.json"
 """File of a checkpoint: how many batches were fed, beside the state of every torch engine."""
@@ -86,6 +89,12 @@ class ORTModuleEngine(TorchEngine):
     def evaluate(self, batch: Batch) -> Evaluation:
         self._evaluations += 1
         return super().evaluate(batch)
+
+    @override
+    def graph_timings(self, folder: Path, windows: Sequence[StepWindow]) -> list[list[Timing]]:
+        from workbench.ort.ortmodule.operator_profile import step_timings
+
+        return step_timings(self.wrapped, windows)
 
     @override
     def statistics(self) -> Statistics:

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from pydantic import BaseModel, ConfigDict
 
+from workbench.settings.engines import engine_info
 from workbench.settings.ortmodule_options import PyTorchKernels
 
 DEFAULT = "default"
@@ -46,8 +47,8 @@ class Variant(NamedTuple):
     device_kernels: bool | None = None
     one_thread: bool | None = None
     """False: as many as the run has."""
-    extension: str | None = None
-    """The compiled extension without which it is the same as another."""
+    needs_extension: bool = False
+    """Whether it is the same as another without the compiled extension of the engine."""
 
     def settings(self, engine: str, threads: int) -> dict[str, Any]:
         """The fields of `TrainingConfig` that it changes, those of `ortmodule` nested."""
@@ -60,19 +61,15 @@ class Variant(NamedTuple):
         return {name: value for name, value in outer.items() if value is not None}
 
 
-_TORCH_INTEROP, _DEVICE_KERNELS = "torch_interop", "device_kernels"
-
 VARIANTS: Mapping[str, Mapping[str, Variant]] = MappingProxyType(
     {
         "ortmodule": {
             DEFAULT: Variant("linear layers by the library that was measured faster (default)"),
-            "all": Variant(
-                "PyTorch's kernels by the built-in table", "all", extension=_TORCH_INTEROP
-            ),
+            "all": Variant("PyTorch's kernels by the built-in table", "all", needs_extension=True),
             NO_LINEAR: Variant(
                 "linear layers and attention by ONNX Runtime, the rest by PyTorch",
                 "no_linear",
-                extension=_TORCH_INTEROP,
+                needs_extension=True,
             ),
             "onnxruntime": Variant("all by ONNX Runtime", "off", one_thread=False),
             "onnxruntime_1": Variant("all by ONNX Runtime, on one thread", "off", one_thread=True),
@@ -83,13 +80,13 @@ VARIANTS: Mapping[str, Mapping[str, Variant]] = MappingProxyType(
             "onnxruntime": Variant(
                 "ONNX Runtime's kernels and standard operators",
                 device_kernels=False,
-                extension=_DEVICE_KERNELS,
+                needs_extension=True,
             ),
             "onnxruntime_1": Variant(
                 "ONNX Runtime's kernels and standard operators, on one thread",
                 device_kernels=False,
                 one_thread=True,
-                extension=_DEVICE_KERNELS,
+                needs_extension=True,
             ),
         },
     }
@@ -105,9 +102,9 @@ def variants_of(engine: str, threads: int, extensions: frozenset[str]) -> dict[s
         threads: of the run.
         extensions: the compiled extensions that can be used.
     """
+    extended = engine_info(engine).extension in extensions
     return {
         name: variant
         for name, variant in VARIANTS[engine].items()
-        if (variant.extension is None or variant.extension in extensions)
-        and not (variant.one_thread and threads == 1)
+        if (extended or not variant.needs_extension) and not (variant.one_thread and threads == 1)
     }

@@ -17,10 +17,11 @@ import numpy as np
 
 from workbench.child_process.child import serve
 from workbench.errors import WorkbenchError
-from workbench.extensions.native_extension import DEVICE_KERNELS, TORCH_INTEROP, native_extension
+from workbench.extensions.native_extension import native_extension
 from workbench.profiling.request import ProfilingRequest
 from workbench.run_folder.run_folder import write_json
 from workbench.settings.config import TrainingConfig
+from workbench.settings.engines import engine_info
 from workbench.settings.operator_kernels import (
     FAMILIES,
     sentence_of,
@@ -75,7 +76,7 @@ class _Search:
         return {"families": self._tried, "refined": refined}
 
     def _others(self, family: str) -> list[str]:
-        usable = native_extension(_EXTENSIONS[self._engine]).problem == ""
+        usable = native_extension(engine_info(self._engine).extension).problem == ""
         known = FAMILIES[self._engine][family]
         usual = self._usual[family]
         return [each for each in known if each != usual and (usable or each != known[0])]
@@ -118,12 +119,9 @@ class _Search:
         }
 
 
-_EXTENSIONS = {"ortmodule": TORCH_INTEROP, "ondevice": DEVICE_KERNELS}
-
-
 def _usual_libraries(config: TrainingConfig) -> dict[str, str]:
     """Those of the variant."""
-    if native_extension(_EXTENSIONS[config.engine]).problem:
+    if native_extension(engine_info(config.engine).extension).problem:
         return without_kernels(config.engine)
     if config.engine == "ondevice":
         return usual_libraries(config.engine, config.device_kernels)
