@@ -14,9 +14,8 @@ from workbench.engines.on_torch.tensors import as_tensor
 from workbench.engines.on_torch.torch_engine import TorchEngine
 from workbench.engines.training_build import training_build
 from workbench.engines.tuning_state import tuning_state
+from workbench.files.json_file import read_json, write_json
 from workbench.ort.step_seeds import StepSeeds
-from workbench.run_folder.records import read_json
-from workbench.run_folder.run_folder import write_json
 from workbench.run_folder.statistics import ByPyTorch, OptionState, Statistics
 
 if TYPE_CHECKING:

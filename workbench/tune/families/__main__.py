@@ -18,8 +18,8 @@ import numpy as np
 from workbench.child_process.child import serve
 from workbench.errors import WorkbenchError
 from workbench.extensions.native_extension import native_extension
+from workbench.files.json_file import write_json
 from workbench.profiling.request import ProfilingRequest
-from workbench.run_folder.run_folder import write_json
 from workbench.settings.config import TrainingConfig
 from workbench.settings.engines import engine_info
 from workbench.settings.operator_kernels import (
