@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -170,6 +171,11 @@ class GraphEditor:
     def integers(self, values: Sequence[int]) -> str:
         """The name of a constant int64 vector."""
         return self._added("integers", np.array(values, np.int64))
+
+    def table(self, values: np.ndarray[Any, Any]) -> str:
+        """The name of a constant int64 vector that is too long to be named after its values."""
+        digest = sha256(values.astype("<i8").tobytes()).hexdigest()[:16]
+        return self._constant(f"constant.table.{values.size}.{digest}", values.astype(np.int64))
 
     def integer(self, value: int) -> str:
         """The name of a constant int64 scalar."""
