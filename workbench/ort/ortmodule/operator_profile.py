@@ -13,7 +13,7 @@ from workbench.run_folder.operator_timing import Timing
 
 
 class StepWindow(NamedTuple):
-    """When a step ran, in nanoseconds on the clock of `time.time_ns`."""
+    """Times of a step, in nanoseconds on the clock of `time.time_ns`."""
 
     start_ns: int
     end_ns: int
@@ -44,6 +44,6 @@ def step_timings(module: ORTModule, windows: Sequence[StepWindow]) -> list[list[
 
 
 def _by_kernel(timing: Timing, kernels: Mapping[str, str]) -> Timing:
-    """A node that one of PyTorch's kernels runs goes by the name of that."""
+    """Name a node that runs a kernel of PyTorch after the kernel."""
     kernel = kernels.get(timing.node)
     return timing if kernel is None else timing._replace(op=kernel, provider="PyTorch")

@@ -1,4 +1,4 @@
-"""Whose kernels run each family of operators, by the options of an ORTModule."""
+"""The library of each family of operators, by the options of an ORTModule."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ class Libraries:
         self._others = kernels != "off"
 
     def calls_kernel(self, family: str) -> bool:
-        """Whether a kernel of the compiled library runs it; "" is what is of no family."""
+        """Whether a kernel of the compiled library runs it; "" for operators without a family."""
         if not family:
             return self._others
         return self._chosen[family] == FAMILIES["ortmodule"][family][0]
 
     @property
     def calls_any(self) -> bool:
-        """Whether such a kernel runs anything."""
+        """Whether such kernels are used."""
         return self._others or any(map(self.calls_kernel, self._chosen))
 
     @property
     def own_gradients(self) -> frozenset[str]:
-        """The families whose gradients are ONNX Runtime's own operators, however slow."""
+        """The families whose gradients are ONNX Runtime's own operators, even if slow."""
         return frozenset(
             family for family, library in self._chosen.items() if library == ONNX_RUNTIME
         )

@@ -1,4 +1,4 @@
-"""Which inputs of a gradient graph its backward pass reads."""
+"""Finds the inputs of a gradient graph that its backward pass reads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Collection
 def backward_reads(model: bytes, names: Collection[str]) -> frozenset[str]:
     """Those of `names`, inputs of the serialized `model`, that the backward pass reads.
 
-    Its nodes run after the YieldOp or may do so: all but those that lead to it.
+    Its nodes are those that may run after the YieldOp: all except its ancestors.
     """
     import onnx
 
