@@ -1,6 +1,6 @@
-"""Gradients that ONNX Runtime's own operators compute slowly, in standard operators.
+"""Replaces slow gradient operators of ONNX Runtime by standard operators.
 
-What each takes of its own operator's time is measured by `python -m benchmarks gradients`. The sums
+`python -m benchmarks gradients` measures the ratio of their times. The sums
 of GatherGrad, which differ from run to run with several threads, are the same in every run.
 """
 
@@ -19,15 +19,15 @@ _MICROSOFT = "com.microsoft"
 
 
 def write_standard_gradients(model: onnx.ModelProto, but: Collection[str] = ()) -> dict[str, str]:
-    """Write every GatherGrad, GeluGrad and ReluGrad of `model` in standard operators, in place.
+    """Replace every GatherGrad, GeluGrad and ReluGrad of `model` by standard operators, in place.
 
-    The results are the same for finite gradients, up to rounding. A node stays as it is where too
+    The results are the same for finite gradients, up to rounding. A node is not changed if too
     little is known of its types and shapes.
 
     Args:
         model: both passes. Its domain "" has opset 16 or later. A value whose type it does not
             have is float32.
-        but: families, of `FAMILIES`, whose gradients stay as they are.
+        but: families, of `FAMILIES`, whose gradients are not changed.
 
     Returns:
         First output of each new node -> first output of the node that it replaced.
@@ -48,14 +48,15 @@ def write_standard_gradients(model: onnx.ModelProto, but: Collection[str] = ()) 
 
 
 class _Steps:
-    """The nodes that compute what `node` does, one after another."""
+    """The nodes that replace `node`, in order."""
 
     def __init__(self, node: onnx.NodeProto) -> None:
         self._node = node
         self.made: list[onnx.NodeProto] = []
 
     def add(self, op: str, *inputs: str, last: bool = False, **attributes: Any) -> str:
-        """Append an operator; the name of its result, which is that of the node for the `last`."""
+        """Append an operator; returns the name of its result, which is that of the node for the
+        `last`."""
         from onnx import helper
 
         name = f"{self._node.name or self._node.output[0]}/{len(self.made)}/{op}"
@@ -129,4 +130,4 @@ _WRITERS: Mapping[str, tuple[str, _Write]] = {
     "GeluGrad": ("gelu", _gelu_gradient),
     "ReluGrad": ("relu", _relu_gradient),
 }
-"""Operator -> its family, and what writes it."""
+"""Operator -> its family, and the function that replaces it."""

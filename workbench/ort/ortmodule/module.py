@@ -40,9 +40,9 @@ class ORTModule(ModuleWrapper):
     calls with another batch size use the same graph. The first call with other sizes beyond the
     batch builds a graph with dynamic sizes there, if the module allows that; calls with other
     dtypes or another nesting, or with another choice of frozen parameters or of layers in
-    evaluation mode, build their own graph at the first call. Numbers and
-    strings among the arguments are part of a graph; so are those that are attributes of the module;
-    when one is changed, graphs are built again.
+    evaluation mode, build their own graph at the first call. Numbers and strings among the
+    arguments are part of a graph; so are those that are attributes of the module: when one is
+    changed, graphs are built again.
 
     In evaluation mode, under `torch.no_grad()`, under transforms of `torch.func`, and where nothing
     requires a gradient, the wrapped module itself runs, in PyTorch. It also runs, with a warning,
@@ -63,9 +63,9 @@ class ORTModule(ModuleWrapper):
     A method of the module that calls `self(x)` or `self.forward(x)`, such as a `training_step`,
     runs that call so, too. `inspect.signature(forward)` is that of the module's.
 
-    The wrapper has the same parameters, buffers, submodules and hooks as the module, under the
-    same names: optimizers, `state_dict` and `load_state_dict` accept either. It can be
-    copied and pickled; a copy builds its graphs again.
+    The wrapper has the same parameters, buffers, submodules and hooks as the module, under the same
+    names: optimizers, `state_dict` and `load_state_dict` accept either. It can be copied and
+    pickled; a copy builds its graphs again.
 
     Args:
         module: on the CPU; it is not copied. Its forward takes tensors, None, numbers, strings,

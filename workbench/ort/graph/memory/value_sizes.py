@@ -23,17 +23,17 @@ SHAPED_LIKE: Mapping[str, tuple[int, ...]] = {
 """Operators whose shapes onnx does not infer: each output has the shape of that input."""
 
 _INT64 = 7
-"""Of `onnx.TensorProto`, which is loaded on use."""
+"""Element type of `onnx.TensorProto`, which is loaded on use."""
 
 _LONGEST_CHAIN = 100
-"""Most rounds of inference, each of which may complete what the next begins with."""
+"""Largest number of rounds of inference, each of which may complete inputs of the next."""
 
 _Known = dict[str, tuple[int, tuple[int, ...]]]
 """Element type and shape by name."""
 
 
 def value_sizes(model: onnx.ModelProto, batch_size: int) -> dict[str, int]:
-    """Bytes by name; a value whose shape cannot be determined is left out.
+    """Bytes by name; without values whose shape cannot be determined.
 
     Args:
         model: of the training build, optimized; it is not changed.
@@ -55,7 +55,7 @@ def named_axes(graph: onnx.GraphProto) -> set[str]:
 
 
 def _at_batch_size(model: onnx.ModelProto, batch_size: int) -> onnx.ModelProto:
-    """A copy in which named axes have their size, and no shape is known in part."""
+    """A copy in which named axes have their size, without partially known shapes."""
     import onnx
 
     made = onnx.ModelProto()

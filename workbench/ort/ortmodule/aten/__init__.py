@@ -3,7 +3,7 @@
     attention, linear, ... ── patterns of whole layers ──▶ fusion ──▶ a forward pass
     products ── library with the faster matrix products ──▶ fusion
     libraries ── library of each family of operators ──▶ fusion, replacement
-    choices ── operators, their replacements and timings ──┐
+    choices ── operators, replacements, timings ─────────┐
     executor ── the compiled library, if it was built ───┼──▶ replacement ──▶ a gradient graph
     convolution, pooling, activations, ... ── how ───────┘
 
