@@ -27,7 +27,7 @@ UNKNOWN = ("Activations", "Evaluation")
 
 
 class FootprintView(anywidget.AnyWidget):
-    """The parts of the footprint as bars, and what is being done meanwhile."""
+    """The parts of the footprint as bars, and the current activity."""
 
     _esm = bundle("footprint_view.js")
     _css = bundle("footprint_view.css")
@@ -48,7 +48,7 @@ class FootprintView(anywidget.AnyWidget):
     """Whether settings have changed since."""
 
     def show(self, prediction: Prediction | None, doing: str = "", problem: str = "") -> None:
-        """Show a footprint, what is being done, or why there is none."""
+        """Show a footprint, the current activity, or why there is none."""
         with self.hold_sync():
             self.doing, self.problem = doing, problem
             if prediction is not None:
@@ -63,7 +63,7 @@ class FootprintView(anywidget.AnyWidget):
                 self.parts, self.unknown, self.summary = [], [], ""
 
     def show_estimate(self, estimate: Estimate) -> None:
-        """Show what is known without artifacts."""
+        """Show the estimate that is known without artifacts."""
         with self.hold_sync():
             self.doing, self.problem, self.outdated = "", "", False
             self.unknown = list(UNKNOWN)
