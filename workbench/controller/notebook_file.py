@@ -16,7 +16,7 @@ def notebook_path() -> Path | None:
 
 
 def is_tracked(path: Path) -> bool:
-    """Whether git tracks a file; False where there is no git."""
+    """Whether git tracks a file; False without git."""
     try:
         done = subprocess.run(
             ["git", "ls-files", "--error-unmatch", "--", path.name],

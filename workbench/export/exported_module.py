@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def exported_module(module: torch.nn.Module, lost: list[str]) -> torch.nn.Module:
     """A module that calls `module` and returns a tuple of the tensors in its result.
 
-    All names in it begin with "model.": torch.export puts submodules into a class of its own and
+    All names in it begin with "model.": torch.export puts submodules into its own class and
     fails where one of them is named like an attribute of that class ("code", "graph"). A tensor
     that is an input, a parameter or returned twice is returned as a copy, since an exporter gives
     each tensor one name. After them come the buffers named in its attribute `updated`, as the

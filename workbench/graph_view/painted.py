@@ -53,7 +53,7 @@ def painted(shown: GraphDescription, profile: Profile) -> Painted:
 
     An operator matches where its node has the name and the operator of a node of the graph. A
     kernel of the workbench has the name of the node whose result it computes, and all of its time
-    is there. What ONNX Runtime fuses when it loads the graph has names of its own, and is not
+    is there. Nodes that ONNX Runtime fuses when it loads the graph get other names, and are not
     matched.
 
     Raises:

@@ -10,7 +10,7 @@ import numpy as np
 BINS = 24
 
 _CHUNK = 1 << 20
-"""Elements that are looked at together, so that a large tensor takes little memory."""
+"""Elements that are read together, so that a large tensor takes little memory."""
 
 
 class TensorSummary(NamedTuple):

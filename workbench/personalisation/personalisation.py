@@ -35,7 +35,7 @@ Status = Literal["training", "comparing", "completed", "stopped", "failed"]
 class Personalisation:
     """A base model that is fine-tuned on a user's examples; `personalise` returns it.
 
-    A thread of its own waits for the run and compares, so that every property answers at once.
+    A separate thread waits for the run and compares, so that every property returns at once.
 
     Attributes:
         run: the training run, with its `history` and `progress`.

@@ -23,7 +23,7 @@ COLUMNS = {
 
 
 EXCESS = 1.15
-"""Up to this many times the step the operators' times stand as they were measured."""
+"""Up to this many times the step the operators' times are kept as measured."""
 
 USELESS = 2.0
 """See `EngineProfile.useless`."""

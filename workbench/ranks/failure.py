@@ -39,7 +39,7 @@ def describe_failure(failure: ProcessFailure, log: Path) -> dict[str, str]:
         "before training had ended. Does the code that it runs call sys.exit or os._exit?",
     )
     if failure.exitcode == EXIT_PEER_LOST:
-        # One that fails or is killed is a failure of its own.
+        # One that fails or is killed is a separate failure.
         found["type"] = "RankEnded"
         found["message"] = (
             f"Another rank than {failure.local_rank} ended, with status 0, before training did. "

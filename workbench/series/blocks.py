@@ -55,7 +55,7 @@ def merged(blocks: Blocks, factor: int) -> Blocks:
     found = np.empty((COUNT + 1, len(starts)))
     for row in (STEP, SECONDS, SAMPLES, LAST):
         found[row] = blocks[row, ends]
-    # fmin and fmax pass over NaN, which stands for no finite loss.
+    # fmin and fmax ignore NaN, which marks a loss that is not finite.
     found[LOW] = np.fmin.reduceat(blocks[LOW], starts)
     found[HIGH] = np.fmax.reduceat(blocks[HIGH], starts)
     found[MEMORY] = np.fmax.reduceat(blocks[MEMORY], starts)

@@ -9,7 +9,7 @@ import numpy as np
 START_STEPS = 10
 """Steps whose mean loss is where the loss began."""
 WINDOW_STEPS = 20
-"""Steps whose mean must be high: one bad batch is no divergence."""
+"""Steps whose mean must be high: one bad batch is not a divergence."""
 DIVERGED = 2.0
 """How many times the loss of the beginning counts as diverged."""
 

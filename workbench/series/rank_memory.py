@@ -24,7 +24,7 @@ class RankMemory:
 
         Args:
             step: (steps,).
-            rank_rss_bytes: of each process, (steps,); NaN where it was not looked at.
+            rank_rss_bytes: of each process, (steps,); NaN where it was not measured.
         """
         if not rank_rss_bytes:
             return

@@ -59,9 +59,9 @@ class Recording:
             seconds: duration of each step.
             samples: samples of each step.
             loss: NaN or infinite where it was not finite.
-            rss_bytes: resident set; NaN where it was not looked at. Such steps get the next known
+            rss_bytes: resident set; NaN where it was not measured. Such steps get the next known
                 value, and those after the last one the last.
-            rank_rss_bytes: of each process where several train; NaN where it was not looked at.
+            rank_rss_bytes: of each process where several train; NaN where it was not measured.
         """
         if len(step) == 0:
             return

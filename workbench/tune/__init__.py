@@ -58,7 +58,7 @@ def tune(
 ) -> Tuning:
     """Find out which kernels, and how many threads, run the steps of a model fastest here.
 
-    Each variant (`workbench.settings.kernel_variants`) trains in a process of its own, with the
+    Each variant (`workbench.settings.kernel_variants`) trains in a separate process, with the
     environment of a run; they take turns of a few steps. Another variant than the default is chosen
     where it is clearly faster. Then each family of operators that matters in the step is tried by
     each other library, and those that make the step faster are chosen too; one whose losses or

@@ -193,7 +193,7 @@ class _Process:
         return EngineError(exit_sentence(self._child.wait(), work, self._log))
 
     def close(self) -> None:
-        """End it, whatever it does."""
+        """Terminate it and close its pipes."""
         if self._child.poll() is None:
             self._child.terminate()
         # What was not sent yet to a process that has ended cannot be flushed.

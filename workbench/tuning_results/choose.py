@@ -25,7 +25,7 @@ def with_chosen_kernels(config: TrainingConfig, model: Model) -> TrainingConfig:
         `config`, or a copy whose `tuning` says what was changed, or why nothing was.
 
     Raises:
-        ConfigError: `tuning` is a file that is no tuning, or is not of this machine and shapes.
+        ConfigError: `tuning` is not a file of a tuning, or is not of this machine and shapes.
     """
     tuning = config.tuning
     if config.engine not in VARIANTS or tuning == "off" or isinstance(tuning, TunedKernels):

@@ -106,7 +106,7 @@ class Entry(Record):
 
     engine: Text
     model: Text
-    """Its name, for people."""
+    """Its name, as it is shown."""
     shapes: Digest
     """See `shape_class`."""
     batch_size: Annotated[int, Field(ge=1)]
@@ -212,7 +212,7 @@ class TuningRecord(Record):
 
 
 class TuningFileError(Exception):
-    """A file is no tuning; the message says why, without the file's name."""
+    """A file is not a tuning; the message says why, without the file's name."""
 
 
 def read_tuning(path: Path) -> TuningRecord:

@@ -98,7 +98,7 @@ def write_texts(settings: Mapping[str, Any]) -> dict[str, str]:
     """The texts for `settings`: keyword arguments of `train`.
 
     Raises:
-        ConfigError: there is no field for one of them; names the nearest.
+        ConfigError: one of them has no field; names the nearest.
     """
     texts: dict[str, str] = {}
     for name, value in settings.items():

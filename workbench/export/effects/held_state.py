@@ -117,7 +117,8 @@ class HeldState:
                 each.write(each.before)
 
     def _module(self, module: nn.Module, path: str, holder: str = "") -> None:
-        """Record the state of `module`; one that is no submodule has the name of its `holder`."""
+        """Record the state of `module`; one that is not a submodule has the name of its
+        `holder`."""
         if id(module) in self._seen:
             return
         self._seen.add(id(module))

@@ -77,7 +77,7 @@ def storage_key(tensor: torch.Tensor) -> int:
 
 @cache
 def _written(func: Callable[..., Any]) -> tuple[tuple[int, str], ...]:
-    """Place and name of each argument that an operation writes, not only gives another shape."""
+    """Place and name of each argument whose values an operation writes, not only its shape."""
     if torch.Tag.inplace_view in func.tags:  # type: ignore[attr-defined]
         return ()
     return tuple(_writing(func._schema.arguments))  # type: ignore[attr-defined]

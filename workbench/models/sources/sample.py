@@ -38,7 +38,7 @@ class SampleSource(FactorySource):
 
         Args:
             name: of the sample.
-            seed: at which torch's CPU generator stands when its factory is called.
+            seed: of torch's CPU generator when its factory is called.
             specs: of the module that it builds.
 
         Raises:

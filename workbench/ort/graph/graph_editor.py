@@ -139,7 +139,7 @@ class GraphEditor:
         return only if only is not None and self._is(only, ops) else None
 
     def only_reader(self, name: str) -> onnx.NodeProto | None:
-        """The node that reads a value, where nothing else does and it is no output."""
+        """The node that reads a value, where nothing else does and it is not an output."""
         readers = self.readers(name)
         return readers[0] if self.uses[name] == 1 and len(readers) == 1 else None
 

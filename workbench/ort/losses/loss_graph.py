@@ -127,7 +127,7 @@ def opset_of(model: onnx.ModelProto) -> int:
 
 
 def with_opset(model: onnx.ModelProto, opset: int) -> onnx.ModelProto:
-    """A copy of `model` of this opset, or of its own where that is newer.
+    """A copy of `model` of this opset, or of the model's where that is newer.
 
     Raises:
         UntrainableError: it cannot be converted.

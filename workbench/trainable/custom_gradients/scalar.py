@@ -1,6 +1,6 @@
 """Gradients with respect to scalars, for which ONNX Runtime's have an axis.
 
-A later node that adds axes of its own, such as the gradient of a mean, then fails.
+A later node that adds axes itself, such as the gradient of a mean, then fails.
 """
 
 from __future__ import annotations

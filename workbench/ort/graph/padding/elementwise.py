@@ -235,7 +235,7 @@ def _zeros_by_condition(
     """Whether the condition of a Where selects zeros for all padded keys, in each row.
 
     The weights of such keys alone are not sufficient: in a row without any key they are not 0. So
-    it has to select a value that is no weight.
+    it has to select a value that is not a weight.
     """
     condition = inputs[0]
     keys = special(axes[-1])
