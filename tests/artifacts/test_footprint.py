@@ -72,6 +72,34 @@ def test_the_largest_batch_fits_and_the_next_does_not(
     assert cnn_artifacts.largest_batch(1) == 0
 
 
+def test_our_own_kernels_take_less(
+    cnn_artifacts: Artifacts, extension_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Training here has them; a device that runs a bundle has not."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(extension_cache))
+    with_kernels, without = (
+        cnn_artifacts.footprint(512, device_kernels=own) for own in (True, False)
+    )
+    assert with_kernels.unknown_values == without.unknown_values == 0
+    assert with_kernels.activations_bytes < 0.9 * without.activations_bytes
+    budget = with_kernels.budget_bytes()
+    assert cnn_artifacts.largest_batch(budget) == 512
+    assert cnn_artifacts.largest_batch(budget, device_kernels=False) < 512
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("own_kernels", [True, False])
+def test_it_agrees_for_a_transformer(own_kernels: bool) -> None:
+    """Attention by our kernels stores no probabilities, which were predicted all the same."""
+    settings = {"batch_size": 32, "steps": 4, "device_kernels": own_kernels}
+    run = wb.train("hf-classifier", **settings).wait()
+    assert run.summary is not None
+    measured = run.summary["peak_rss_bytes"] - run.summary["rss_before_bytes"]
+    artifacts = Artifacts.load(run.folder.artifacts_path)
+    predicted = artifacts.footprint(32, device_kernels=own_kernels).peak_bytes()
+    assert abs(predicted / measured - 1) < ACCURACY, f"{predicted:,} of {measured:,} bytes"
+
+
 @pytest.mark.fault
 @pytest.mark.parametrize("number", [0, -1, 1.5, True, "8", None])
 def test_what_is_no_number_of_rows_or_bytes_is_refused(

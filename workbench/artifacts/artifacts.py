@@ -87,11 +87,13 @@ class Artifacts(ArtifactsFolder):
             self, path, data=data, rows=rows, learning_rate=learning_rate, report=report
         )
 
-    def footprint(self, batch_size: int) -> Footprint:
+    def footprint(self, batch_size: int, *, device_kernels: bool = True) -> Footprint:
         """Predict the memory that training takes, in a child process; nothing is trained.
 
         Args:
             batch_size: rows of a batch; every axis with a name in the inputs has this size.
+            device_kernels: with the workbench's own kernels where this machine has them, as
+                training here does; False: without them, as on a device that runs a bundle.
 
         Raises:
             ConfigError: it is not an integer of at least 1.
@@ -99,9 +101,11 @@ class Artifacts(ArtifactsFolder):
         """
         from workbench.artifacts.footprint import footprint
 
-        return footprint(self, batch_size)
+        return footprint(self, batch_size, device_kernels=device_kernels)
 
-    def largest_batch(self, memory_bytes: int, *, evaluate: bool = True) -> int:
+    def largest_batch(
+        self, memory_bytes: int, *, evaluate: bool = True, device_kernels: bool = True
+    ) -> int:
         """The largest batch size that fits into `memory_bytes`, at most 65,536.
 
         A batch fits if `Footprint.budget_bytes` does: the prediction with a margin of 15 %.
@@ -110,6 +114,7 @@ class Artifacts(ArtifactsFolder):
             memory_bytes: limit of `Footprint.peak_bytes`; a process of Python has taken
                 about 50 MB before that.
             evaluate: whether the run evaluates as well.
+            device_kernels: as `footprint` takes it.
 
         Returns:
             0 if not even the smallest batch fits.
@@ -120,7 +125,7 @@ class Artifacts(ArtifactsFolder):
         """
         from workbench.artifacts.footprint import largest_batch
 
-        return largest_batch(self, memory_bytes, evaluate=evaluate)
+        return largest_batch(self, memory_bytes, evaluate=evaluate, device_kernels=device_kernels)
 
     def required_operators(self) -> RequiredOperators:
         """The operators that a minimal build of ONNX Runtime needs, and the ORT-format sizes.

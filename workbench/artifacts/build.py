@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     import onnx
 
 
-class Exported(NamedTuple):
+class ExportedGraphs(NamedTuple):
     """A model that was exported for the artifacts of one or more similar requests."""
 
     model: Model
@@ -59,7 +59,7 @@ def build(request: ArtifactsRequest, report: Callable[[str], None]) -> None:
     write(request, export(request, report), report)
 
 
-def export(request: ArtifactsRequest, report: Callable[[str], None]) -> Exported:
+def export(request: ArtifactsRequest, report: Callable[[str], None]) -> ExportedGraphs:
     """Export the model; large tensors stay in files beside the request's directory.
 
     Raises:
@@ -85,10 +85,12 @@ def export(request: ArtifactsRequest, report: Callable[[str], None]) -> Exported
         label_sparsity=request.label_sparsity,
         state_folder=request.directory.parent,
     )
-    return Exported(model, made, time.perf_counter() - started)
+    return ExportedGraphs(model, made, time.perf_counter() - started)
 
 
-def write(request: ArtifactsRequest, exported: Exported, report: Callable[[str], None]) -> None:
+def write(
+    request: ArtifactsRequest, exported: ExportedGraphs, report: Callable[[str], None]
+) -> None:
     """Build the gradient of the exported graph, and write the artifacts.
 
     Args:

@@ -30,7 +30,7 @@ from workbench.settings.operator_kernels import of_device_graph
 from workbench.settings.requires_grad import trainable_names
 
 if TYPE_CHECKING:
-    from workbench.artifacts.build import Exported
+    from workbench.artifacts.build import ExportedGraphs
     from workbench.models import Model
 
 Report = Callable[[str], None]
@@ -214,7 +214,7 @@ class ArtifactsInProcess:
             targets: specs of the targets, if known.
         """
         self._model_path, self._targets = model_path, targets
-        self._exported: Exported | None = None
+        self._exported: ExportedGraphs | None = None
 
     def write(self, config: TrainingConfig, directory: Path) -> None:
         """Write artifacts into `directory`, which is created.

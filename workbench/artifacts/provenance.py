@@ -62,7 +62,7 @@ class _NodeRecord(NamedTuple):
     note: int
 
 
-class _Record(BaseModel):
+class _ProvenanceRecord(BaseModel):
     format: int
     layers: list[str]
     notes: list[str]
@@ -191,7 +191,7 @@ def read_provenance(folder: Path) -> Provenance | None:
         return None
     try:
         content = read_json(path)
-        check_record(_Record, content, path)
+        check_record(_ProvenanceRecord, content, path)
     except RunFolderError as error:
         raise ArtifactsError(f"{error} Generate the artifacts again.") from None
     refuse_newer_format(content["format"], FORMAT_VERSION, str(path), ArtifactsError, "")
@@ -205,7 +205,7 @@ def read_provenance(folder: Path) -> Provenance | None:
 
 
 def _nodes(content: dict[str, list[object]], name: str) -> tuple[NodeProvenance, ...]:
-    record = _Record.model_validate(content)
+    record = _ProvenanceRecord.model_validate(content)
     count = len(record.forward)
     found = []
     for made_by, origins, layer, note in record.forward if name == "forward" else record.training:

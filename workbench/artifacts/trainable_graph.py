@@ -15,7 +15,7 @@ from workbench.export.buffer_updates import LostUpdateError
 from workbench.export.export import EXPORTERS
 from workbench.ort.graph.label_sparsity import SparseLoss, leave_out_ignored_labels
 from workbench.settings.lora import LoraOptions
-from workbench.trainable import Finding, Report, make_trainable
+from workbench.trainable import NodeFinding, Report, make_trainable
 from workbench.trainable.node_history import Replacement
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ def _copy(graph: onnx.ModelProto) -> onnx.ModelProto:
 def _with_sparse(losses: Sequence[SparseLoss], report: Report) -> Report:
     """The report with the nodes that select the labels, which belong to their loss."""
     findings = [
-        Finding(loss.operator, loss.node, "rewritten", _ONLY_WHAT_COUNTS) for loss in losses
+        NodeFinding(loss.operator, loss.node, "rewritten", _ONLY_WHAT_COUNTS) for loss in losses
     ]
     selecting = [
         Replacement(name, (loss.node,), _ONLY_WHAT_COUNTS) for loss in losses for name in loss.added

@@ -77,27 +77,8 @@ def compare(
         ModelError: the model cannot be loaded, or the weights of `base` do not fit it.
         DataError: the dataset cannot be loaded or does not fit the model.
     """
-    if "detached" in settings:
-        raise ConfigError(
-            [
-                "detached is not supported: a comparison is controlled by the process that started "
-                "it, and ends with it."
-            ]
-        )
     engines = [engines] if isinstance(engines, str) else list(engines)
-    problems = [
-        f"engines contains {name!r} twice." for name in set(engines) if engines.count(name) > 1
-    ]
-    if not engines:
-        problems.append("engines=[]: give at least one engine.")
-    if not _is_duration(quiet_s):
-        problems.append(f"quiet_s={quiet_s!r} must be a number of seconds, 0 or more.")
-    problems += [
-        f"{name} would disturb the measurement or end an engine early: leave it to train()."
-        for name in sorted(NOT_COMPARED & settings.keys())
-    ]
-    if problems:
-        raise ConfigError(problems)
+    _check_arguments(engines, quiet_s, settings)
     settings = {"evaluate": False, **settings, "steps": steps}
     loaded, origin = from_base(model, base, base_except)
     loaded_model, dataset, first = prepare(loaded, data, {**settings, "engine": engines[0]})
@@ -120,6 +101,30 @@ def compare(
     )
     lockstep.start()
     return Comparison(record.id, plan, engines, record.loads, lockstep=lockstep)
+
+
+def _check_arguments(engines: list[str], quiet_s: Any, settings: dict[str, Any]) -> None:
+    """Raise a ConfigError that names all that a comparison cannot be asked for."""
+    if "detached" in settings:
+        raise ConfigError(
+            [
+                "detached is not supported: a comparison is controlled by the process that started "
+                "it, and ends with it."
+            ]
+        )
+    problems = [
+        f"engines contains {name!r} twice." for name in set(engines) if engines.count(name) > 1
+    ]
+    if not engines:
+        problems.append("engines=[]: give at least one engine.")
+    if not _is_duration(quiet_s):
+        problems.append(f"quiet_s={quiet_s!r} must be a number of seconds, 0 or more.")
+    problems += [
+        f"{name} would disturb the measurement or end an engine early: leave it to train()."
+        for name in sorted(NOT_COMPARED & settings.keys())
+    ]
+    if problems:
+        raise ConfigError(problems)
 
 
 def load_comparison(comparison_id: str) -> Comparison:

@@ -10,7 +10,7 @@ from workbench.compare.columns import COLUMNS
 from workbench.compare.comparison_row import measured_row, pytorch_fallbacks_of, row_without_run
 from workbench.compare.differences import differences_frame, settings_of
 from workbench.compare.lockstep import Lockstep, LockstepPlan
-from workbench.compare.recorded_steps import RecordedSteps, Steps
+from workbench.compare.recorded_steps import RecordedSteps, StepArrays
 from workbench.compare.statistics import (
     Ratio,
     Speed,
@@ -273,12 +273,14 @@ class Comparison:
         # A single engine would be compared with itself.
         return speeds(rounds, self.reference if len(self.engines) > 1 else "")
 
-    def _steps(self, engine: str) -> Steps:
+    def _steps(self, engine: str) -> StepArrays:
         if engine not in self._recorded:
             self._recorded[engine] = RecordedSteps(self.runs[engine])
         return self._recorded[engine].read()
 
-    def _row(self, engine: str, speed: Speed | None, reference: Steps | None) -> dict[str, Any]:
+    def _row(
+        self, engine: str, speed: Speed | None, reference: StepArrays | None
+    ) -> dict[str, Any]:
         if engine not in self.runs or speed is None:
             status = "not started" if self.ended else "waiting"
             return row_without_run("unreadable" if engine in self._unreadable else status)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from workbench.compare.recorded_steps import Steps
+from workbench.compare.recorded_steps import StepArrays
 from workbench.compare.statistics import Speed, largest_difference
 from workbench.runs import Run
 
 
-def measured_row(run: Run, speed: Speed, steps: Steps, reference: Steps | None) -> dict[str, Any]:
+def measured_row(
+    run: Run, speed: Speed, steps: StepArrays, reference: StepArrays | None
+) -> dict[str, Any]:
     """The columns of `COLUMNS` that describe `run`.
 
     Args:

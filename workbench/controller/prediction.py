@@ -8,7 +8,7 @@ from workbench.artifacts import Artifacts
 from workbench.artifacts.footprint import Footprint
 
 
-class Prediction(NamedTuple):
+class ArtifactsWithFootprint(NamedTuple):
     """Artifacts that were generated, with their footprint."""
 
     artifacts: Artifacts

@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.artifacts import generate_artifacts
 from workbench.artifacts.footprint import estimate
-from workbench.controller.prediction import Prediction
+from workbench.controller.prediction import ArtifactsWithFootprint
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
 from workbench.controller.state import sentence_of
@@ -94,9 +94,9 @@ class Predictor:
 
         artifacts = generate_artifacts(model, data=data, report=report, **chosen)
         report("predicting the memory")
-        footprint = artifacts.footprint(config.batch_size)
+        footprint = artifacts.footprint(config.batch_size, device_kernels=config.device_kernels)
         if number == self._asked:
-            self._view.show_prediction(Prediction(artifacts, footprint))
+            self._view.show_prediction(ArtifactsWithFootprint(artifacts, footprint))
 
     def _profile(self, setup: Setup) -> None:
         def report(text: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from workbench.artifacts.footprint import Estimate
 from workbench.controller.forms.typed_settings import TypedSettings, wrong_settings
 from workbench.controller.model.data_preview import DataPreview
-from workbench.controller.prediction import Prediction
+from workbench.controller.prediction import ArtifactsWithFootprint
 from workbench.controller.state import State
 from workbench.controller.view import View
 from workbench.models import Model
@@ -45,7 +45,7 @@ class Readiness(View):
         self.tell()
 
     def show_prediction(
-        self, prediction: Prediction | None, doing: str = "", problem: str = ""
+        self, prediction: ArtifactsWithFootprint | None, doing: str = "", problem: str = ""
     ) -> None:
         self._wrong_artifacts = problem
         if self._model is None:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workbench.controller.forms.federation_fields import form_of
-from workbench.data.table import Table
+from workbench.data.table import CsvTable
 from workbench.errors import DataError, ModelError
 from workbench.load.model import find_sample
 from workbench.models import Model
@@ -76,7 +76,7 @@ def restored(run: Run) -> Restored:
     )
 
 
-def _table(run: Run) -> Table | None:
+def _table(run: Run) -> CsvTable | None:
     """The .csv file of the run."""
     with contextlib.suppress(DataError):
         return run.dataset.table

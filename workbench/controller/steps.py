@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from workbench.controller.forms.typed_settings import TypedSettings, wrong_settings
 from workbench.controller.jobs.job import ComparisonJob, Job
 from workbench.controller.model.data_preview import DataPreview
-from workbench.controller.prediction import Prediction
+from workbench.controller.prediction import ArtifactsWithFootprint
 from workbench.controller.setup import Setup
 from workbench.controller.state import State
 from workbench.controller.view import View
@@ -29,7 +29,7 @@ class Step(NamedTuple):
     """Current content, or what is missing, in a few words."""
 
 
-class Steps(View):
+class StepsView(View):
     """Derives the state of each step from the controller's updates."""
 
     def __init__(
@@ -90,7 +90,7 @@ class Steps(View):
         self.update()
 
     def show_prediction(
-        self, prediction: Prediction | None, doing: str = "", problem: str = ""
+        self, prediction: ArtifactsWithFootprint | None, doing: str = "", problem: str = ""
     ) -> None:
         if not doing:
             self._generated = prediction is not None

@@ -10,7 +10,7 @@ from typing import Any
 from workbench.artifacts import Artifacts
 from workbench.child_process.cancellation import Cancellation, CancelledError, check_cancelled
 from workbench.controller.model.data_preview import DataPreview
-from workbench.controller.prediction import Prediction
+from workbench.controller.prediction import ArtifactsWithFootprint
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
 from workbench.controller.state import State, sentence_of
@@ -160,7 +160,7 @@ class TaskRunner(View):
 
     def show_prediction(
         self,
-        prediction: Prediction | None,
+        prediction: ArtifactsWithFootprint | None,
         doing: str = "",
         problem: str = "",  # noqa: ARG002
     ) -> None:

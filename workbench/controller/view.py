@@ -11,7 +11,7 @@ from workbench.controller.jobs.job import Job
 from workbench.controller.jobs.offer import Offer
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
-from workbench.controller.prediction import Prediction
+from workbench.controller.prediction import ArtifactsWithFootprint
 from workbench.controller.state import State
 from workbench.controller.tasks.task import TaskState
 from workbench.models import Model
@@ -46,7 +46,7 @@ class View:
         cannot be loaded, and why."""
 
     def show_prediction(
-        self, prediction: Prediction | None, doing: str = "", problem: str = ""
+        self, prediction: ArtifactsWithFootprint | None, doing: str = "", problem: str = ""
     ) -> None:
         """Show what the artifacts contain and the resources for training them; `doing`: the current
         activity; `problem`: why there are none."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.data.csv_lines import cell, check_lines
 from workbench.data.rows import Rows, exact_float32, make_rows
-from workbench.data.table import Table
+from workbench.data.table import CsvTable
 from workbench.errors import DataError, nearest
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def read_csv(path: Path, target: str | None, target_dtype: str | None) -> Rows:
         values = values.reshape(-1, 1)
     made = make_rows([features.to_numpy(dtype=np.float64)], values, target_dtype)
     names = tuple(map(str, features.columns))
-    return made._replace(table=Table(str(path.absolute()), names, target))
+    return made._replace(table=CsvTable(str(path.absolute()), names, target))
 
 
 def _refuse_text(path: Path, table: pd.DataFrame, features: pd.DataFrame) -> None:

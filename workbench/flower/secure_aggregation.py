@@ -65,7 +65,7 @@ def secure_mean(
     """
     content = next(iter(messages.values())).content
     arrays = arrays_of(content, ARRAYS)
-    mean = _Mean(messages, arrays, most_rows)
+    mean = _MeanStrategy(messages, arrays, most_rows)
     state = RecordDict(
         {
             MAIN_CONFIGS_RECORD: ConfigRecord({WorkflowKey.CURRENT_ROUND: round_number}),
@@ -91,7 +91,7 @@ def secure_mean(
     return SecureMean(mean.found, mean.facts, "")
 
 
-class _Mean:
+class _MeanStrategy:
     """The methods of a strategy that the workflow calls: requests to the clients, and the mean."""
 
     def __init__(

@@ -2,7 +2,7 @@
 
     from workbench.integrations.huggingface import ORTTrainer as Trainer
 
-A script of transformers trains so by this line alone.
+A script of transformers trains so by this line alone; one of Seq2SeqTrainer by the other class.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from torch import Tensor, nn
-from transformers import Trainer, TrainingArguments
+from transformers import Seq2SeqTrainer, Trainer, TrainingArguments
 from typing_extensions import override
 
 from workbench.errors import ConfigError
@@ -110,6 +110,10 @@ class ORTTrainer(Trainer):
         if self.ort_module is None or self.ort_module.wrapped is not model:
             self.ort_module = ORTModule(model, self._ortmodule_options)
         return self.ort_module
+
+
+class ORTSeq2SeqTrainer(ORTTrainer, Seq2SeqTrainer):
+    """A `transformers.Seq2SeqTrainer` that trains as `ORTTrainer`; it generates in PyTorch."""
 
 
 def _set_problem_type(model: nn.Module | None, labels: object) -> None:

@@ -11,8 +11,8 @@ from typing import Any
 
 from workbench.child_process.child import serve
 from workbench.files.temporary_folder import temporary_folder
-from workbench.profiling.request import Answer, Request
-from workbench.profiling.steps import Steps
+from workbench.profiling.request import ProfilingAnswer, ProfilingRequest
+from workbench.profiling.steps import EngineSteps
 from workbench.profiling.torch_steps import ProfiledStep, profiled_step
 from workbench.run_folder.operator_timing import Timing, median_times
 
@@ -25,22 +25,22 @@ def answer(report: Report) -> None:
     Raises:
         WorkbenchError: the engine cannot train this model.
     """
-    request = Request.read(Path(sys.argv[1]))
+    request = ProfilingRequest.read(Path(sys.argv[1]))
     measure = {"ortmodule": of_ortmodule, "ondevice": of_ondevice}.get(
         request.config.engine, of_pytorch
     )
     measure(request, report).write(request.answer_path)
 
 
-def of_pytorch(request: Request, report: Report) -> Answer:
+def of_pytorch(request: ProfilingRequest, report: Report) -> ProfilingAnswer:
     """Take steps without a profiler, then under PyTorch's profiler."""
-    steps = Steps(request, report)
+    steps = EngineSteps(request, report)
     walls = [steps.wall_ms() for _ in range(request.steps)]
     found = faster_half([profiled_step(steps.step) for _ in range(request.steps)])
     return median_answer(walls, [one.wall_ms for one in found], [one.timings for one in found])
 
 
-def of_ortmodule(request: Request, report: Report) -> Answer:
+def of_ortmodule(request: ProfilingRequest, report: Report) -> ProfilingAnswer:
     """Take steps under ONNX Runtime's profiler, then without one, then under PyTorch's profiler.
 
     PyTorch's profiler times what runs outside of ONNX Runtime's graphs.
@@ -50,7 +50,7 @@ def of_ortmodule(request: Request, report: Report) -> Answer:
 
     with temporary_folder() as folder:
         with profiled(folder):
-            steps = Steps(request, report)
+            steps = EngineSteps(request, report)
         windows, profiled_walls = [], []
         for _ in range(request.steps):
             start_ns = time.time_ns()
@@ -65,21 +65,21 @@ def of_ortmodule(request: Request, report: Report) -> Answer:
     return median_answer(walls, [one.wall_ms for one in native], both)
 
 
-def of_ondevice(request: Request, report: Report) -> Answer:
+def of_ondevice(request: ProfilingRequest, report: Report) -> ProfilingAnswer:
     """Take steps under ONNX Runtime's profiler, then without one in a new session."""
     from workbench.ort.graph.profiles import profiled
     from workbench.ort.ondevice.profile import step_timings
 
     with temporary_folder() as folder:
         with profiled(folder):
-            steps = Steps(request, report)
+            steps = EngineSteps(request, report)
         profiled_walls = [steps.wall_ms() for _ in range(request.steps)]
         engine: Any = steps.engine
         engine.close()
         batches = request.config.gradient_accumulation
         timings = step_timings(folder, engine.training_model, request.steps, batches)
     native = faster_half([*map(ProfiledStep, timings, profiled_walls)])
-    unprofiled = Steps(request, report)
+    unprofiled = EngineSteps(request, report)
     walls = [unprofiled.wall_ms() for _ in range(request.steps)]
     return median_answer(walls, [one.wall_ms for one in native], [one.timings for one in native])
 
@@ -91,10 +91,10 @@ def faster_half(steps: Sequence[ProfiledStep]) -> list[ProfiledStep]:
 
 def median_answer(
     walls: Sequence[float], profiled_walls: Sequence[float], timings: Sequence[list[Timing]]
-) -> Answer:
+) -> ProfilingAnswer:
     """The medians, that of `walls` over their faster half."""
     faster = sorted(walls)[: (len(walls) + 1) // 2]
-    return Answer(median(faster), median(profiled_walls), tuple(median_times(timings)))
+    return ProfilingAnswer(median(faster), median(profiled_walls), tuple(median_times(timings)))
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from workbench.losses.loss_functions import code_of, write_functions
 from workbench.machine.machine import describe_machine, machine_sentence
 from workbench.models import Model
 from workbench.profiling.engine_profile import EngineProfile
-from workbench.profiling.request import Answer, Request
+from workbench.profiling.request import ProfilingAnswer, ProfilingRequest
 from workbench.profiling.result import Profile
 from workbench.progress import ProgressBar
 from workbench.runs import prepare
@@ -74,7 +74,7 @@ def profile(
     if engine != "pytorch" and loaded.has_module:
         configs.append(prepare(loaded, dataset, {**settings, "engine": "pytorch"})[2])
     with temporary_folder() as folder, disk_errors(folder, EngineError), ProgressBar() as bar:
-        work = _Work(loaded, dataset, steps, folder, report or bar.say)
+        work = _ProfilingWork(loaded, dataset, steps, folder, report or bar.say)
         profiles = tuple(work.run(config) for config in configs)
     return Profile(
         model=loaded.name,
@@ -86,7 +86,7 @@ def profile(
     )
 
 
-class _Work:
+class _ProfilingWork:
     """The model and the data in a folder, and the child processes that read them."""
 
     def __init__(
@@ -107,7 +107,9 @@ class _Work:
         work.mkdir()
         losses = write_functions(config.losses, self.folder / "model")
         config = config.model_copy(update={"loss": losses})
-        request = Request(self.folder / "model", self.folder / "data", config, self.steps, work)
+        request = ProfilingRequest(
+            self.folder / "model", self.folder / "data", config, self.steps, work
+        )
         request.write(work / "request.json")
         run_child(
             "workbench.profiling",
@@ -117,7 +119,7 @@ class _Work:
             work=f"profiles {name}",
             failure=EngineError,
         )
-        answer = Answer.read(request.answer_path)
+        answer = ProfilingAnswer.read(request.answer_path)
         return EngineProfile(name, answer.wall_ms, answer.profiled_wall_ms, answer.times)
 
 

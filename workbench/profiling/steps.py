@@ -9,16 +9,16 @@ from workbench.data import Batch, Split, load_saved_dataset
 from workbench.data.target_specs import target_specs
 from workbench.engines import engine_class
 from workbench.engines.base import Engine, EngineSetup
-from workbench.profiling.request import Request
+from workbench.profiling.request import ProfilingRequest
 from workbench.settings.config import TrainingConfig
 
 
-class Steps:
+class EngineSteps:
     """An engine and its batches."""
 
     def __init__(
         self,
-        request: Request,
+        request: ProfilingRequest,
         report: Callable[[str], None],
         before: Callable[[Engine, Batch], None] | None = None,
     ) -> None:

@@ -14,17 +14,17 @@ from workbench.series.pyramid import LIMIT, RAW_ROWS, Pyramid
 from workbench.series.rank_memory import RankMemory
 from workbench.series.smoothing import rate_window
 
-__all__ = ["METRICS", "Metric", "Recording", "Value"]
+__all__ = ["METRICS", "Metric", "Recording", "StepValue"]
 
 
-class Value(NamedTuple):
+class StepValue(NamedTuple):
     """A value and the step that it belongs to; NaN and 0 if there is none."""
 
     value: float
     step: int
 
 
-NOTHING = Value(float("nan"), 0)
+NOTHING = StepValue(float("nan"), 0)
 
 
 class Recording:
@@ -98,7 +98,7 @@ class Recording:
         self._watch.add(step, loss)
         finite = np.where(np.isfinite(loss), loss, np.inf)
         if len(finite) and np.isfinite(low := finite.min()) and not low >= self._best.value:
-            self._best = Value(float(low), int(step[finite.argmin()]))
+            self._best = StepValue(float(low), int(step[finite.argmin()]))
 
     @property
     def last_step(self) -> int:
@@ -115,22 +115,22 @@ class Recording:
         return 0.0 if self._last is None else float(self._last[SAMPLES])
 
     @property
-    def last_loss(self) -> Value:
-        return NOTHING if self._last is None else Value(float(self._last[3]), self.last_step)
+    def last_loss(self) -> StepValue:
+        return NOTHING if self._last is None else StepValue(float(self._last[3]), self.last_step)
 
     @property
-    def best_loss(self) -> Value:
+    def best_loss(self) -> StepValue:
         """The smallest loss of a batch."""
         return self._best
 
     @property
-    def best_evaluation(self) -> Value:
+    def best_evaluation(self) -> StepValue:
         """The smallest loss on the test split."""
         step, loss = self.evaluations.array[:2]
         if not np.isfinite(loss).any():
             return NOTHING
         at = int(np.nanargmin(loss))
-        return Value(float(loss[at]), int(step[at]))
+        return StepValue(float(loss[at]), int(step[at]))
 
     @property
     def incidents(self) -> list[Incident]:

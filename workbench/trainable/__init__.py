@@ -11,11 +11,11 @@ from __future__ import annotations
 from workbench.trainable.custom_gradient import NodeGradient
 from workbench.trainable.make import find, leading_to_outputs, make_trainable
 from workbench.trainable.randomness import without_randomness
-from workbench.trainable.report import Finding, Report, State, StateUpdate
+from workbench.trainable.report import NodeFinding, Report, State, StateUpdate
 from workbench.trainable.seeded_draws import seeded_draws
 
 __all__ = [
-    "Finding",
+    "NodeFinding",
     "NodeGradient",
     "Report",
     "State",

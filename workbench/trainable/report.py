@@ -10,7 +10,7 @@ from workbench.trainable.node_history import Replacement
 State = Literal["trains", "rewritten", "cannot"]
 
 
-class Finding(NamedTuple):
+class NodeFinding(NamedTuple):
     """Result for one node."""
 
     op: str
@@ -39,7 +39,7 @@ class StateUpdate(NamedTuple):
 class Report(NamedTuple):
     """Changes made by `make_trainable`."""
 
-    rewritten: tuple[Finding, ...] = ()
+    rewritten: tuple[NodeFinding, ...] = ()
     """One for each node that was rewritten, in the order of the graph."""
     state_updates: tuple[StateUpdate, ...] = ()
     """The outputs that were appended to the graph's, in this order."""

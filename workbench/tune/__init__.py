@@ -93,14 +93,14 @@ def tune(
             given = {**settings, "engine": engine, "tuning": "off"}
             _, dataset, config = prepare(loaded, data, given)
             _check_unchosen(config)
-            work = _Work(loaded, dataset, config, folder, report or bar.say, families)
+            work = _TuningWork(loaded, dataset, config, folder, report or bar.say, families)
             entry = work.measure()
             keep(entry)
             entries.append(entry)
     return Tuning(TuningRecord(place=this_environment(), entries=tuple(entries)))
 
 
-class _Work:
+class _TuningWork:
     """One engine's variants, whose processes read the model and the data from a folder."""
 
     def __init__(

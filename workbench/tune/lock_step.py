@@ -19,7 +19,7 @@ from workbench.child_process.child import as_error, command, exit_sentence, pars
 from workbench.child_process.watchdog import Watch
 from workbench.errors import EngineError
 from workbench.machine.load import Load, LoadMeter
-from workbench.profiling.request import Request
+from workbench.profiling.request import ProfilingRequest
 from workbench.settings.config import TrainingConfig
 from workbench.tune.turns import FEWEST_STEPS
 
@@ -72,7 +72,9 @@ class LockStep:
         """
         work = self._folder / name
         work.mkdir()
-        request = Request(self._folder / "model", self._folder / "data", config, FEWEST_STEPS, work)
+        request = ProfilingRequest(
+            self._folder / "model", self._folder / "data", config, FEWEST_STEPS, work
+        )
         self._processes[name] = _Process(request, environment)
         self._processes[name].wait(report)
 
@@ -106,7 +108,7 @@ class LockStep:
 class _Process:
     """One variant, which waits for its turns."""
 
-    def __init__(self, request: Request, environment: Mapping[str, str]) -> None:
+    def __init__(self, request: ProfilingRequest, environment: Mapping[str, str]) -> None:
         self._request = request
         path = request.work / "request.json"
         request.write(path)

@@ -29,7 +29,7 @@ def shape_class(model: Model, config: TrainingConfig) -> str:
 
 _NO_MATTER = {
     *("saved_graphs", "saved_graphs_prefix", "log_level"),
-    *("pytorch_kernels", "operator_kernels", "threads"),
+    *("pytorch_kernels", "device_kernels", "operator_kernels", "threads"),
 }
 
 

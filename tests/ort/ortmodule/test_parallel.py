@@ -23,8 +23,12 @@ from workbench.errors import EngineError, UntrainableError
 
 PIECES = {name: case for name, case in CASES.items() if name.startswith("ddp-pieces")}
 OTHERS = {name: case for name, case in CASES.items() if name not in PIECES}
+IN_CI = (
+    *("ddp", "ddp-accumulated", "ddp-join", "ddp-compressed-gradients", "fully-shard"),
+    *("fully-shard-reshard", "fully-shard-inside-reshard", "fully-shard-offloaded", "fsdp-1"),
+)
 USUAL = [
-    *representative(OTHERS, every=3),
+    *representative(OTHERS, every=len(OTHERS), always=IN_CI),
     *representative(PIECES, every=len(PIECES), always=["ddp-pieces-tied"]),
 ]
 TOLERANCE = 1e-6

@@ -26,7 +26,7 @@ CLEAR, LEAST = 0.1, 0.01
 or a device could not distinguish it from noise."""
 
 
-class Measured(NamedTuple):
+class SampleTraining(NamedTuple):
     """Results of training on the sample."""
 
     learning_rate: float
@@ -38,7 +38,7 @@ class Measured(NamedTuple):
 
 def measure_in_child(
     artifacts: ArtifactsFolder, arrays: Sequence[np.ndarray], learning_rate: float | None
-) -> Measured:
+) -> SampleTraining:
     """Train on the sample in a child process: native code may crash.
 
     Args:
@@ -70,7 +70,7 @@ def measure_in_child(
             failure=ArtifactsError,
         )
         result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    return Measured(
+    return SampleTraining(
         result["learning_rate"],
         result["loss_before"],
         result["loss_after"],

@@ -22,7 +22,7 @@ from workbench.artifacts.bundle.description import (
     exported_outputs,
     fed_values,
 )
-from workbench.artifacts.bundle.measure import Measured, measure_in_child
+from workbench.artifacts.bundle.measure import SampleTraining, measure_in_child
 from workbench.artifacts.bundle.programs import programs
 from workbench.artifacts.bundle.sample import ROWS, sample_arrays
 from workbench.artifacts.manifest_record import FORWARD_MODEL, KERNELS_MODEL, MANIFEST, PROVENANCE
@@ -166,7 +166,7 @@ def _description(
     artifacts: ArtifactsFolder,
     inputs: Sequence[np.ndarray],
     targets: Sequence[np.ndarray],
-    measured: Measured,
+    measured: SampleTraining,
 ) -> Description:
     input_values, target_values = fed_values(artifacts)
     results = artifacts.manifest["graphs"]["eval"]["outputs"]

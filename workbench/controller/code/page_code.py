@@ -44,9 +44,10 @@ def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) ->
             chosen = {name: settings[name] for name in ARTIFACT_SETTINGS if name in settings}
             profiled = profile_settings(setup)
             batch = settings.get("batch_size", 'model.defaults.get("batch_size", 32)')
+            own = {name: settings[name] for name in ["device_kernels"] if name in settings}
             lines += [
                 f"artifacts = {call_text('wb.generate_artifacts', ['model', 'data=data'], chosen)}",
-                f"artifacts.footprint(batch_size={batch})",
+                call_text("artifacts.footprint", [f"batch_size={batch}"], own),
                 "graph = wb.GraphView(artifacts)",
                 f"profile = {call_text('wb.profile', ['model', 'data', *ONDEVICE], profiled)}",
                 "graph.paint(profile)",

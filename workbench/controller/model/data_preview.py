@@ -18,7 +18,7 @@ from workbench.controller.model.row_display import (
     is_text,
 )
 from workbench.data import Dataset
-from workbench.data.table import Table
+from workbench.data.table import CsvTable
 
 ROWS = 12
 """Number of rows shown, evenly over the split: rows may be sorted by class."""
@@ -147,7 +147,7 @@ def _with_table(
     inputs: Sequence[np.ndarray],
     rows: np.ndarray,
     labels: Sequence[str],
-    table: Table | None,
+    table: CsvTable | None,
 ) -> DataPreview:
     cells = [as_cells([array[row] for array in inputs]) for row in rows]
     ranged = [np.asarray(array[:RANGED_ROWS]) for array in inputs]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
 
-from workbench.controller.recorded_runs.worst_rows import ShownRow, WorstRows
+from workbench.controller.recorded_runs.worst_rows import ShownRow, WorstRowsReader
 from workbench.display.number_format import significant
 from workbench.run_folder.worst_predictions import read_worst_predictions
 from workbench.runs import Run
@@ -23,7 +23,7 @@ Facts = list[tuple[str, str]]
 """Names and values to show."""
 
 
-class RunDetail(NamedTuple):
+class RunDescription(NamedTuple):
     """Details of a recorded run, for display."""
 
     run_id: str
@@ -49,7 +49,7 @@ class RunDetail(NamedTuple):
     """Names of the classes of its dataset, if it is federated."""
 
 
-def describe_run(run: Run) -> RunDetail:
+def describe_run(run: Run) -> RunDescription:
     """The details of a run: facts, settings, failure and figure."""
     done, total = run.progress
     evaluations = run.evaluations
@@ -84,7 +84,7 @@ def describe_run(run: Run) -> RunDetail:
     if run.status == "failed":
         facts.append(("Log", str(run.folder.log_path)))
     worst, worst_problem = _worst_rows(run)
-    return RunDetail(
+    return RunDescription(
         run_id=run.id,
         heading=run.title,
         facts=facts,
@@ -99,13 +99,13 @@ def describe_run(run: Run) -> RunDetail:
         worst=tuple(worst),
         worst_problem=worst_problem,
         federated=run if federation else None,
-        classes=tuple(WorstRows().classes(run)) if federation else (),
+        classes=tuple(WorstRowsReader().classes(run)) if federation else (),
     )
 
 
 def _worst_rows(run: Run) -> tuple[list[ShownRow], str]:
-    """`WorstRows.rows` for a run that has recorded some; otherwise the dataset is not read."""
-    return WorstRows().rows(run) if read_worst_predictions(run.folder) else ([], "")
+    """`WorstRowsReader.rows` for a run that has recorded some; else the dataset is not read."""
+    return WorstRowsReader().rows(run) if read_worst_predictions(run.folder) else ([], "")
 
 
 METRICS = (

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Literal, Protocol
 
 from workbench.controller.recorded_runs.deleted_runs import DeletedRun
-from workbench.controller.recorded_runs.run_detail import RunDetail
+from workbench.controller.recorded_runs.run_detail import RunDescription
 from workbench.runs.listing import Changes
 
 Outcome = Literal["busy", "done", "error"]
@@ -35,5 +35,5 @@ class RunsView(Protocol):
     def show_deleted(self, deleted: Sequence[DeletedRun]) -> None:
         """The runs in the trash, from which `undelete` restores them."""
 
-    def show_detail(self, detail: RunDetail) -> None:
+    def show_detail(self, detail: RunDescription) -> None:
         """A run was opened."""

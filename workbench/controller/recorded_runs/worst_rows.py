@@ -53,7 +53,7 @@ class ShownRow(NamedTuple):
     """Names of the cells, where they are columns of a file."""
 
 
-class WorstRows:
+class WorstRowsReader:
     """Reads the records of worst rows; caches the datasets of the runs."""
 
     def __init__(self) -> None:

@@ -28,6 +28,7 @@ def refuse_over_device_memory(artifacts: Artifacts, config: TrainingConfig) -> N
         config.batch_size,
         max(0, device.memory_bytes - taken_bytes),
         evaluate=config.evaluate,
+        device_kernels=config.device_kernels,
     )
     if largest >= config.batch_size:
         return

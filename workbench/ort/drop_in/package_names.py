@@ -29,7 +29,7 @@ _OF_ORTMODULE = "workbench.ort.drop_in.package_signature"
 _OF_OPTIM = "workbench.ort.drop_in.optim"
 
 
-class _Package(ModuleType):
+class _LazyPackage(ModuleType):
     """A package whose names are loaded at their first use."""
 
     def __init__(self, name: str, homes: Mapping[str, str], others: Callable[[str], Any]) -> None:
@@ -75,21 +75,23 @@ def install() -> None:
         names = dict.fromkeys(
             ("PropagateCastOpsStrategy", "TrainingParameters", "is_ortmodule_available"), c.__name__
         )
-        training = _Package(TRAINING, {"ORTModule": _OF_ORTMODULE, **names}, _submodule(TRAINING))
+        training = _LazyPackage(
+            TRAINING, {"ORTModule": _OF_ORTMODULE, **names}, _submodule(TRAINING)
+        )
         _place(training)
     else:
         # Existing references to the package see the same contents.
         training.ORTModule = import_module(_OF_ORTMODULE).ORTModule  # type: ignore[attr-defined]
     ortmodule = dict.fromkeys(("ORTModule", "DebugOptions", "LogLevel"), _OF_ORTMODULE)
     optim = dict.fromkeys(("FusedAdam", "FP16_Optimizer", "AdamWMode"), _OF_OPTIM)
-    _place(_Package(ORTMODULE, ortmodule, _refuse))
-    _place(_Package(OPTIM, optim, _submodule(OPTIM)))
+    _place(_LazyPackage(ORTMODULE, ortmodule, _refuse))
+    _place(_LazyPackage(OPTIM, optim, _submodule(OPTIM)))
 
 
 def _place(package: ModuleType) -> None:
     """Register `package` for `import`, and in its parent."""
     name = package.__name__
-    if isinstance(sys.modules.get(name), _Package):
+    if isinstance(sys.modules.get(name), _LazyPackage):
         return
     sys.modules[name] = package
     parent, _, own = name.rpartition(".")

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from onnx import TensorProto, helper, numpy_helper
 
+from workbench.ort.graph.rewrite_check import check_rewrite
+
 if TYPE_CHECKING:
     import onnx
 
@@ -221,8 +223,13 @@ class GraphEditor:
             self._drop_inputs(node)
         self._replacements[id(at or nodes[-1])] = made
 
-    def finish(self, model: onnx.ModelProto) -> None:
-        """Write the nodes and their domains into `model`, which contains this graph."""
+    def finish(self, model: onnx.ModelProto, rewrite: str) -> None:
+        """Write the nodes and their domains into `model`, which contains this graph, and check
+        them.
+
+        Raises:
+            EngineError: the rewrite of this name left an invalid graph.
+        """
         nodes: list[onnx.NodeProto] = []
         pending = self.nodes[::-1]
         while pending:
@@ -239,6 +246,7 @@ class GraphEditor:
         kept = [tensor for tensor in self.proto.initializer if self.uses[tensor.name]]
         del self.proto.initializer[:]
         self.proto.initializer.extend(kept)
+        check_rewrite(model, rewrite)
 
     def _register(self, node: onnx.NodeProto) -> None:
         for name in filter(None, node.input):

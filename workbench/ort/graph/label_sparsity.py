@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from workbench.onnx_io.nodes import sort_nodes
 from workbench.ort.graph.graph_editor import GraphEditor, attribute
 from workbench.ort.graph.ignoring_loss import IgnoringLoss, ignoring_loss
+from workbench.ort.graph.rewrite_check import check_rewrite
 
 if TYPE_CHECKING:
     import onnx
@@ -72,6 +73,7 @@ def leave_out_ignored_labels(model: onnx.ModelProto) -> list[SparseLoss]:
         rewritten.append(SparseLoss(loss.node.op_type, name, added))
         _remove(graph, [node for node, _ in chain if node.op_type == "Reshape"])
         sort_nodes(model.graph, "The graph with its loss")
+        check_rewrite(model, "ignored labels left out")
     return rewritten
 
 

@@ -43,7 +43,7 @@ def write_standard_gradients(model: onnx.ModelProto, but: Collection[str] = ()) 
             editor.replace([node], made)
             replaced.update((part.output[0], node.output[0]) for part in made)
     if replaced:
-        editor.finish(model)
+        editor.finish(model, "gradients in standard operators")
     return replaced
 
 

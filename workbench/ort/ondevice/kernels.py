@@ -1,4 +1,4 @@
-"""Loads the workbench's kernels for on-device training, after a check of their results.
+"""Loads the workbench's kernels, for ORTModule and on device, after a check of their results.
 
 The library may come from a compiler that miscompiles, or run on another processor than it was built
 on: each process that uses it first runs a graph of all its operators, and compares the results.

@@ -59,20 +59,7 @@ def make_optimizer_model(
     if optimizer == "adamw":
         inputs.append(sequence("second_order_moments"))
         fed = [gradients if value.name == "gradients" else value.name for value in inputs]
-        nodes.append(
-            helper.make_node(
-                "AdamWOptimizer",
-                fed,
-                ["updated"],
-                domain=MICROSOFT,
-                alpha=ADAMW_BETAS[0],
-                beta=ADAMW_BETAS[1],
-                epsilon=ADAMW_EPSILON,
-                weight_decay=float(weight_decay),
-                correct_bias=1,
-                adam_mode=_TORCH_ADAM_MODE,
-            )
-        )
+        nodes.append(_adamw(fed, weight_decay))
     elif optimizer == "sgd":
         # ONNX Runtime feeds step and moments to every optimizer; this one's kernel reads neither.
         fed = ["learning_rate", "params", gradients]
@@ -86,6 +73,23 @@ def make_optimizer_model(
         helper.make_graph(nodes, "optimizer", inputs, [updated]),
         opset_imports=[helper.make_opsetid("", _OPSET), helper.make_opsetid(MICROSOFT, 1)],
         ir_version=_IR_VERSION,
+    )
+
+
+def _adamw(inputs: list[str], weight_decay: float) -> onnx.NodeProto:
+    from onnx import helper
+
+    return helper.make_node(
+        "AdamWOptimizer",
+        inputs,
+        ["updated"],
+        domain=MICROSOFT,
+        alpha=ADAMW_BETAS[0],
+        beta=ADAMW_BETAS[1],
+        epsilon=ADAMW_EPSILON,
+        weight_decay=float(weight_decay),
+        correct_bias=1,
+        adam_mode=_TORCH_ADAM_MODE,
     )
 
 

@@ -151,31 +151,59 @@ def build(
     )
     export_s = time.perf_counter() - started
     updated = _updated_buffers(exported.model)
+    if autocast is not None:
+        tensors = [in_float32(each) for each in tensors]
+    options = _compute_in_float32(exported, options, autocast)
+    exported = _with_randomness(exported, disabled=disable_randomness)
+    with preserved_buffers(module.buffers()):
+        if exported.calls:
+            made = _in_segments(exported, tensors, layout, options, axes, export_s)
+        else:
+            cuts = _cuts(exported, tensors, layout, options, bucket_bytes)
+            made = _in_pieces(exported, tensors, layout, options, axes, export_s, cuts)
+    return made._replace(updated=updated, ranges=exported.ranges)
+
+
+def _compute_in_float32(
+    exported: ForwardGraph, options: ORTModuleOptions, autocast: torch.dtype | None
+) -> ORTModuleOptions:
+    """Rewrite the graph where it computes in a narrower dtype; returns the options that suit it.
+
+    Raises:
+        UntrainableError: autocast computes something in it that a graph does not.
+    """
     rounds = False
     if autocast is not None:
         refuse_what_pytorch_casts(exported.model, bool(exported.calls), autocast)
-        tensors = [in_float32(each) for each in tensors]
         rounds = compute_in_float32(exported.model)
     halves = widen(exported.model) or rounds
     if halves and options.cast_propagation_level == DEFAULTS.cast_propagation_level:
-        options = options.model_copy(update={"cast_propagation_level": -1})
-    if disable_randomness:
-        exported = exported._replace(model=without_randomness(exported.model))
-    exported = exported._replace(model=seeded_draws(exported.model))
+        return options.model_copy(update={"cast_propagation_level": -1})
+    return options
+
+
+def _with_randomness(exported: ForwardGraph, *, disabled: bool) -> ForwardGraph:
+    """The graph with random draws seeded by PyTorch's seed, or without randomness."""
+    model = without_randomness(exported.model) if disabled else exported.model
     # The draws of a node follow PyTorch's seed. Each draw takes the next number, so the sequences
     # of adjacent seeds must be far apart.
     random = np.random.default_rng(torch.initial_seed() % 2**64)
     native().set_seed(int(random.integers(2, 2**31)))
-    with preserved_buffers(module.buffers()):
-        cuts: tuple[int, ...] = ()
-        if bucket_bytes is not None and options.gradient_pieces:
-            requires_grad = required_gradients(exported.inputs, tensors, layout)
-            cuts = piece_cuts(exported.model, requires_grad, bucket_bytes)
-        if exported.calls:
-            made = _in_segments(exported, tensors, layout, options, axes, export_s)
-        else:
-            made = _in_pieces(exported, tensors, layout, options, axes, export_s, cuts)
-    return made._replace(updated=updated, ranges=exported.ranges)
+    return exported._replace(model=seeded_draws(model))
+
+
+def _cuts(
+    exported: ForwardGraph,
+    tensors: Sequence[torch.Tensor],
+    layout: Layout,
+    options: ORTModuleOptions,
+    bucket_bytes: int | None,
+) -> tuple[int, ...]:
+    """Where to cut the graph, so that gradients are exchanged during the backward pass."""
+    if bucket_bytes is None or not options.gradient_pieces:
+        return ()
+    requires_grad = required_gradients(exported.inputs, tensors, layout)
+    return piece_cuts(exported.model, requires_grad, bucket_bytes)
 
 
 def _kind(tensor: torch.Tensor) -> tuple[torch.Size, torch.dtype, bool]:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from torch.autograd.graph import saved_tensors_hooks
 
 from workbench.export.effects.changed_state import ChangedStateError
 from workbench.ort.ortmodule.build_graph import Built, build
@@ -95,33 +96,9 @@ class Graphs:
         why = _why_no_graph(layout)
         if why:
             return why
-        arguments = flatten((args, kwargs), tensors)
-        autocast = autocast_dtype()
-        kinds = tuple(
-            [
-                (each.requires_grad, each.dtype, each.device, each.layout, each.dim())
-                for each in tensors
-            ]
-        )
-        trained = layout.trained()
-        if not any(trained) and not any(kind[0] for kind in kinds):
-            return NOTHING_TRAINS
-        shapes = tuple([tuple(each.shape) for each in tensors])
-        if any(0 in shape for shape in shapes):
-            return EMPTY
-        buckets = bucket_bytes()
-        if buckets is not None and layout.gradient_bytes() <= buckets:
-            buckets = None
-        call = _Call(
-            args,
-            kwargs,
-            arguments,
-            tensors,
-            shapes,
-            autocast,
-            buckets,
-            (arguments, kinds, trained, layout.modes(), autocast, buckets),
-        )
+        call = _call(layout, args, kwargs, tensors)
+        if isinstance(call, str):
+            return call
         found = self._for_kind(call, wrapper, tries)
         if not isinstance(found, Built):
             return found
@@ -131,7 +108,7 @@ class Graphs:
             self._caches.clear()
             tensors.clear()
             return self.find(wrapper, args, kwargs, tensors, tries=tries)
-        if autocast is not None:
+        if call.autocast is not None:
             tensors[:] = map(in_float32, tensors)
         return found
 
@@ -171,7 +148,8 @@ class Graphs:
         return self.layout
 
     def _build(self, call: _Call, axes: Axes) -> Built:
-        with torch.autocast("cpu", enabled=False):
+        # The call's own hooks may write what autograd saves to a disk: not for an export.
+        with torch.autocast("cpu", enabled=False), saved_tensors_hooks(_as_it_is, _as_it_is):
             made = build(
                 self._module,
                 self.layout,
@@ -195,6 +173,39 @@ class Graphs:
             return trial._replace(why_pytorch=SETS_UP)
         cache.settle(trial.why_pytorch)
         return trial
+
+
+def _call(
+    layout: Layout, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[torch.Tensor]
+) -> _Call | str:
+    """A call as graphs are looked up for it, or why PyTorch must run it.
+
+    Args:
+        layout: of the module, current.
+        args: of the call.
+        kwargs: of the call.
+        tensors: takes those among the arguments.
+    """
+    arguments = flatten((args, kwargs), tensors)
+    autocast = autocast_dtype()
+    kinds = tuple(
+        [(each.requires_grad, each.dtype, each.device, each.layout, each.dim()) for each in tensors]
+    )
+    trained = layout.trained()
+    if not any(trained) and not any(kind[0] for kind in kinds):
+        return NOTHING_TRAINS
+    shapes = tuple([tuple(each.shape) for each in tensors])
+    if any(0 in shape for shape in shapes):
+        return EMPTY
+    buckets = bucket_bytes()
+    if buckets is not None and layout.gradient_bytes() <= buckets:
+        buckets = None
+    key = (arguments, kinds, trained, layout.modes(), autocast, buckets)
+    return _Call(args, kwargs, arguments, tensors, shapes, autocast, buckets, key)
+
+
+def _as_it_is(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor
 
 
 def _why_no_graph(layout: Layout) -> str:

@@ -18,14 +18,15 @@ import numpy as np
 from workbench.child_process.child import serve
 from workbench.errors import WorkbenchError
 from workbench.extensions.native_extension import DEVICE_KERNELS, TORCH_INTEROP, native_extension
-from workbench.profiling.request import Request
+from workbench.profiling.request import ProfilingRequest
 from workbench.run_folder.run_folder import write_json
 from workbench.settings.config import TrainingConfig
 from workbench.settings.operator_kernels import (
     FAMILIES,
+    PYTORCH,
+    WORKBENCH,
     sentence_of,
     usual_libraries,
-    without_kernels,
 )
 from workbench.tune.families.candidate import Candidate, Engines
 from workbench.tune.families.shares import measured_times, shares_of
@@ -43,7 +44,7 @@ Report = Callable[[str], None]
 class _Search:
     """The fastest libraries so far, and what was tried."""
 
-    def __init__(self, request: Request, report: Report) -> None:
+    def __init__(self, request: ProfilingRequest, report: Report) -> None:
         self._engines, self._report = Engines(request), report
         self._engine = request.config.engine
         self._started = time.monotonic()
@@ -75,10 +76,12 @@ class _Search:
         return {"families": self._tried, "refined": refined}
 
     def _others(self, family: str) -> list[str]:
-        usable = native_extension(_EXTENSIONS[self._engine]).problem == ""
-        known = FAMILIES[self._engine][family]
-        usual = self._usual[family]
-        return [each for each in known if each != usual and (usable or each != known[0])]
+        usual, needs = self._usual[family], _EXTENSIONS[self._engine]
+        return [
+            each
+            for each in FAMILIES[self._engine][family]
+            if each != usual and (each not in needs or _usable(needs[each]))
+        ]
 
     def _try(
         self, variant: Candidate, fastest: Candidate, family: str, library: str, share: float
@@ -118,16 +121,25 @@ class _Search:
         }
 
 
-_EXTENSIONS = {"ortmodule": TORCH_INTEROP, "ondevice": DEVICE_KERNELS}
+_EXTENSIONS = {
+    "ortmodule": {PYTORCH: TORCH_INTEROP, WORKBENCH: DEVICE_KERNELS},
+    "ondevice": {WORKBENCH: DEVICE_KERNELS},
+}
+"""Engine -> library -> the extension without which it computes nothing."""
+
+
+def _usable(extension: str) -> bool:
+    return not native_extension(extension).problem
 
 
 def _usual_libraries(config: TrainingConfig) -> dict[str, str]:
     """Those of the variant."""
-    if native_extension(_EXTENSIONS[config.engine]).problem:
-        return without_kernels(config.engine)
+    own = _usable(DEVICE_KERNELS)
     if config.engine == "ondevice":
-        return usual_libraries(config.engine, config.device_kernels)
-    return usual_libraries(config.engine, config.ortmodule.pytorch_kernels)
+        return usual_libraries(config.engine, own and config.device_kernels)
+    options = config.ortmodule
+    kernels = options.pytorch_kernels if _usable(TORCH_INTEROP) else "off"
+    return usual_libraries(config.engine, kernels, device_kernels=own and options.device_kernels)
 
 
 def answer(report: Report) -> None:
@@ -136,7 +148,7 @@ def answer(report: Report) -> None:
     Raises:
         WorkbenchError: the engine cannot train this model.
     """
-    request = Request.read(Path(sys.argv[1]))
+    request = ProfilingRequest.read(Path(sys.argv[1]))
     with _one_export(request.config.engine):
         found = _Search(request, report).run()
     write_json(request.answer_path, found)

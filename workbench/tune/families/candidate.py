@@ -11,8 +11,8 @@ from workbench.artifacts.generate import ArtifactsInProcess
 from workbench.data import Batch, load_saved_dataset
 from workbench.data.target_specs import target_specs
 from workbench.engines.base import Engine, Gradients
-from workbench.profiling.request import Request
-from workbench.profiling.steps import Steps
+from workbench.profiling.request import ProfilingRequest
+from workbench.profiling.steps import EngineSteps
 from workbench.settings.operator_kernels import as_choices, check_choices
 from workbench.tuning_results.choose import with_operator_kernels
 
@@ -23,9 +23,9 @@ class Candidate:
     results: Gradients
     """Loss and gradients of the first batch, before these steps."""
 
-    def __init__(self, request: Request, libraries: Mapping[str, str]) -> None:
+    def __init__(self, request: ProfilingRequest, libraries: Mapping[str, str]) -> None:
         self.libraries = libraries
-        self.steps = Steps(request, lambda _: None, before=self._keep_results)
+        self.steps = EngineSteps(request, lambda _: None, before=self._keep_results)
 
     def _keep_results(self, engine: Engine, batch: Batch) -> None:
         self.results = engine.gradients(batch)
@@ -34,7 +34,7 @@ class Candidate:
 class Engines:
     """Makes candidates, all of one variant."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: ProfilingRequest) -> None:
         """
         Args:
             request: of the variant; its work folder stays as long as candidates are made.

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from workbench.child_process.child import run_child
 from workbench.errors import EngineError, WorkbenchError
-from workbench.profiling.request import Request
+from workbench.profiling.request import ProfilingRequest
 from workbench.settings.config import TrainingConfig
 from workbench.tune.turns import FEWEST_STEPS
 from workbench.tuning_results.record import Family, Refined
@@ -42,7 +42,7 @@ def refine(
     """
     work = folder / "families"
     work.mkdir()
-    request = Request(folder / "model", folder / "data", config, FEWEST_STEPS, work)
+    request = ProfilingRequest(folder / "model", folder / "data", config, FEWEST_STEPS, work)
     request.write(work / "request.json")
     try:
         run_child(

@@ -6,7 +6,7 @@ import numpy as np
 
 from workbench.compare.statistics import MIN_ROUNDS, Ratio, ratio
 from workbench.engines.base import Gradients
-from workbench.profiling.steps import Steps
+from workbench.profiling.steps import EngineSteps
 from workbench.tune.turns import turn
 from workbench.verification.agreement import gradient_rows, loss_error
 
@@ -31,7 +31,9 @@ def difference(expected: Gradients, found: Gradients) -> float:
     return max([loss_error(expected.loss, found.loss), *errors])
 
 
-def timed(first: Steps, second: Steps, *, whole: bool = False) -> tuple[Ratio, np.ndarray]:
+def timed(
+    first: EngineSteps, second: EngineSteps, *, whole: bool = False
+) -> tuple[Ratio, np.ndarray]:
     """Let both take turns, round after round; who begins alternates.
 
     Args:

@@ -12,7 +12,7 @@ import traitlets
 from workbench.artifacts.footprint import Estimate
 from workbench.controller import Controller, State
 from workbench.controller.model.inspection import LayerRow
-from workbench.controller.prediction import Prediction
+from workbench.controller.prediction import ArtifactsWithFootprint
 from workbench.controller.predictor import ARTIFACT_SETTINGS
 from workbench.controller.view import View
 from workbench.models import Model
@@ -180,7 +180,7 @@ class ArtifactsView(View):
             self._step.footprint.show_estimate(estimate)
 
     def show_prediction(
-        self, prediction: Prediction | None, doing: str = "", problem: str = ""
+        self, prediction: ArtifactsWithFootprint | None, doing: str = "", problem: str = ""
     ) -> None:
         self._step.footprint.show(prediction, doing, problem)
         self._step.button.show(self._step.model is not None, busy=bool(doing))

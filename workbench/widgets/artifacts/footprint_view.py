@@ -8,7 +8,7 @@ import anywidget
 import traitlets
 
 from workbench.artifacts.footprint import Estimate
-from workbench.controller.prediction import Prediction
+from workbench.controller.prediction import ArtifactsWithFootprint
 from workbench.widgets.bundle import bundle
 
 PARTS = (
@@ -47,8 +47,10 @@ class FootprintView(anywidget.AnyWidget):
     outdated = traitlets.Bool(False).tag(sync=True)
     """Whether settings have changed since."""
 
-    def show(self, prediction: Prediction | None, doing: str = "", problem: str = "") -> None:
-        """Show a footprint, the current activity, or why there is none."""
+    def show(
+        self, prediction: ArtifactsWithFootprint | None, doing: str = "", problem: str = ""
+    ) -> None:
+        """Show a footprint, what is being done, or why there is none."""
         with self.hold_sync():
             self.doing, self.problem = doing, problem
             if prediction is not None:
@@ -86,7 +88,7 @@ class FootprintView(anywidget.AnyWidget):
             self.outdated = False
 
 
-def _summary(prediction: Prediction) -> str:
+def _summary(prediction: ArtifactsWithFootprint) -> str:
     artifacts: Any = prediction.artifacts
     total = artifacts.trainable_count + artifacts.frozen_count
     footprint = prediction.footprint

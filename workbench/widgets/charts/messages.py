@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from workbench.series import COLUMNS, Recording, Value
+from workbench.series import COLUMNS, Recording, StepValue
 from workbench.series.blocks import SAMPLES, SECONDS, STEP, Blocks
 
 OVERVIEW_BLOCKS = 2048
@@ -81,5 +81,5 @@ def facts(recording: Recording) -> dict[str, Any]:
     }
 
 
-def _value(value: Value) -> dict[str, Any] | None:
+def _value(value: StepValue) -> dict[str, Any] | None:
     return {"value": value.value, "step": value.step} if math.isfinite(value.value) else None

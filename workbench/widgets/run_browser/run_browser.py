@@ -12,7 +12,7 @@ from workbench.controller.code.run_action_code import action_code
 from workbench.controller.code.runs_code import runs_code
 from workbench.controller.recorded_runs.deleted_runs import DeletedRun
 from workbench.controller.recorded_runs.recorded_runs import RecordedRuns
-from workbench.controller.recorded_runs.run_detail import RunDetail as Detail
+from workbench.controller.recorded_runs.run_detail import RunDescription
 from workbench.controller.recorded_runs.runs_view import Outcome
 from workbench.runs import Run
 from workbench.runs.listing import Changes
@@ -171,7 +171,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self.comparison.layout.display = None
         self.comparison.show(*runs)
 
-    def _show_detail(self, detail: Detail) -> None:
+    def _show_detail(self, detail: RunDescription) -> None:
         if self.comparison is not None:
             self.comparison.layout.display = "none"
         self.detail.show(detail)
@@ -258,5 +258,5 @@ class _View:
         if self._browser.detail.run_id in {each.id for each in deleted}:
             self._browser.detail.close_detail()
 
-    def show_detail(self, detail: Detail) -> None:
+    def show_detail(self, detail: RunDescription) -> None:
         self._browser._show_detail(detail)

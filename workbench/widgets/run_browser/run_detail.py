@@ -10,7 +10,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from workbench.controller.recorded_runs.run_detail import RunDetail as Detail
+from workbench.controller.recorded_runs.run_detail import RunDescription
 from workbench.widgets.bundle import bundle
 
 DPI = 110
@@ -50,7 +50,7 @@ class RunDetail(anywidget.AnyWidget):
         self._restore = restore
         self.on_msg(self._on_message)
 
-    def show(self, detail: Detail) -> None:
+    def show(self, detail: RunDescription) -> None:
         """Show a run; callable from any thread."""
         png = ""
         if detail.figure is not None:

@@ -30,7 +30,7 @@ GROUPS: dict[str, tuple[str, ...]] = {
     ),
     "Running": (
         *("gradient_pieces", "threads", "spinning", "deterministic", "pytorch_kernels"),
-        "operator_kernels",
+        *("device_kernels", "operator_kernels"),
     ),
     "Records": ("saved_graphs", "saved_graphs_prefix", "log_level"),
 }

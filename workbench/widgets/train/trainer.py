@@ -9,7 +9,7 @@ from typing import Any
 from workbench.controller import Controller, State
 from workbench.controller.engine_rows import EngineRows
 from workbench.controller.jobs.job import ComparisonJob, Job, model_of
-from workbench.controller.recorded_runs.worst_rows import WorstRows
+from workbench.controller.recorded_runs.worst_rows import WorstRowsReader
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.runs.record.reader import NewPoints
@@ -111,7 +111,7 @@ class TrainView(View):
         self._ended: Job | None = None
         """The shown job, once it has ended."""
         self._hint = EMPTY_HINT
-        self._worst = WorstRows()
+        self._worst = WorstRowsReader()
         self._evaluated: set[str] = set()
         """Engines that were evaluated since their rows were shown."""
         self._refresh_after = 0.0

@@ -61,7 +61,7 @@ def write_attention_kernels(
             editor.replace(found.backward, [backward], at=first)
             replaced |= {each.output[0]: each.output[0] for each in (forward, backward)}
     if replaced:
-        editor.finish(model)
+        editor.finish(model, "attention kernels")
     return replaced
 
 

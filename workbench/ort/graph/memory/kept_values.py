@@ -12,10 +12,10 @@ from workbench.ort.graph.facts import YIELD, forward_nodes
 if TYPE_CHECKING:
     import onnx
 
-_VIEWS = frozenset({"Reshape", "Squeeze", "Unsqueeze", "Identity", "Flatten"})
+VIEWS = frozenset({"Reshape", "Squeeze", "Unsqueeze", "Identity", "Flatten"})
 """Operators whose result shares the memory of their first input."""
 
-_SHAPE_READERS = frozenset({"Shape", "Size", YIELD})
+SHAPE_READERS = frozenset({"Shape", "Size", YIELD})
 """Operators for which no value is kept: ONNX Runtime runs them as early as possible."""
 
 
@@ -45,9 +45,9 @@ def kept_between_passes(
     for index, node in enumerate(graph.node):
         if index in forward:
             made.update(name for name in node.output if name)
-            if node.op_type in _VIEWS:
+            if node.op_type in VIEWS:
                 lies_on[node.output[0]] = lies_on.get(node.input[0], node.input[0])
-        elif node.op_type not in _SHAPE_READERS:
+        elif node.op_type not in SHAPE_READERS:
             read.update(node.input)
     kept = {lies_on.get(name, name) for name in read & made} - set(state)
     return _held(_declared(graph), kept, axes)

@@ -38,7 +38,9 @@ class MemoryPlan(NamedTuple):
     """Values whose size is not known before the graph runs; not included in the bytes."""
 
 
-def memory_plan(model: onnx.ModelProto, batch_size: int) -> MemoryPlan:
+def memory_plan(
+    model: onnx.ModelProto, batch_size: int, portable: onnx.ModelProto | None = None
+) -> MemoryPlan:
     """Memory of one run of `model`, in its order and with ONNX Runtime's reuse of memory.
 
     `TrainingSession` computes gradients of weights sooner, and takes up to a tenth less. Memory
@@ -48,8 +50,9 @@ def memory_plan(model: onnx.ModelProto, batch_size: int) -> MemoryPlan:
     Args:
         model: as returned by `optimized_model`.
         batch_size: the size of every named axis of its inputs.
+        portable: the same graph without the workbench's own kernels, where `model` has them.
     """
-    graph, sizes = model.graph, value_sizes(model, batch_size)
+    graph, sizes = model.graph, value_sizes(model, batch_size, portable)
     planned = _Planned(model)
     workspaces = [
         WORKSPACE[node.op_type] * sizes.get(node.output[0], 0)
@@ -171,12 +174,13 @@ def _loaded_shapes(model: onnx.ModelProto) -> dict[str, tuple[int | str, ...]]:
     return found
 
 
-def optimized_model(path: Path, folder: Path) -> onnx.ModelProto:
+def optimized_model(path: Path, folder: Path, library: Path | None = None) -> onnx.ModelProto:
     """The graph of a model after ONNX Runtime's optimizations; loads ONNX Runtime.
 
     Args:
         path: the model.
         folder: an existing folder for a temporary file.
+        library: of the workbench's own kernels, where the model has their operators.
     """
     import onnx
 
@@ -188,5 +192,7 @@ def optimized_model(path: Path, folder: Path) -> onnx.ModelProto:
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     options.optimized_model_filepath = str(folder / path.name)
+    if library is not None:
+        options.register_custom_ops_library(str(library))
     onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
     return onnx.load(options.optimized_model_filepath)

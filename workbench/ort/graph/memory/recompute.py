@@ -14,6 +14,7 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from workbench.ort.graph.facts import forward_nodes
+from workbench.ort.graph.rewrite_check import check_rewrite
 
 if TYPE_CHECKING:
     import onnx
@@ -30,7 +31,7 @@ _GRADIENT = "_grad"
 """Suffix by which ONNX Runtime's gradient builder names the gradient of a value."""
 
 
-def recompute_in_backward(model: onnx.ModelProto, loss: str) -> dict[str, str]:
+def recompute_in_backward(model: onnx.ModelProto, *results: str) -> dict[str, str]:
     """Make the backward pass recompute results of `CHEAP` operators, in place.
 
     The repeated node depends on the gradient of its result, by its shape: otherwise ONNX Runtime
@@ -38,13 +39,13 @@ def recompute_in_backward(model: onnx.ModelProto, loss: str) -> dict[str, str]:
 
     Args:
         model: both passes, in order.
-        loss: the output that is differentiated.
+        results: the outputs that are differentiated, where no YieldOp takes them.
 
     Returns:
         First output of each new node -> an output of the node of the backward pass that reads it.
     """
     graph = model.graph
-    forward = forward_nodes(graph, [loss])
+    forward = forward_nodes(graph, results)
     backward = {i: node for i, node in enumerate(graph.node) if i not in forward}
     places = {name: i for i, node in enumerate(graph.node) for name in node.output if name}
     readers: dict[str, list[int]] = {}
@@ -75,6 +76,7 @@ def recompute_in_backward(model: onnx.ModelProto, loss: str) -> dict[str, str]:
         in_order = [_copy(node) for node in _sorted([*graph.node, *again])]
         del graph.node[:]
         graph.node.extend(in_order)
+        check_rewrite(model, "results computed again")
     return made
 
 

@@ -10,6 +10,7 @@ from workbench.ort.graph.padding.graph_values import GraphValues
 from workbench.ort.graph.padding.masks import Mask, masks
 from workbench.ort.graph.padding.pack import Packing
 from workbench.ort.graph.padding.proof import Proof, Refusal, prove
+from workbench.ort.graph.rewrite_check import check_rewrite
 from workbench.trainable.custom_gradient import NodeGradient
 
 if TYPE_CHECKING:
@@ -91,4 +92,5 @@ def _packed(
     graph.initializer.extend(packing.tokens.constants)
     graph.value_info.extend(packing.types)
     sort_nodes(graph, "The graph without padding")
+    check_rewrite(model, "padding left out")
     return packing

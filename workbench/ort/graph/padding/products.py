@@ -13,10 +13,10 @@ from workbench.ort.graph.padding.layout import (
     own_left_out,
     special,
 )
-from workbench.ort.graph.padding.step import MixedError, Step, without_constants
+from workbench.ort.graph.padding.step import MixedError, PaddingStep, without_constants
 
 
-def gemm(step: Step) -> list[Tracked | None]:
+def gemm(step: PaddingStep) -> list[Tracked | None]:
     step.only_data()
     data = step.data
     if attribute(step.node, "transA", 0) or special(data.axes[1]):
@@ -24,7 +24,7 @@ def gemm(step: Step) -> list[Tracked | None]:
     return [without_constants(data)._replace(axes=(data.axes[0], own(step.shape()[1])))]
 
 
-def matmul(step: Step) -> list[Tracked | None]:
+def matmul(step: PaddingStep) -> list[Tracked | None]:
     first, second = step.inputs
     shape = step.shape()
     if len(shape) < 2:

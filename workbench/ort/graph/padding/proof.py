@@ -16,7 +16,7 @@ from workbench.ort.graph.padding.layout import (
 )
 from workbench.ort.graph.padding.masks import Mask, is_only_mask
 from workbench.ort.graph.padding.rules import result
-from workbench.ort.graph.padding.step import MixedError, Step
+from workbench.ort.graph.padding.step import MixedError, PaddingStep
 
 if TYPE_CHECKING:
     import onnx
@@ -138,7 +138,7 @@ class _Attempt:
             return [made]
         if node.op_type == "Where" and self._picks_tokens(node):
             raise MixedError
-        return result(Step(node, self._values, self._tracked, self._mask.sizes))
+        return result(PaddingStep(node, self._values, self._tracked, self._mask.sizes))
 
     def _is_seed(self, node: onnx.NodeProto) -> bool:
         """Whether it is an embedding, or a linear layer of an argument, of each token."""

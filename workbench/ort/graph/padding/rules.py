@@ -18,13 +18,13 @@ from workbench.ort.graph.padding.layout import (
     special,
 )
 from workbench.ort.graph.padding.products import gemm, matmul
-from workbench.ort.graph.padding.step import MixedError, Step, without_constants
+from workbench.ort.graph.padding.step import MixedError, PaddingStep, without_constants
 
 LOW = -1e9
 """A score below this has a probability of 0 beside scores of a usual size."""
 
 
-def result(step: Step) -> list[Tracked | None]:
+def result(step: PaddingStep) -> list[Tracked | None]:
     """Known properties of each output of a node.
 
     Raises:
@@ -41,14 +41,14 @@ def result(step: Step) -> list[Tracked | None]:
     return [made] * len(step.node.output)
 
 
-def _reshape(step: Step) -> list[Tracked | None]:
+def _reshape(step: PaddingStep) -> list[Tracked | None]:
     axes = regrouped(step.data.axes, step.shape(), step.sizes)
     if axes is None:
         raise MixedError
     return [step.data._replace(axes=axes)]
 
 
-def _squeeze(step: Step) -> list[Tracked | None]:
+def _squeeze(step: PaddingStep) -> list[Tracked | None]:
     left = iter(axis for axis in step.data.axes if axis)
     axes = tuple(() if size == 1 else next(left, ()) for size in step.shape())
     if any(True for _ in left):
@@ -56,16 +56,16 @@ def _squeeze(step: Step) -> list[Tracked | None]:
     return [step.data._replace(axes=axes)]
 
 
-def _transpose(step: Step) -> list[Tracked | None]:
+def _transpose(step: PaddingStep) -> list[Tracked | None]:
     axes = step.data.axes
     order = attribute(step.node, "perm", list(range(len(axes)))[::-1])
     return [step.data._replace(axes=tuple(axes[place] for place in order))]
 
 
-def _along_own_axes(first: int | None = None) -> Callable[[Step], list[Tracked | None]]:
+def _along_own_axes(first: int | None = None) -> Callable[[PaddingStep], list[Tracked | None]]:
     """A rule: the node mixes values along one axis, or along that and those after it."""
 
-    def rule(step: Step) -> list[Tracked | None]:
+    def rule(step: PaddingStep) -> list[Tracked | None]:
         step.only_data()
         data = step.data
         axis = attribute(step.node, "axis", -1 if first is None else first) % len(data.axes)
@@ -77,7 +77,7 @@ def _along_own_axes(first: int | None = None) -> Callable[[Step], list[Tracked |
     return rule
 
 
-def _softmax(step: Step) -> list[Tracked | None]:
+def _softmax(step: PaddingStep) -> list[Tracked | None]:
     data = step.data
     axis = attribute(step.node, "axis", -1) % len(data.axes)
     along = special(data.axes[axis])
@@ -95,7 +95,7 @@ def _softmax(step: Step) -> list[Tracked | None]:
     return [data._replace(junk=(data.junk - {factor}) | set(rows), constants={factor: 0.0})]
 
 
-def _cut(step: Step) -> list[Tracked | None]:
+def _cut(step: PaddingStep) -> list[Tracked | None]:
     """Split, Slice and Concat along an axis of neither batch nor tokens."""
     node = step.node
     made: list[Tracked | None] = []
@@ -135,7 +135,7 @@ def _cut(step: Step) -> list[Tracked | None]:
     return made
 
 
-def _gather(step: Step) -> list[Tracked | None]:
+def _gather(step: PaddingStep) -> list[Tracked | None]:
     step.only_data()
     data = step.data
     axis = attribute(step.node, "axis", 0) % len(data.axes)
@@ -149,7 +149,7 @@ def _gather(step: Step) -> list[Tracked | None]:
     return [without_constants(data)._replace(axes=axes)]
 
 
-def _gather_elements(step: Step) -> list[Tracked | None]:
+def _gather_elements(step: PaddingStep) -> list[Tracked | None]:
     step.only_data()
     data, shape = step.data, step.shape()
     axis = attribute(step.node, "axis", 0) % len(data.axes)
@@ -166,7 +166,7 @@ def _gather_elements(step: Step) -> list[Tracked | None]:
     return [without_constants(data)._replace(axes=axes)]
 
 
-def _reduce(step: Step) -> list[Tracked | None]:
+def _reduce(step: PaddingStep) -> list[Tracked | None]:
     data = step.data
     axes = step.values.axes(step.node, len(data.axes))
     if axes is None:
@@ -186,7 +186,7 @@ def _reduce(step: Step) -> list[Tracked | None]:
     return [without_constants(data)._replace(axes=tuple(kept)) if data.junk else None]
 
 
-_RULES: Mapping[str, Callable[[Step], list[Tracked | None]]] = {
+_RULES: Mapping[str, Callable[[PaddingStep], list[Tracked | None]]] = {
     "Concat": _cut,
     "Gather": _gather,
     "GatherElements": _gather_elements,

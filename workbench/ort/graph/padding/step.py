@@ -16,7 +16,7 @@ class MixedError(Exception):
     """A node mixes the tokens of a sequence, or its effect on them is not known."""
 
 
-class Step:
+class PaddingStep:
     """One node, with the known properties of its inputs."""
 
     def __init__(

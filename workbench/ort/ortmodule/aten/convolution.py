@@ -19,7 +19,7 @@ LEAST_CHANNELS = 4
 """Channels below which oneDNN computes the gradient of the input slowly."""
 
 
-class _Convolution(NamedTuple):
+class _ConvolutionCall(NamedTuple):
     arguments: list[str]
     """Stride, padding, dilation, transposed, output padding, groups."""
     filters: int
@@ -56,7 +56,7 @@ def convolution_gradient(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.
 
 def _convolution(
     node: onnx.NodeProto, graph: GraphEditor, weight: str, result: str
-) -> _Convolution | None:
+) -> _ConvolutionCall | None:
     shape = graph.shape(weight)
     if shape is None or None in shape or not graph.is_float(weight, result):
         return None
@@ -76,4 +76,4 @@ def _convolution(
     places = math.prod(size or 1 for size in (graph.shape(result) or ())[2:])
     work = filters * channels * math.prod(kernel) * places
     pointwise = math.prod(kernel) == 1
-    return _Convolution(arguments, filters, work, pointwise, channels * groups)
+    return _ConvolutionCall(arguments, filters, work, pointwise, channels * groups)

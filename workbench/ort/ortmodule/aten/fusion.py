@@ -55,7 +55,7 @@ def fuse_layers(
     """
     import onnx
 
-    if not libraries.calls_any or why_not_loaded():
+    if not libraries.calls_families or why_not_loaded():
         return Fused()
     known = onnx.shape_inference.infer_shapes(model, data_prop=True).graph.value_info
     del model.graph.value_info[:]
@@ -69,7 +69,7 @@ def fuse_layers(
             found = graph.producer(node.output[0], op)
             if found is not None and fuse(found, graph) and layer:
                 layers[layer] += 1
-    graph.finish(model)
+    graph.finish(model, "fusion of attention and linear layers")
     return Fused(tuple(graph.gradients), layers)
 
 

@@ -15,9 +15,11 @@ import numpy as np
 import torch
 
 from workbench.errors import EngineError
+from workbench.extensions.native_extension import DEVICE_KERNELS, native_extension
 from workbench.ort.graph.inference import InferenceSession
 from workbench.ort.ortmodule.aten.executor import why_not_loaded
 from workbench.ort.ortmodule.deterministic import is_deterministic
+from workbench.settings.kernel_variants import MOST_CONVOLUTIONS
 from workbench.settings.ortmodule_options import ORTModuleOptions, PyTorchKernels
 from workbench.tuning_results.kept import this_environment
 from workbench.tuning_results.product_times import (
@@ -63,9 +65,14 @@ def chosen_kernels(options: ORTModuleOptions, graph: onnx.GraphProto) -> Product
     times = _measured() if products and not why_not_loaded() else None
     if times is None or is_deterministic(options):
         return ProductChoice("all")
-    if times.prefers_onnxruntime and not _threads_sleep():
+    if not times.prefers_onnxruntime:
+        return ProductChoice("all", str(times))
+    if not _threads_sleep():
         return ProductChoice("all", f"{times}; {_SPINNING}")
-    return ProductChoice("no_linear" if times.prefers_onnxruntime else "all", str(times))
+    convolutions = sum(node.op_type == "Conv" for node in graph.node)
+    own = options.device_kernels and not native_extension(DEVICE_KERNELS).problem
+    without = own and convolutions <= MOST_CONVOLUTIONS
+    return ProductChoice("dropout" if without else "no_linear", str(times))
 
 
 def _threads_sleep() -> bool:

@@ -139,19 +139,49 @@ def export_forward(
     flat: nn.Module = named(module, arguments, report, read, autocast)
     inputs = tuple(f"input_{index}" for index in range(len(tensors)))
     dynamic = [dict(each) for each in axes]
-    examples = [_example(tensor, each) for tensor, each in zip(tensors, dynamic, strict=True)]
     functions = AutogradFunctions(opaque=True)
+    model = _exported(flat, inputs, tensors, dynamic, functions, reports)
+    found = _look_at(reports)
+    if found is None:
+        raise UntrainableError(
+            f"ORTModule: torch exports {type(module).__name__} by its bytecode only, so its "
+            "outputs are unknown. The module branches on a number computed from values of a "
+            "tensor, such as len(torch.unique(x)); keep it a tensor."
+        )
+    if any(entry.key == CHANGED_INPUTS for entry in model.metadata_props):
+        raise ChangedArgumentsError
+    _name_layers_as_the_module_does(model)
+    calls = tuple(functions.calls) if has_calls(model) else ()
+    structure, dtypes = found
+    structure = settled(structure, module, arguments, tensors, dynamic)
+    return ForwardGraph(model, inputs, structure, dtypes, calls, _ranges(model))
+
+
+def _exported(
+    flat: nn.Module,
+    inputs: Sequence[str],
+    tensors: Sequence[torch.Tensor],
+    axes: Sequence[dict[int, str]],
+    functions: AutogradFunctions,
+    reports: Sequence[_Found],
+) -> onnx.ModelProto:
+    """Export a `Flattened` module, with errors that are of the module in it.
+
+    Raises:
+        NoTensorsError, UntrainableError: see `export_forward`.
+    """
+    examples = [_example(tensor, each) for tensor, each in zip(tensors, axes, strict=True)]
     try:
-        model = export_onnx(
+        return export_onnx(
             flat,
             examples,
             input_names=inputs,
             output_names=(),
             training=True,
-            axes=dynamic,
+            axes=axes,
             functions=functions,
             # Without a dynamic axis, frozen values in a trace could not be detected.
-            exporters=tuple(EXPORTERS) if any(dynamic) else (torch_exporter.NAME,),
+            exporters=tuple(EXPORTERS) if any(axes) else (torch_exporter.NAME,),
             source_lines=True,
         )
     except ChangedStateError as error:
@@ -163,22 +193,6 @@ def export_forward(
         if isinstance(error, UntrainableError):
             raise
         raise UntrainableError(f"ORTModule: {error}") from error
-    found = _look_at(reports)
-    if found is None:
-        raise UntrainableError(
-            f"ORTModule: torch exports {type(module).__name__} by its bytecode only, so its "
-            "outputs are unknown. The module branches on a number computed from values of a "
-            "tensor, such as len(torch.unique(x)); keep it a tensor."
-        )
-    if any(entry.key == CHANGED_INPUTS for entry in model.metadata_props):
-        raise ChangedArgumentsError
-    _name_layers_as_the_module_does(model)
-    written = [entry.value for entry in model.metadata_props if entry.key == SIZE_RANGES]
-    ranges: Ranges = json.loads(written[0]) if written else {}
-    calls = tuple(functions.calls) if has_calls(model) else ()
-    structure, dtypes = found
-    structure = settled(structure, module, arguments, tensors, dynamic)
-    return ForwardGraph(model, inputs, structure, dtypes, calls, ranges)
 
 
 def _look_at(reports: Sequence[_Found]) -> tuple[Structure, tuple[torch.dtype, ...]] | None:
@@ -204,6 +218,13 @@ def _example(tensor: torch.Tensor, axes: Mapping[int, str]) -> torch.Tensor:
     made = torch.cat([made, made]) if 0 in axes and len(made) == 1 else made
     # Where gradients are turned off, the export looks for tensors that require one.
     return made.requires_grad_(tensor.requires_grad)
+
+
+def _ranges(model: onnx.ModelProto) -> Ranges:
+    """The sizes that the graph is right for, as the export noted them."""
+    written = [entry.value for entry in model.metadata_props if entry.key == SIZE_RANGES]
+    ranges: Ranges = json.loads(written[0]) if written else {}
+    return ranges
 
 
 def _name_layers_as_the_module_does(model: onnx.ModelProto) -> None:

@@ -6,8 +6,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from workbench.ort.graph.gradient_overrides import HiddenNodes
+from workbench.ort.graph.kernels.device_kernels import device_kernel_counts
+from workbench.ort.graph.memory.recompute import recompute_in_backward
 from workbench.ort.graph.standard_gradients import write_standard_gradients
 from workbench.ort.ortmodule.aten import Kernels, Libraries, use_pytorch_kernels
+from workbench.ort.ortmodule.differentiate.own_kernels import OwnKernels, use_own_kernels
 from workbench.settings.ortmodule_options import ORTModuleOptions
 
 if TYPE_CHECKING:
@@ -22,7 +25,7 @@ def complete(
     results: Iterable[onnx.ValueInfoProto],
     updates: Iterable[str],
     options: ORTModuleOptions,
-) -> tuple[bytes, Kernels]:
+) -> tuple[bytes, Kernels, OwnKernels]:
     """Complete a gradient graph, and choose its kernels.
 
     Args:
@@ -33,7 +36,7 @@ def complete(
         options: how to build the graph.
 
     Returns:
-        The graph, serialized, and the choice for each operator.
+        The graph, serialized, the choice for each operator, and the workbench's kernels in it.
     """
     import onnx
 
@@ -42,9 +45,15 @@ def complete(
     _keep_results(proto.graph, results)
     _return_from_forward(proto.graph, updates)
     libraries = Libraries(options)
-    kernels = use_pytorch_kernels(proto, libraries, keep_forward=options.recomputes)
+    keep = options.recomputes
+    use_own_kernels(proto, libraries.own, keep_forward=keep)
+    kernels = use_pytorch_kernels(proto, libraries, keep_forward=keep)
+    own = use_own_kernels(proto, libraries.own | libraries.left_to_own, keep_forward=keep)
     write_standard_gradients(proto, but=libraries.own_gradients)
-    return proto.SerializeToString(), kernels
+    kernels = kernels.beside(own.nodes, proto.graph)
+    if own.nodes and not keep:
+        recompute_in_backward(proto)
+    return proto.SerializeToString(), kernels, own._replace(nodes=device_kernel_counts(proto))
 
 
 def _keep_results(graph: onnx.GraphProto, results: Iterable[onnx.ValueInfoProto]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 from typing import NamedTuple
 
 from workbench.ort.ortmodule.aten import Kernels
@@ -56,3 +57,5 @@ class GradientGraph(NamedTuple):
     options: ORTModuleOptions
     """Options with which it was built, and will be run."""
     report: BuildReport
+    library: Path | None = None
+    """Of the workbench's own kernels, which a session of it registers; None: it has none."""

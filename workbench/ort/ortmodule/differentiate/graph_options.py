@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from workbench.ort.graph.padding.leave_out import PaddingReport
 from workbench.ort.native import native
 from workbench.ort.ortmodule.aten import Kernels, Libraries
+from workbench.ort.ortmodule.differentiate.own_kernels import OwnKernels
 from workbench.settings.operator_kernels import libraries_of, sentence_of
 from workbench.settings.ortmodule_options import OptionReport, OptionStateName, ORTModuleOptions
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 _LEFT_OUT = {
     "no_linear": ", and no linear layer or attention",
     "no_products": ", and no product",
+    "dropout": ", of Dropout alone",
 }
 """Operators left to ONNX Runtime, by `pytorch_kernels`, in words."""
 
@@ -198,6 +200,19 @@ def kernels_report(options: ORTModuleOptions, kernels: Kernels, measured: str) -
     but = _LEFT_OUT.get(options.pytorch_kernels, "")
     why = f"; {measured}" if measured else ""
     return OptionReport(name, "on", f"they run {kernels.replaced} nodes{but}{why}")
+
+
+def own_kernels_report(options: ORTModuleOptions, own: OwnKernels) -> OptionReport:
+    """The effect of `device_kernels`, and of families that are ours by `operator_kernels`."""
+    name = "device_kernels"
+    if own.why_not:
+        return OptionReport(name, "not available here", own.why_not)
+    if own.nodes:
+        reason = f"they run {sum(own.nodes.values())} nodes of {len(own.nodes)} operators"
+        return OptionReport(name, "on", reason)
+    if not options.device_kernels:
+        return OptionReport(name, "off")
+    return OptionReport(name, "on", "no operator of the graph has one")
 
 
 def families_report(options: ORTModuleOptions) -> OptionReport:

@@ -96,8 +96,8 @@ def create_program(
     else:
         # Trials also use PyTorch's random generator.
         with torch.random.fork_rng(devices=[]):
-            by_pytorch = bool(graph.report.kernels.replaced)
-            session = fastest(make, tensors, threads, one_if_long=by_pytorch)
+            by_pytorch = graph.report.kernels.computes
+            session = fastest(make, tensors, threads, by_pytorch=by_pytorch)
     saved.save("optimized", session.observation.optimized)
     times.append(time.perf_counter())
     places = {name: place for place, name in enumerate(graph.gradients)}

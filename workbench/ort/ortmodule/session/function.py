@@ -47,12 +47,14 @@ class RunGraph(torch.autograd.Function):
             shapes = [(result.shape, result.dtype) for result in results]
             if program.not_differentiable:
                 ctx.mark_non_differentiable(*[results[i] for i in program.not_differentiable])
-        if session.graph.outputs.saved:
-            # Makes autograd detect in-place changes of results that the backward pass reads.
-            ctx.save_for_backward(*[results[index] for index in session.graph.outputs.saved])
         ctx.set_materialize_grads(False)
         again = [tensors[index] for index in program.read_again]
-        ctx.under_way = (program, run, shapes, again, _changes(again), _addresses(program, again))
+        # Not by save_for_backward: under hooks that offload saved tensors autograd keeps copies and
+        # no longer checks for changes of the results, which the session reads. An alias
+        # has the version of its tensor, but not its node, which would keep itself alive.
+        saved = [results[index].detach() for index in session.graph.outputs.saved]
+        changes = (_changes(again), _changes(saved))
+        ctx.under_way = (program, run, shapes, again, saved, changes, _addresses(program, again))
         return tuple(results)
 
     @staticmethod
@@ -70,9 +72,9 @@ class RunGraph(torch.autograd.Function):
                 "ORTModule has no double backward (create_graph=True). Use the plain module "
                 "where second derivatives are needed."
             )
-        program, run, shapes, again, changes, addresses = under_way
+        program, run, shapes, again, saved, changes, addresses = under_way
         session = program.session
-        if _changes(again) != changes:
+        if _changes(again) != changes[0]:
             raise EngineError(
                 "A parameter or an argument was changed in place after ORTModule's forward pass, "
                 "and its backward pass reads it. Change it after backward, or pass a clone."
@@ -84,8 +86,12 @@ class RunGraph(torch.autograd.Function):
                 "keep the parameters (reshard_after_forward=False); else set `.data` after "
                 "backward."
             )
-        if session.graph.outputs.saved:
-            _check_results(ctx)
+        if _changes(saved) != changes[1]:
+            raise EngineError(
+                "A result of ORTModule was changed in place before its backward pass, which reads "
+                "it. Use an operation that makes a new tensor, such as y + 1 for y.add_(1), or "
+                "change a clone."
+            )
         given = gradients if shapes is None else _given(session.graph.outputs, gradients, shapes)
         found = session.backward(given, run)
         places = program.input_gradients
@@ -95,18 +101,6 @@ class RunGraph(torch.autograd.Function):
             *[None if place is None else found[place] for place in places],
             *of_parameters,
         )
-
-
-def _check_results(ctx: Any) -> None:
-    """Raise an EngineError where a result that the backward pass reads was changed."""
-    try:
-        _ = ctx.saved_tensors
-    except RuntimeError as error:
-        raise EngineError(
-            "A result of ORTModule was changed in place before its backward pass, which reads it. "
-            "Use an operation that makes a new tensor, such as y + 1 for y.add_(1), or change a "
-            f"clone. PyTorch says: {error}"
-        ) from error
 
 
 def _changes(tensors: Sequence[torch.Tensor]) -> int:

@@ -155,6 +155,8 @@ def plan_for(graph: GradientGraph) -> RecomputePlan:
 def _load(graph: GradientGraph, session_options: Any) -> tuple[Any, SessionObservation]:
     c = native()
     try:
+        if graph.library is not None:
+            session_options.register_custom_ops_library(str(graph.library))
         with observed(session_options) as observation:
             session = c.InferenceSession(session_options, graph.model, False, False)
             session.initialize_session(["CPUExecutionProvider"], [{}], set())

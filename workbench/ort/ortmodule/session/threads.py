@@ -8,10 +8,15 @@ from statistics import median
 
 import torch
 
+from workbench.ort.freed_memory import give_back_freed_memory
 from workbench.ort.ortmodule.session.session import GradientSession
 
 LONG_S = 1.0
 """If both passes of a graph take longer, no trials are run."""
+
+LONG_ALONE_S = 0.05
+"""The same without a kernel of PyTorch in the graph: waking the threads takes a small part of that.
+Two sessions that are tried in turn take the memory of both."""
 
 TRIALS, LEAST_TRIALS = 7, 2
 """Runs of either session whose medians are compared, and fewest runs if each is long."""
@@ -28,7 +33,7 @@ def fastest(
     inputs: Sequence[torch.Tensor],
     threads: int,
     *,
-    one_if_long: bool = False,
+    by_pytorch: bool = False,
 ) -> GradientSession:
     """Load a session with `threads` threads, or with one where its passes are measured faster.
 
@@ -42,15 +47,20 @@ def fastest(
         load: creates a session with a pool of the given number of threads.
         inputs: of the graph, with a batch of the usual size.
         threads: largest number; that of PyTorch.
-        one_if_long: without trials, use one thread rather than several.
+        by_pytorch: whether PyTorch's kernels run long operators of it: then, without trials, one
+            thread is used rather than several.
     """
     one = load(1)
     if threads == 1:
         return one
     both_passes_s(one, inputs)
     once = both_passes_s(one, inputs)
-    if once > LONG_S:
-        return one if one_if_long else load(threads)
+    if by_pytorch and once > LONG_S:
+        return one
+    if not by_pytorch and once > LONG_ALONE_S:
+        del one
+        give_back_freed_memory()
+        return load(threads)
     many = load(threads)
     both_passes_s(many, inputs)
     trials = max(LEAST_TRIALS, min(TRIALS, int(TRIALS_S / once)))

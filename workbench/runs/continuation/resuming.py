@@ -23,6 +23,12 @@ from workbench.run_folder.events import EventWriter
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs.adapted_weights import recorded_weights
 from workbench.runs.cleanup import remove_abandoned_files
+from workbench.runs.continuation.replaced_model import replace_model, restore_model
+from workbench.runs.continuation.resuming_federated import (
+    CHANGEABLE_FEDERATED,
+    refuse_deployed,
+    with_rounds,
+)
 from workbench.runs.launch import (
     FEDERATED_WORKER,
     WORKER,
@@ -32,12 +38,6 @@ from workbench.runs.launch import (
     stop_grace_s,
 )
 from workbench.runs.record.duration import started_at
-from workbench.runs.resume.replaced_model import replace_model, restore_model
-from workbench.runs.resume.resuming_federated import (
-    CHANGEABLE_FEDERATED,
-    refuse_deployed,
-    with_rounds,
-)
 from workbench.runs.run import Run
 from workbench.settings.config import TrainingConfig, make_config
 from workbench.settings.federation import FederationOptions
