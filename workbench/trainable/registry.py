@@ -89,6 +89,7 @@ from workbench.trainable.rewrites.instance_normalization import InstanceToLayerN
 from workbench.trainable.rewrites.layer_normalization import CompleteLayerNormalization
 from workbench.trainable.rewrites.max_pool import PoolCopyOfParameter
 from workbench.trainable.rewrites.mish import MishToSoftplus
+from workbench.trainable.rewrites.no_op_cast import NoOpCastToIdentity
 from workbench.trainable.rewrites.recurrence import (
     OneDirectionGRU,
     OneDirectionLSTM,
@@ -107,6 +108,7 @@ from workbench.trainable.rewrites.untrained_scale import (
 REWRITES: tuple[Rewrite, ...] = (
     SequenceToSplit(),
     CastLikeToCast(),
+    NoOpCastToIdentity(),
     ScatterSlicesInOrder(),
     InstanceToLayerNormalization(),
     CompleteLayerNormalization(),

@@ -63,10 +63,12 @@ class Footprint(NamedTuple):
     backward pass in the order of execution, reused as by its planner, placed as by its arena.
     Includes the working memory that kernels allocate elsewhere."""
     evaluation_bytes: int
-    """The same of an evaluated batch: the eval model has a separate arena, which is kept."""
+    """The same of an evaluated batch, which takes the memory of the activations: the models share
+    one arena, and do not run at the same time."""
     checkpoint_bytes: int
     """While a checkpoint is written: the memory of a copy of the parameters, and the file with the
-    optimizer's state in a buffer that has just doubled to a power of two."""
+    optimizer's state in a buffer that has just doubled to a power of two. The activations are given
+    back to the system before."""
     runtime_bytes: int
     """ONNX Runtime itself: `RUNTIME_BYTES`, and `NODE_BYTES` for each node; and `KERNELS_BYTES`
     where the workbench's kernels run nodes of the graph."""
@@ -84,13 +86,15 @@ class Footprint(NamedTuple):
         )
 
     def peak_bytes(self, *, evaluate: bool = True) -> int:
-        """Growth of the resident set of a run's process: everything above together.
+        """Growth of the resident set of a run's process: what is always there, and the largest of
+        what is there one after another: activations, evaluation and checkpoint.
 
         Args:
             evaluate: whether the run evaluates its test split.
         """
+        always = self.total_bytes - self.activations_bytes + self.runtime_bytes
         evaluation = self.evaluation_bytes if evaluate else 0
-        return self.total_bytes + evaluation + self.checkpoint_bytes + self.runtime_bytes
+        return always + max(self.activations_bytes, evaluation, self.checkpoint_bytes)
 
     def budget_bytes(self, *, evaluate: bool = True) -> int:
         """Free memory needed in bytes: `peak_bytes`, if that is too low by all of `ACCURACY`.

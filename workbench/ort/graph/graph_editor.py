@@ -18,7 +18,7 @@ from workbench.ort.graph.rewrite_check import check_rewrite
 if TYPE_CHECKING:
     import onnx
 
-_REMOVABLE = frozenset({"Expand", "Identity", "Reshape", "Transpose", "Where"})
+_REMOVABLE = frozenset({"Expand", "Identity", "Reshape", "Sub", "Transpose", "Where"})
 """Operators whose nodes are removed once nothing reads their results."""
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from workbench.errors import EngineError
 from workbench.ort.graph.profiles import profile_if_requested
 from workbench.ort.native import native
+from workbench.ort.ondevice.shared_arena import free_unused_memory, use_shared_arena
 from workbench.ort.step_seeds import StepSeeds
 
 TRAINING_PROFILE, OPTIMIZER_PROFILE = "training", "optimizer"
@@ -63,6 +64,7 @@ class TrainingSession:
         # Gradients of weights are computed as early as possible, in the order of the file, not
         # after those of all activations, which would be kept until then.
         options.execution_order = ort.ExecutionOrder.PRIORITY_BASED
+        use_shared_arena(options)
         profile_if_requested(options, TRAINING_PROFILE)
         device = ort.OrtDevice(_CPU, ort.OrtDevice.default_memory(), 0)
         ort.set_default_logger_severity(_ERROR)
@@ -196,4 +198,6 @@ class TrainingSession:
 
     def save(self, path: Path) -> None:
         """Write parameters and optimizer state, from which a session can continue."""
+        # ONNX Runtime writes the file to a buffer that grows by copying.
+        free_unused_memory()
         self._save(self._state, str(path), True)

@@ -69,6 +69,30 @@ def fastest(
     return many if median(of_many) < WORTHWHILE * median(of_one) else one
 
 
+def one_thread_suffices(session: GradientSession, inputs: Sequence[torch.Tensor]) -> bool:
+    """Whether the passes of `session`, on one thread, take as long with one thread of PyTorch's.
+
+    Running statistics change as in training: keep them safe.
+
+    Args:
+        session: whose graph may call PyTorch's kernels.
+        inputs: of the graph, with a batch of the usual size.
+    """
+    if session.threads > 1:
+        return False
+    threads = torch.get_num_threads()
+    times: dict[int, list[float]] = {1: [], threads: []}
+    try:
+        for _ in range(1 + TRIALS):
+            for count, found in times.items():
+                torch.set_num_threads(count)
+                found.append(both_passes_s(session, inputs))
+    finally:
+        torch.set_num_threads(threads)
+    one, many = (median(found[1:]) for found in times.values())
+    return WORTHWHILE * one < many
+
+
 def both_passes_s(session: GradientSession, inputs: Sequence[torch.Tensor]) -> float:
     """Seconds that a forward and a backward pass take; may change running statistics."""
     started = time.perf_counter()
