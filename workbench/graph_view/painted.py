@@ -23,7 +23,7 @@ class Painted(NamedTuple):
 
     engine: str
     times_us: tuple[float | None, ...]
-    """Microseconds of a step; None for a node that the profile does not name."""
+    """Microseconds of a step; None for a node that is not in the profile."""
     result_bytes: tuple[int | None, ...]
     """Size of the node's results for the profile's batch; None where a shape is not known."""
     sentence: str

@@ -28,7 +28,7 @@ class TensorSummary(NamedTuple):
     maximum: float | None
     mean: float | None
     std: float | None
-    """Of the population."""
+    """Standard deviation of the population."""
     histogram: tuple[int, ...]
     """Finite values in `BINS` bins of equal width from `minimum` to `maximum`; empty without."""
 

@@ -43,7 +43,7 @@ def of_pytorch(request: ProfilingRequest, report: Report) -> ProfilingAnswer:
 def of_ortmodule(request: ProfilingRequest, report: Report) -> ProfilingAnswer:
     """Take steps under ONNX Runtime's profiler, then without one, then under PyTorch's profiler.
 
-    PyTorch's profiler times what runs outside of ONNX Runtime's graphs.
+    PyTorch's profiler times the operators outside of ONNX Runtime's graphs.
     """
     from workbench.ort.graph.profiles import profiled
     from workbench.ort.ortmodule.operator_profile import StepWindow, step_timings
@@ -85,7 +85,7 @@ def of_ondevice(request: ProfilingRequest, report: Report) -> ProfilingAnswer:
 
 
 def faster_half(steps: Sequence[ProfiledStep]) -> list[ProfiledStep]:
-    """The steps of the shorter wall times: what else runs on the machine only adds to them."""
+    """The steps of the shorter wall times: other programs on the machine only add to them."""
     return sorted(steps, key=lambda step: step.wall_ms)[: (len(steps) + 1) // 2]
 
 

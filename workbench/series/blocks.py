@@ -15,7 +15,7 @@ COLUMNS = (
     "memory_mb",
     "not_finite",
 )
-"""Of a block: its last step; seconds of training and samples up to and including that; the
+"""Columns of a block: its last step; seconds of training and samples up to and including that; the
 smallest, largest and mean finite loss (NaN if there is none); the loss of the last step; the
 largest resident set in 10^6 bytes; how many losses are not finite."""
 
@@ -34,7 +34,7 @@ def blocks_of(
     loss: np.ndarray,
     memory_mb: np.ndarray,
 ) -> Blocks:
-    """One block a step, of arrays of shape (steps,); `seconds` and `samples` are totals."""
+    """One block per step, from arrays of shape (steps,); `seconds` and `samples` are totals."""
     finite = np.isfinite(loss)
     known = np.where(finite, loss, np.nan)
     found = np.empty((COUNT + 1, len(step)))
