@@ -35,7 +35,7 @@ def fill(request: ArtifactsRequest, report: Report, environment: Mapping[str, st
         Seconds to read it from the cache; None if it was generated.
 
     Raises:
-        WorkbenchError: whatever the child raises.
+        WorkbenchError: the error of the child process.
     """
 
     def tell(sentence: str) -> None:

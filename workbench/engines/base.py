@@ -101,7 +101,7 @@ class ObservedStep(NamedTuple):
 
 
 class Engine(ABC):
-    """Trains one model on one thread pool, inside a worker process of its own.
+    """Trains one model on one thread pool, inside its own worker process.
 
     A subclass does its slow work (imports, export, compilation) in `__init__`, not at import.
     """

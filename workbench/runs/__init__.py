@@ -130,7 +130,7 @@ def from_base(
     """The model with the weights of `base` (see `train`), and the record of their origin.
 
     Raises:
-        ConfigError: `base` is no run or file of weights, or a pattern matches nothing.
+        ConfigError: `base` is not a run or a file of weights, or a pattern matches nothing.
         ModelError: the weights cannot be read, or do not fit the model.
         RunError: the run has written no checkpoint.
     """

@@ -1,4 +1,4 @@
-"""The measurements that are kept for this user, in the cache beside the compiled extensions."""
+"""The measurements of this user, in the cache beside the compiled extensions."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Kept(NamedTuple):
 
     path: Path
     entry: Entry | None
-    """None: it is not used."""
+    """Its content; None: it is not used."""
     problem: str = ""
     """Why it is not used, as a sentence."""
 

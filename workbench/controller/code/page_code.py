@@ -1,4 +1,4 @@
-"""The Python that does the same as the page."""
+"""The Python code equivalent to the page."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ ONDEVICE = ("engine='ondevice'",)
 
 
 def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) -> str:
-    """A program of the public names that does what a step of the page does.
+    """A program of public names equivalent to a step of the page.
 
     Args:
-        setup: what the page would do.
+        setup: setup of the page.
         step: "model", "artifacts", "train" or "compare"; for the runs see `runs_code`.
-        names: objects of the notebook, which code may name; None: those there are.
+        names: objects of the notebook, which code may name; None: the current ones.
     """
     own = own_names() if names is None else names
     lines = ["import workbench as wb", ""]

@@ -1,6 +1,6 @@
-"""Gradients that ONNX Runtime's own operators compute slowly, in standard operators.
+"""Replaces slow gradient operators of ONNX Runtime by standard operators.
 
-What each takes of its own operator's time is measured by `python -m benchmarks gradients`. The sums
+`python -m benchmarks gradients` measures the ratio of their times. The sums
 of GatherGrad, which differ from run to run with several threads, are the same in every run.
 """
 
@@ -21,16 +21,16 @@ _MICROSOFT = "com.microsoft"
 
 
 def write_standard_gradients(model: onnx.ModelProto, but: Collection[str] = ()) -> dict[str, str]:
-    """Write the slow gradients of `model` in standard operators, in place.
+    """Replace the slow gradients of `model` by standard operators, in place.
 
-    They are every GatherGrad, GeluGrad, LogSoftmaxGrad and ReluGrad, and X^1, which the gradient of
-    a square has. The results are the same for finite gradients, up to rounding. A node stays as it
-    is where too little is known of its types and shapes.
+    They are all GatherGrad, GeluGrad, LogSoftmaxGrad and ReluGrad, and X^1, from the gradient of a
+    square. The results are the same for finite gradients, up to rounding. A node is not changed
+    if too little is known of its types and shapes.
 
     Args:
         model: both passes. Its domain "" has opset 16 or later. A value whose type it does not
             have is float32.
-        but: families, of `FAMILIES`, whose gradients stay as they are.
+        but: families, of `FAMILIES`, whose gradients are not changed.
 
     Returns:
         First output of each new node -> first output of the node that it replaced.
@@ -51,14 +51,15 @@ def write_standard_gradients(model: onnx.ModelProto, but: Collection[str] = ()) 
 
 
 class _Steps:
-    """The nodes that compute what `node` does, one after another."""
+    """The nodes that replace `node`, in order."""
 
     def __init__(self, node: onnx.NodeProto) -> None:
         self._node = node
         self.made: list[onnx.NodeProto] = []
 
     def add(self, op: str, *inputs: str, last: bool = False, **attributes: Any) -> str:
-        """Append an operator; the name of its result, which is that of the node for the `last`."""
+        """Append an operator; returns the name of its result, which is that of the node for the
+        `last`."""
         from onnx import helper
 
         name = f"{self._node.name or self._node.output[0]}/{len(self.made)}/{op}"
@@ -166,4 +167,4 @@ _WRITERS: Mapping[tuple[str, str], tuple[str, _Write]] = {
     (_MICROSOFT, "ReluGrad"): ("relu", _relu_gradient),
     ("", "Pow"): ("", _first_power),
 }
-"""Domain and operator -> its family, and what writes it."""
+"""Domain and operator -> its family, and the function that replaces it."""

@@ -40,7 +40,7 @@ MOST_GRAPHS = 32
 
 
 class _Call(NamedTuple):
-    """A call for which something is looked up or built."""
+    """A call for which a graph is looked up or built."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
@@ -58,10 +58,10 @@ class Graphs:
     """The graphs for one module, by the kinds of calls that they run."""
 
     def __init__(self, module: nn.Module, settings: Mapping[str, Any]) -> None:
-        """Build nothing yet.
+        """Create without graphs.
 
         Args:
-            module: what calls run.
+            module: the module that calls run.
             settings: how graphs are built, for `build`.
         """
         self._module = module
@@ -131,7 +131,7 @@ class Graphs:
         if trial.why_pytorch:
             return self._noted(cache, trial)
         if trial.set_up or self.layout.attributes.left_out:
-            # From here on such calls change nothing: all can be watched.
+            # From here on such calls change no state: all attributes can be watched.
             self._refresh_layout()
             cache = self._caches[call.key]
         self.layout.releases_memory = releases_memory((wrapper, *self.layout.modules))
@@ -166,7 +166,7 @@ class Graphs:
         return made._replace(dtypes=found)
 
     def _noted(self, cache: GraphCache, trial: Trial) -> Trial:
-        """The trial that PyTorch ran; its reason is final unless it may have set something up."""
+        """The trial that PyTorch ran; its reason is final unless it may have initialized state."""
         self.layout.attributes.leave_out_changed()
         cache.changes += 1
         if trial.only_state and cache.changes == 1:
@@ -209,7 +209,7 @@ def _as_it_is(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _why_no_graph(layout: Layout) -> str:
-    """Why no graph can run the module as it is now; empty where one can."""
+    """Why no graph can run the module in its current state; empty if one can."""
     if partitioned(layout.tensors()):
         return PARTITIONED
     hook = layout.lost_hook()

@@ -40,7 +40,7 @@ def step_timings(module: ORTModule, windows: Sequence[StepWindow]) -> list[list[
 
 
 def _by_kernel(timing: Timing, kernels: Mapping[str, str], own: Collection[str]) -> Timing:
-    """A node that one of PyTorch's kernels runs goes by the name of that; `own` are ours."""
+    """Name a node that runs a kernel of PyTorch after the kernel; `own` are the workbench's."""
     if timing.node in own:
         return timing._replace(provider=OWN_KERNELS)
     kernel = kernels.get(timing.node)

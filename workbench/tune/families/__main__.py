@@ -37,16 +37,16 @@ from workbench.tune.families.shares import measured_times, shares_of
 from workbench.tune.families.trial import FASTER, TOLERANCE, difference, timed
 
 BUDGET_S = 60.0
-"""No family is begun after this."""
+"""No family is started after this."""
 
 LEAST_SHARE = 0.03
-"""Of the operators' time: a family below it cannot be distinguished from noise."""
+"""Share of the operators' time: a family below it cannot be distinguished from noise."""
 
 Report = Callable[[str], None]
 
 
 class _Search:
-    """The fastest libraries so far, and what was tried."""
+    """The fastest libraries so far, and the trials."""
 
     def __init__(self, request: ProfilingRequest, report: Report) -> None:
         self._engines, self._report = Engines(request), report
@@ -111,7 +111,8 @@ class _Search:
         return candidate if found.high < FASTER else fastest
 
     def _refined(self, variant: Candidate, fastest: Candidate) -> dict[str, Any] | None:
-        """All that won, over the variant, measured once more; None: not clearly faster."""
+        """All chosen families, relative to the variant, measured again; None: not clearly
+        faster."""
         self._report("timing the faster families together")
         found, seconds = timed(variant.steps, fastest.steps, whole=True)
         if not found.high < 1:
@@ -137,7 +138,7 @@ def _usable(extension: str) -> bool:
 
 
 def _usual_libraries(config: TrainingConfig) -> dict[str, str]:
-    """Those of the variant."""
+    """The libraries of the variant."""
     own = _usable(DEVICE_KERNELS)
     if config.engine == "ondevice":
         return usual_libraries(config.engine, own and config.device_kernels)
@@ -147,7 +148,7 @@ def _usual_libraries(config: TrainingConfig) -> dict[str, str]:
 
 
 def answer(report: Report) -> None:
-    """Try the families, and write what was found.
+    """Try the families, and write the result.
 
     Raises:
         WorkbenchError: the engine cannot train this model.

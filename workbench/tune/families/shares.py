@@ -11,7 +11,7 @@ from workbench.settings.operator_kernels import FAMILIES
 from workbench.tune.families.candidate import Engines
 
 STEPS = 4
-"""Under the profiler."""
+"""Steps under the profiler."""
 
 _OF_ORTMODULE: Mapping[str, frozenset[str]] = MappingProxyType(
     {
@@ -34,7 +34,7 @@ _OF_ORTMODULE: Mapping[str, frozenset[str]] = MappingProxyType(
         "embedding": frozenset({"workbench_kernels::gather_backward"}),
     }
 )
-"""What ORTModule has beside the operators on device."""
+"""Operators of ORTModule in addition to those on device, by family."""
 
 _ON_DEVICE: Mapping[str, frozenset[str]] = MappingProxyType(
     {
@@ -84,7 +84,7 @@ without a kernel for the whole count as those of linear layers."""
 
 
 def shares_of(engine: str, times: Sequence[OperatorTime]) -> dict[str, float]:
-    """Family -> its part of the operators' time, the largest first; those that do not occur left
+    """Family -> its share of the operators' time, the largest first; those that do not occur left
     out."""
     total = sum(each.us for each in times)
     found = {
@@ -96,7 +96,7 @@ def shares_of(engine: str, times: Sequence[OperatorTime]) -> dict[str, float]:
 
 
 def measured_times(engines: Engines) -> list[OperatorTime]:
-    """The operators of some steps, in an engine of their own, of the variant."""
+    """The operators of some steps of the variant, in a separate engine."""
     from workbench.ort.graph.profiles import profiled
 
     with temporary_folder() as folder:

@@ -1,7 +1,7 @@
-"""Results that are not tensors: verified at other sizes, and copied for every call.
+"""Non-tensor results: verified at other sizes, and copied for every call.
 
-The results of an export are those of one trial call. A string that was made from a size holds the
-exporter's symbol for it, or the size of the trial. PyTorch therefore runs the module too, with
+The results of an export are those of one trial call. A string made from a size has the exporter's
+symbol for it, or the size of the trial. PyTorch therefore runs the module too, with
 the tensors of the call and with larger ones, and the recorded results are compared with those.
 """
 
@@ -26,7 +26,7 @@ from workbench.ort.ortmodule.capture.preserved_buffers import preserved_buffers
 from workbench.ort.ortmodule.capture.structure import Constant, ConstantObject, Structure, rebuild
 
 _TOLD = (str, bytes, int, float, complex)
-"""Kinds of constants that can be made from a size."""
+"""Types of constants that can depend on a size."""
 
 _ABSENT = object()
 
@@ -41,14 +41,14 @@ def settled(
     tensors: Sequence[torch.Tensor],
     axes: Sequence[Mapping[int, str]],
 ) -> Structure:
-    """`structure`, that of what `module` returned while it was exported, fit to be given back.
+    """`structure` of the module's result in the export, prepared for being returned.
 
     Args:
         structure: of the results.
         module: unchanged afterwards, except for writes of its forward to its own objects.
         arguments: structure of the pair (args, kwargs) of the call.
         tensors: those of the call.
-        axes: for each tensor, the names of its axes of any size.
+        axes: for each tensor, the names of its dynamic axes.
 
     Raises:
         UntrainableError: an object or number among the results differs in another call, or
@@ -109,7 +109,7 @@ def _doubled(tensor: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
 
 @contextmanager
 def _as_before(module: nn.Module) -> Iterator[None]:
-    """Undo what a trial changes: attributes, buffers, and the generators of random numbers."""
+    """Context that undoes a trial's changes of attributes, buffers and random generators."""
     attributes = [(vars(each), dict(vars(each))) for each in module.modules()]
     python, numpy = random.getstate(), np.random.get_state()
     with torch.random.fork_rng(devices=[]), preserved_buffers(module.buffers()):
@@ -124,7 +124,7 @@ def _as_before(module: nn.Module) -> Iterator[None]:
 
 
 def _held_against(structure: Structure, real: Any, where: str) -> Structure:
-    """`structure` if `real` fits it, in which each kept object knows what it shares."""
+    """`structure` if `real` fits it, with the shared objects of each kept object."""
     match structure:
         case Constant(kind, value):
             if type(real) is not kind or not _same(value, real):
@@ -200,7 +200,7 @@ def _compared(kept: Any, real: Any, where: str) -> list[Any]:
                 "so its state would be shared between calls. Return its contents instead."
             )
         for each in (one, other):
-            # Until it is read, an object leads to its attributes without a dict between.
+            # Until it is read, an object refers to its attributes without a dict in between.
             getattr(each, "__dict__", None)
         inside = by_function or isinstance(one, FunctionType)
         if not isinstance(one, FunctionType):
