@@ -37,7 +37,7 @@ class CheckedOp:
     note: str
     """How it is rewritten, or why it cannot be trained."""
     remedy: str
-    """What to do if it cannot be trained."""
+    """Suggested fix if it cannot be trained."""
     count: int
     """Number of nodes."""
     layers: str

@@ -34,8 +34,8 @@ def found(digits: Dataset, temporary: Path) -> Iterator[Profile]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TMPDIR", str(temporary))
         patch.setattr("tempfile.tempdir", None)
-        # Whether PyTorch's kernels were built here makes no difference then.
-        options = {"pytorch_kernels": False}
+        # Whether the extensions were built here makes no difference then.
+        options = {"pytorch_kernels": False, "device_kernels": False}
         yield profile("digits-mlp", digits, steps=STEPS, threads=1, ortmodule=options)
 
 

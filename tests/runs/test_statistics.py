@@ -22,8 +22,8 @@ from workbench.runs import Run, load_run, train
 
 STEPS = 12
 
-NATIVE_KERNELS = {"pytorch_kernels": False}
-"""Whether PyTorch's kernels were built here makes no difference then."""
+NATIVE_KERNELS = {"pytorch_kernels": False, "device_kernels": False}
+"""Whether the extensions were built here makes no difference then."""
 
 
 @pytest.fixture(scope="module")

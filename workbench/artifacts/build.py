@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 
 
 class ExportedGraphs(NamedTuple):
-    """A model that was exported for the artifacts of a request, and of others like it."""
+    """A model that was exported for the artifacts of one or more similar requests."""
 
     model: Model
     graphs: TrainableGraph
@@ -60,7 +60,7 @@ def build(request: ArtifactsRequest, report: Callable[[str], None]) -> None:
 
 
 def export(request: ArtifactsRequest, report: Callable[[str], None]) -> ExportedGraphs:
-    """Export the model; what is large stays in files beside the request's directory.
+    """Export the model; large tensors stay in files beside the request's directory.
 
     Raises:
         WorkbenchError: the model or the settings cannot be used.
@@ -91,11 +91,11 @@ def export(request: ArtifactsRequest, report: Callable[[str], None]) -> Exported
 def write(
     request: ArtifactsRequest, exported: ExportedGraphs, report: Callable[[str], None]
 ) -> None:
-    """Build the gradient of what was exported, and write the artifacts.
+    """Build the gradient of the exported graph, and write the artifacts.
 
     Args:
-        request: as `exported` was made for, but for its directory and `operator_kernels`.
-        exported: its graphs may be changed.
+        request: that of `exported`, except for its directory and `operator_kernels`.
+        exported: the exported model; its graphs may be changed.
         report: called with short progress texts.
     """
     folder, model = request.directory, exported.model

@@ -25,15 +25,15 @@ NOMINAL_CHECKPOINT = "nominal_checkpoint"
 """Name of the file, as `onnxruntime.training.artifacts` calls it."""
 
 FORWARD_MODEL = "forward_model.onnx"
-"""The forward graph in training mode with its loss, as exported: what the rewrites start from.
+"""The forward graph in training mode with its loss, as exported, before the rewrites.
 Artifacts of older workbenches lack it, and those of device bundles."""
 
 KERNELS_MODEL = "training_model.device_kernels.onnx"
-"""The training model with kernels of our own, for a session on a machine that has their library.
-Lacking where no node is one of theirs, in artifacts of older workbenches, and in device bundles."""
+"""The training model with the workbench's kernels, for a machine that has their library.
+Missing if no node uses them, in artifacts of older workbenches, and in device bundles."""
 
 PROVENANCE = "provenance.json"
-"""Where each node of the graphs is from; lacking where `FORWARD_MODEL` does."""
+"""Origin of each node of the graphs; missing where `FORWARD_MODEL` is."""
 
 FILES = (
     "training_model.onnx",

@@ -1,6 +1,6 @@
 """Comparisons: the same training with several engines in lockstep.
 
-It starts and reads runs, and knows neither engines nor workers.
+It starts and reads runs, and is independent of engines and workers.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ DEFAULT_ENGINES = tuple(info.name for info in BUILT_IN if info.compared_by_defau
 NOT_COMPARED = frozenset(
     {"early_stopping", "checkpoint_every", "checkpoint_every_s", "layer_statistics_every"}
 )
-"""Settings of a run that a comparison does not take."""
+"""Settings of a run that a comparison does not accept."""
 
 
 def compare(
@@ -63,13 +63,13 @@ def compare(
 
     Args:
         model: a `Model`, or what `load_model` takes.
-        data: a `Dataset`, or what `load_dataset` takes; None: the dataset of the sample.
+        data: a `Dataset`, or an argument of `load_dataset`; None: the dataset of the sample.
         engines: the engines to compare; the reference is `pytorch` if given, else the first.
         steps: optimizer steps per engine, warm-up included.
         quiet_s: before starting, wait until the machine has been idle for this many seconds, at
             most two minutes longer; then it starts anyway, and the result contains a warning.
-        base: the checkpoint that every engine begins with; see `train`.
-        base_except: weights that are not taken from it.
+        base: initial checkpoint of every engine; see `train`.
+        base_except: weights not taken from it.
         **settings: fields of `TrainingConfig`.
 
     Raises:

@@ -95,7 +95,7 @@ class Comparison:
 
     @property
     def phase(self) -> str:
-        """What the comparison is doing now, as a short text."""
+        """The current activity, as a short text."""
         status = self.status
         phase = self._lockstep.phase if self._lockstep else ""
         if status not in ("starting", "running"):
@@ -155,7 +155,7 @@ class Comparison:
         """Pause after the current burst.
 
         Raises:
-            RunError: another process takes the turns.
+            RunError: another process runs the comparison.
         """
         self._own_lockstep("pause").pause()
 
@@ -163,7 +163,7 @@ class Comparison:
         """Resume after a pause.
 
         Raises:
-            RunError: another process takes the turns.
+            RunError: another process runs the comparison.
         """
         self._own_lockstep("resume").resume()
 
@@ -240,7 +240,7 @@ class Comparison:
         )
 
     def verdict(self) -> Verdict:
-        """What the ratios mean, how sure they are and whether the machine was quiet."""
+        """Interpretation of the ratios, their certainty, and whether the machine was quiet."""
         ratios = {engine: speed.ratio for engine, speed in self._speeds().items()}
         return verdict_of(ratios, self.reference, self.load, len(self.engines))
 
@@ -259,7 +259,7 @@ class Comparison:
         if self._lockstep is None:
             raise RunError(
                 f"Comparison {self.id} was loaded from its record, and the process that started it "
-                f"takes the turns: {what} it there. It can be stopped from here."
+                f"controls it: {what} it there. It can be stopped from here."
             )
         return self._lockstep
 

@@ -1,4 +1,4 @@
-"""One row of the table of a comparison: what was measured of one engine."""
+"""One row of the table of a comparison: the measurements of one engine."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from workbench.runs import Run
 def measured_row(
     run: Run, speed: Speed, steps: StepArrays, reference: StepArrays | None
 ) -> dict[str, Any]:
-    """The columns of `COLUMNS` that tell of `run`.
+    """The columns of `COLUMNS` that describe `run`.
 
     Args:
-        run: of one engine.
+        run: run of the engine.
         speed: its throughput and ratio.
-        steps: what it recorded.
+        steps: its recorded steps.
         reference: the same of the reference; None: it has no run.
     """
     summary = run.summary or {}
@@ -49,6 +49,6 @@ def row_without_run(status: str) -> dict[str, Any]:
 
 
 def pytorch_fallbacks_of(run: Run) -> str:
-    """What PyTorch executed instead of the engine, in sentences; empty if nothing."""
+    """Fallbacks to PyTorch in the engine's run, in sentences; empty if there were none."""
     statistics = run.statistics
     return " ".join(map(str, statistics.pytorch_fallbacks)) if statistics else ""

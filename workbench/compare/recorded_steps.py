@@ -1,6 +1,6 @@
 """The steps of a run of a comparison, each read once.
 
-A page asks for the table every two seconds, on the machine that is measured: to parse the logs from
+A page reads the table every two seconds, on the machine that is measured: parsing the logs from
 their beginning each time would disturb what they record.
 """
 
@@ -29,7 +29,7 @@ NONE_YET = StepArrays(
 
 
 class RecordedSteps:
-    """All that one run has recorded so far; may be read from several threads."""
+    """The steps recorded by one run so far; may be read from several threads."""
 
     def __init__(self, run: Run) -> None:
         self._reader = run.follow()

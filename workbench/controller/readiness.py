@@ -17,17 +17,17 @@ CHOOSE = State("idle", "idle", "Choose a model to begin.")
 
 
 class Readiness(View):
-    """What is being done beside training, what keeps it from starting, or that it can start."""
+    """State while no job runs: other work in progress, what prevents training, or "ready"."""
 
     def __init__(self, show: Callable[[State], None], typed: TypedSettings) -> None:
         """Start with no model.
 
         Args:
-            show: gets the state after each change.
-            typed: whose problems are named.
+            show: called with the state after each change.
+            typed: settings whose problems are reported.
         """
         self.hint = "Press Train or Compare."
-        """What to do once all is ready; empty where the view has no button for it."""
+        """Instruction once everything is ready; empty where the view has no button for it."""
         self._show = show
         self._typed = typed
         self._model: Model | None = None
@@ -74,7 +74,7 @@ class Readiness(View):
             self.tell()
 
     def tell(self) -> None:
-        """Show what keeps training from starting, or that it can start."""
+        """Show what prevents training from starting, or that it can start."""
         wrong = self._wrong_model or self._wrong_data or self._wrong_artifacts
         if wrong:
             self._show(State("idle", "error", wrong))

@@ -32,7 +32,7 @@ class Dataset:
         train: the training split.
         test: the split that is evaluated after each epoch, or None.
         classes: class names in the order of their indices, or None.
-        vocabulary: of text, what each number of the input stands for, in their order, or None.
+        vocabulary: of text, the symbol of each number of the input, in their order, or None.
         table: the .csv file that it was read from, with the names of its columns, or None.
     """
 

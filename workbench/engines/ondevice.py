@@ -41,7 +41,7 @@ from workbench.run_folder.statistics import Statistics
 
 
 class OnDeviceEngine(Engine):
-    """Trains from artifacts; generates them first, in a child process, where there are none."""
+    """Trains with artifacts, which are generated first, in a child process, if there are none."""
 
     @classmethod
     @override
@@ -97,8 +97,8 @@ class OnDeviceEngine(Engine):
         return self._trainable
 
     def statistics_names(self, parameters: Sequence[str]) -> tuple[str, ...]:
-        """Names of the running statistics: what is held and frozen, and is none of the `parameters`
-        of the model."""
+        """Names of the running statistics: frozen values of the checkpoint that are not
+        `parameters` of the model."""
         return tuple(name for name in self._frozen if name not in set(parameters))
 
     @override
@@ -187,7 +187,7 @@ class OnDeviceEngine(Engine):
         return self._statistics
 
     def close(self) -> None:
-        """Let go of the models, which writes their profiles; nothing can be done afterwards."""
+        """Release the models, which writes their profiles; the engine cannot be used afterwards."""
         self._session.close()
         self.closed = True
 
@@ -205,7 +205,7 @@ class OnDeviceEngine(Engine):
         write_state(folder, self._seeds.batches, self._training_sha256)
 
     def _restore(self, folder: Path) -> None:
-        """What the native checkpoint does not hold: the model's constants, and the random state.
+        """Restore what the native checkpoint lacks: the model's constants, and the random state.
 
         Raises:
             EngineError: its files do not belong together, or not to the artifacts.
@@ -224,7 +224,7 @@ class OnDeviceEngine(Engine):
         self._seeds.batches = read_state(folder, self._training_sha256).batches
 
     def _count_steps(self) -> None:
-        """Bring the counters of PyTorch's BatchNorm layers up to the current step."""
+        """Set the counters of PyTorch's BatchNorm layers to the current step."""
         for name in self._counters:
             self._constants[name] = np.asarray(self._constants[name] + self._uncounted_steps)
         self._uncounted_steps = 0

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from workbench.files.user_cache import user_cache
 
 TORCH_INTEROP, DEVICE_KERNELS = "torch_interop", "device_kernels"
-"""PyTorch's kernels for ORTModule, and our own kernels for on-device training, without torch."""
+"""PyTorch's kernels for ORTModule, and our own kernels, without torch, for it and on device."""
 
 EXTENSIONS = (DEVICE_KERNELS, TORCH_INTEROP)
 
@@ -25,7 +25,7 @@ RECORD = "built.json"
 
 _WHAT = {
     TORCH_INTEROP: "PyTorch's kernels",
-    DEVICE_KERNELS: "The kernels for on-device training",
+    DEVICE_KERNELS: "The workbench's own kernels",
 }
 _RUNTIMES = ("onnxruntime-training-cpu", "onnxruntime-training")
 

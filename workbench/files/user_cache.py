@@ -53,7 +53,7 @@ def check_cache_folder(folder: Path) -> None:
 
     Raises:
         UnusableCacheError: it is a link or no folder, or another user owns it or may write there.
-        OSError: it is not there, or cannot be looked at.
+        OSError: it does not exist, or cannot be read.
     """
     found = folder.lstat()
     if not stat.S_ISDIR(found.st_mode):

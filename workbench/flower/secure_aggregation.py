@@ -36,7 +36,7 @@ class Exchange(Protocol):
 
 
 class SecureMean(NamedTuple):
-    """What the server finds out."""
+    """Result of a secure aggregation, as the server sees it."""
 
     arrays: dict[str, np.ndarray] | None
     """The weighted mean; None if too few clients answered."""
@@ -92,7 +92,7 @@ def secure_mean(
 
 
 class _MeanStrategy:
-    """What the workflow asks of a strategy: whom to ask for what, and what to do with the mean."""
+    """The methods of a strategy that the workflow calls: requests to the clients, and the mean."""
 
     def __init__(
         self, messages: Mapping[int, Message], arrays: dict[str, np.ndarray], most_rows: float

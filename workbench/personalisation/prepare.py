@@ -1,4 +1,4 @@
-"""Makes what every personalisation of a base model needs, while its examples are still made."""
+"""Generates the artifacts of a personalisation while its examples are still being added."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ from workbench.settings.engines import engine_info
 
 
 def prepare(kind: Kind, model: str | None = None, **settings: Any) -> bool:
-    """Make the training artifacts of a base model, which `personalise` then has from the cache.
+    """Generate the training artifacts of a base model, which `personalise` then takes from the
+    cache.
 
     They depend on no example. It takes some seconds the first time and a moment after that.
 
@@ -27,8 +28,8 @@ def prepare(kind: Kind, model: str | None = None, **settings: Any) -> bool:
         **settings: of `personalise`.
 
     Returns:
-        Whether there was something to make: other engines, and trainings of more than the last
-        layer, take nothing from it.
+        Whether there was something to generate: other engines, and training of more than the
+        last layer, do not use these artifacts.
 
     Raises:
         WorkbenchError: as `personalise` would.

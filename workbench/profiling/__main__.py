@@ -31,7 +31,7 @@ def answer(report: Report) -> None:
 def measured(request: ProfilingRequest, report: Report) -> ProfilingAnswer:
     """Take steps under each profiler of the engine, and without one.
 
-    ONNX Runtime's times the nodes of its graphs, PyTorch's what runs outside of them.
+    ONNX Runtime's profiler times the nodes of its graphs, PyTorch's the operators outside of them.
     """
     profilers = engine_info(request.config.engine).profilers
     profiles: list[list[ProfiledStep]] = []
@@ -68,7 +68,7 @@ def under_onnxruntime(
 
 
 def faster_half(steps: Sequence[ProfiledStep]) -> list[ProfiledStep]:
-    """The steps of the shorter wall times: what else runs on the machine only adds to them."""
+    """The steps of the shorter wall times: other programs on the machine only add to them."""
     return sorted(steps, key=lambda step: step.wall_ms)[: (len(steps) + 1) // 2]
 
 

@@ -50,7 +50,7 @@ def write_checkpoint(
     Args:
         path: the folder to write.
         weights: parameters and buffers by name.
-        save_state: writes further state of the engine into the folder that it is given.
+        save_state: writes further state of the engine into its argument, a folder.
         progress: progress of the training, for JSON; None: the run cannot be resumed from it.
         engine: name of the engine that can read its state back.
 
@@ -155,7 +155,7 @@ def without_checkpoint(folder: RunFolder) -> str:
 
 
 class ForeignCheckpointError(RunFolderError):
-    """A checkpoint that is whole, and of a newer version or another engine."""
+    """A complete checkpoint of a newer version or another engine."""
 
 
 def read_progress(path: Path, engine: str | None = None) -> TrainingProgress:

@@ -21,7 +21,7 @@ class Timing(NamedTuple):
     node: str
     """Name of the node in the graph; empty if there is no graph."""
     provider: str
-    """What executed it: "PyTorch", an execution provider of ONNX Runtime, or `OWN_KERNELS`."""
+    """Executor: "PyTorch", an execution provider of ONNX Runtime, or `OWN_KERNELS`."""
     us: float
     """Microseconds, excluding nested operators."""
 

@@ -49,7 +49,7 @@ class FederationRecord(_Record):
     split: str
     clients: list[ClientRecord]
     parameters: list[str]
-    """Names of the model's parameters; what else the graphs hold are running statistics."""
+    """Names of the model's parameters; other values of the graphs are running statistics."""
     deployed: bool = False
     """Whether clients are nodes that a SuperLink reaches, not processes of one machine."""
 
@@ -104,7 +104,7 @@ class SummaryRecord(_Record):
     evaluation: EvaluationRecord | None = None
     peak_rss_bytes: Count | None = None
     rank_peak_rss_bytes: list[Count] | None = None
-    """Of a run of several processes that of each; `peak_rss_bytes` is their sum."""
+    """Peak of each process of a run of several; `peak_rss_bytes` is their sum."""
     rss_before_bytes: Count | None = None
     statistics: Statistics | None = None
 

@@ -185,7 +185,7 @@ class RunFolder:
         """The checkpoint folders, oldest first; they may be corrupt. Links are left out."""
         folders: list[Path] = []
         with contextlib.suppress(OSError), os.scandir(self.checkpoints_path) as entries:
-            # Its kind is known without another look at a folder that may be removed meanwhile.
+            # The file type is known without another access, as the folder may be removed meanwhile.
             folders = [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
         return sorted(filter(_step_of, folders), key=lambda path: int(_step_of(path) or 0))
 

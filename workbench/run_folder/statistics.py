@@ -14,7 +14,7 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 OWN_KERNELS = "the workbench"
-"""Among the libraries of `GraphStatistics.kernels`."""
+"""A library in `GraphStatistics.kernels`."""
 
 
 class _StatisticsRecord(BaseModel):
@@ -138,7 +138,7 @@ class Statistics(_StatisticsRecord):
 
     @property
     def pytorch_fallbacks(self) -> tuple[ByPyTorch, ...]:
-        """What PyTorch executed instead of the engine."""
+        """Entries of `by_pytorch` that PyTorch executed instead of the engine."""
         return tuple(each for each in self.by_pytorch if each.fallback)
 
     def lines(self) -> Iterator[Line]:

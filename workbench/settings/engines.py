@@ -43,37 +43,34 @@ class EngineInfo:
     name: str
     """Lower-case letters, digits and hyphens."""
     implementation: str
-    """"package.module:Class" of the `Engine`, imported only where it trains or is asked whether it
-    can run."""
+    """"package.module:Class" of the `Engine`, imported only to train or to check availability."""
     description: str
-    """A few words, beside the name in lists."""
+    """A few words, shown with the name in lists."""
     color: str
-    """Of its line on a light background, "#rrggbb"."""
+    """Line color on a light background, "#rrggbb"."""
     dark_color: str
-    """On a dark background."""
+    """Line color on a dark background."""
     dash: tuple[float, ...] = ()
-    """Lengths of dashes and gaps in CSS pixels, for a line 1.75 pixels wide; empty: solid. Each
-    engine has dashes of its own, so that no reader depends on colour alone."""
+    """Lengths of dashes and gaps in CSS pixels, for a line 1.75 pixels wide; empty: solid. Dashes
+    differ between engines, so that lines are distinct without colour."""
     needs_module: bool = True
-    """Whether it trains an `nn.Module`, so that ONNX alone is not enough."""
+    """Whether it needs an `nn.Module`; an ONNX graph is not sufficient."""
     compared_by_default: bool = False
-    """Whether `compare` takes it when no engines are named; ignored for other packages."""
+    """Whether `compare` uses it by default; ignored for other packages."""
     verified_by_default: bool = False
-    """Whether `verify` takes it when no engines are named; ignored for other packages."""
+    """Whether `verify` uses it by default; ignored for other packages."""
     required: bool = False
-    """Whether `doctor` finds that the workbench does not work where this engine cannot run."""
+    """Whether `doctor` reports a failure if this engine cannot run."""
     several_processes: bool = False
     """Whether it can train in several processes that exchange gradients."""
     trains_artifacts: bool = False
     """Whether it trains the files of `generate_artifacts`. They hold the model and its losses, so
     that a run that has them is continued without the user's code."""
-    extension: str = ""
-    """The compiled extension that its own kernels are in; empty: it has none."""
     profilers: tuple[Profiler, ...] = ()
     """What `profile` times its operators by: "onnxruntime" times the nodes of its graphs, see
     `Engine.graph_timings`, "pytorch" PyTorch's operators. Empty: it cannot be profiled."""
     offered: bool = True
-    """Whether pages, messages and help name it; False for tests."""
+    """Whether it is listed in pages, messages and help; False for tests."""
 
     def __post_init__(self) -> None:
         forms = {
@@ -126,7 +123,6 @@ BUILT_IN = (
         verified_by_default=True,
         required=True,
         trains_artifacts=True,
-        extension="device_kernels",
         profilers=("onnxruntime",),
     ),
     EngineInfo(
@@ -140,7 +136,6 @@ BUILT_IN = (
         verified_by_default=True,
         required=True,
         several_processes=True,
-        extension="torch_interop",
         profilers=("onnxruntime", "pytorch"),
     ),
     EngineInfo(
@@ -160,7 +155,7 @@ BUILT_IN = (
 def engine_table() -> Mapping[str, EngineInfo]:
     """Every engine by name: those of the workbench, then those that installed packages register.
 
-    One that is registered wrongly is left out: see `registration_problems`.
+    Invalid registrations are left out: see `registration_problems`.
     """
     table = {info.name: info for info in BUILT_IN}
     for entry in entry_points(group=GROUP):
@@ -171,7 +166,7 @@ def engine_table() -> Mapping[str, EngineInfo]:
 
 
 def registration_problems() -> list[str]:
-    """What is wrong with engines that installed packages register, a sentence each."""
+    """Problems of engines that installed packages register, a sentence each."""
     problems = []
     for entry in entry_points(group=GROUP):
         try:
@@ -182,7 +177,7 @@ def registration_problems() -> list[str]:
 
 
 def offered_engines() -> tuple[str, ...]:
-    """Names of the engines that pages, messages and help name."""
+    """Names of the engines listed in pages, messages and help."""
     return tuple(info.name for info in engine_table().values() if info.offered)
 
 
@@ -190,7 +185,7 @@ def engine_info(name: str) -> EngineInfo:
     """The engine called `name`.
 
     Raises:
-        EngineError: there is no such engine; offers the nearest names.
+        EngineError: there is no such engine; the message has the nearest names.
     """
     try:
         return engine_table()[name]

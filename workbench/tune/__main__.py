@@ -1,4 +1,4 @@
-"""The process of one variant: takes some steps for each line that it is sent.
+"""The process of one variant: takes some steps for each line of its input.
 
 `python -m workbench.tune REQUEST.json` is started by `workbench.tune.lock_step`.
 """

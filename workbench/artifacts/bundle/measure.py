@@ -1,4 +1,4 @@
-"""Trains on the sample of a bundle, as the programs do, so that devices know what to expect."""
+"""Trains on the sample of a bundle, as the programs do, for the expected losses."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ LEARNING_RATES = (1e-3, 1e-2, 1e-1, 1e-4)
 """Tried in this order, until one lowers the loss of the sample."""
 
 CLEAR, LEAST = 0.1, 0.01
-"""Fractions of the loss by which training lowers it: so much that no other learning rate is tried;
-and so much at least, or a device could not tell it from noise."""
+"""Relative decrease of the loss: at `CLEAR` no further learning rate is tried; `LEAST` is required,
+or a device could not distinguish it from noise."""
 
 
 class SampleTraining(NamedTuple):
-    """What training on the sample gave."""
+    """Results of training on the sample."""
 
     learning_rate: float
     loss_before: float
@@ -42,7 +42,7 @@ def measure_in_child(
     """Train on the sample in a child process: native code may crash.
 
     Args:
-        artifacts: those of the bundle.
+        artifacts: artifacts of the bundle.
         arrays: inputs and targets of the sample.
         learning_rate: None: one is found that lowers the loss.
 

@@ -24,7 +24,7 @@ class OperatorSet(NamedTuple):
 
 
 class RequiredOperators(NamedTuple):
-    """What a minimal build needs to train, evaluate and step."""
+    """Operators that a minimal build needs to train, to evaluate and for the optimizer."""
 
     operator_sets: tuple[OperatorSet, ...]
     ort_format_bytes: dict[str, int]

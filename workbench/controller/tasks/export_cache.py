@@ -41,7 +41,7 @@ class ExportCacheTask(Task):
         self._before: list[str | None] = []
         """The variable as it was before the switch was first used, once it was."""
         self._written: str | None = None
-        """What the switch made of it. Another value is the notebook's own."""
+        """Value last set by the switch. Another value was set by the notebook."""
 
     def run(self, inputs: Inputs, report: Report) -> TaskResult:  # noqa: ARG002
         if os.environ.get(VARIABLE) == OFF:

@@ -1,4 +1,4 @@
-"""What on-device training depends on beside the weights, in two files of a checkpoint."""
+"""State of on-device training beside the weights, in two files of a checkpoint."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class OnDeviceState(BaseModel):
     model_config = ConfigDict(strict=True)
 
     batches: Count
-    """Number of batches that were fed."""
+    """Number of batches trained."""
     training_model: str | None = None
     """SHA-256 of the training model; None in checkpoints of older versions."""
 

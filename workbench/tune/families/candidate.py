@@ -33,24 +33,24 @@ class Candidate:
 
 
 class Engines:
-    """Makes candidates, all of one variant."""
+    """Builds candidates, all of one variant."""
 
     def __init__(self, request: ProfilingRequest) -> None:
         """
         Args:
-            request: of the variant; its work folder stays as long as candidates are made.
+            request: of the variant; its work folder exists as long as candidates are built.
         """
         self.request = request
         targets = target_specs(load_saved_dataset(request.data).train.targets)
         self._artifacts = ArtifactsInProcess(request.model, targets)
 
     def candidate(self, libraries: Mapping[str, str]) -> Candidate:
-        """Build one.
+        """Build a candidate.
 
         Raises:
             WorkbenchError: it cannot be built, or a step failed.
         """
-        gc.collect()  # of an earlier one, whose engine is in cycles
+        gc.collect()  # of an earlier one, whose engine is in reference cycles
         config = self.request.config
         choices = check_choices(config.engine, as_choices(libraries))
         config = with_operator_kernels(config, choices)

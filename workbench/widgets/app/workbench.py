@@ -44,10 +44,10 @@ PLAIN_TEXT = "The workbench: run this cell in JupyterLab to use it."
 
 
 class Workbench(ipywidgets.Box):  # type: ignore[misc]
-    """An app to load a model, generate its artifacts, train it, compare engines and look at runs.
+    """An app to load a model, generate its artifacts, train it, compare engines and browse runs.
 
-    Its methods do what its buttons do and return at once; `wait` waits. Each step is a widget that
-    can be used alone as well: `ModelView`, `ArtifactBuilder`, `Trainer`.
+    Its methods are those of its buttons and return immediately; `wait` blocks. Each step is a
+    widget that can also be used alone: `ModelView`, `ArtifactBuilder`, `Trainer`.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         *,
         saves_notebook: bool | None = None,
     ) -> None:
-        """Make the app.
+        """Create the app.
 
         Args:
-            model: a `Model`, an object that has a name in the notebook, or what can be typed: a
-                sample, an .onnx file, or "package.module:factory". None: nothing chosen yet.
+            model: a `Model`, an object that has a name in the notebook, or a text: a sample, an
+                .onnx file, or "package.module:factory". None: nothing chosen yet.
             engines: names of the engines to offer; None: all that are not for tests.
             saves_notebook: save the notebook when work begins and when it has ended, so that the
                 page and its result are there after a reload; None: unless git tracks the file.
@@ -131,7 +131,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
     @classmethod
     def from_run(cls, run: Run | str, engines: Sequence[str] | None = None) -> Workbench:
-        """The app as it was when a run was started, showing that run.
+        """The app with the settings of a recorded run, showing that run.
 
         Args:
             run: a `Run` or its id.
@@ -146,10 +146,10 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         return page
 
     def restore(self, run: Run) -> None:
-        """Choose again what a run was started with: model, data, settings; and show the run.
+        """Restore the model, data and settings that a run was started with, and show the run.
 
         Raises:
-            RunError: something else is in progress here.
+            RunError: another job is in progress here.
         """
         if self._controller.state.active:
             raise RunError("A run is in progress in this page: stop it, or wait for its end.")
@@ -164,12 +164,12 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
     @property
     def engines(self) -> EngineChoice:
-        """Which engines are trained and compared."""
+        """The choice of engines to train and compare."""
         return self.trainer.engines
 
     @property
     def step(self) -> str:
-        """Name of the step that is shown: "model", "artifacts", "train", "compare" or "runs"."""
+        """Name of the shown step: "model", "artifacts", "train", "compare" or "runs"."""
         selected: str = self.bar.selected
         return selected
 
@@ -180,7 +180,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.bar.selected = name
 
     def set(self, **settings: Any) -> None:
-        """Give settings as `train` takes them, as if they had been typed; None: the default."""
+        """Set settings as for `train`, as if they had been typed; None: the default."""
         self._controller.typed.set(**settings)
 
     def train(self) -> None:
@@ -212,12 +212,12 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._controller.stop()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is in progress any more; False when `timeout` seconds were too few."""
+        """Wait until nothing is in progress; False on a timeout."""
         return self._controller.wait(timeout)
 
     def close(self) -> None:
-        """Take the page away and end its threads; what is in progress continues without it."""
-        # A page whose making was refused is closed too, when it is collected.
+        """Close the page and end its threads; jobs in progress continue."""
+        # A page whose constructor raised is closed too, when it is collected.
         for name in ("_watch", "runs", "comparison", "artifacts", "trainer", "_controller"):
             if hasattr(self, name):
                 getattr(self, name).close()

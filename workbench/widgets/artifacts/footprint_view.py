@@ -23,11 +23,11 @@ PARTS = (
 
 
 UNKNOWN = ("Activations", "Evaluation")
-"""What depends on the graph, and is not known before the artifacts are generated."""
+"""Parts that depend on the graph, and are unknown before the artifacts are generated."""
 
 
 class FootprintView(anywidget.AnyWidget):
-    """The parts of the footprint as bars, and what is being done meanwhile."""
+    """The parts of the footprint as bars, and the current activity."""
 
     _esm = bundle("footprint_view.js")
     _css = bundle("footprint_view.css")
@@ -39,9 +39,9 @@ class FootprintView(anywidget.AnyWidget):
     unknown = traitlets.List(traitlets.Unicode()).tag(sync=True)
     """Parts that are not known yet; not empty for an estimate alone."""
     summary = traitlets.Unicode().tag(sync=True)
-    """What was generated, in a sentence or two."""
+    """Description of the artifacts, in a sentence or two."""
     doing = traitlets.Unicode().tag(sync=True)
-    """What is being done now; empty while nothing is."""
+    """Current activity; empty while there is none."""
     problem = traitlets.Unicode().tag(sync=True)
     """Why there are no artifacts, in sentences."""
     outdated = traitlets.Bool(False).tag(sync=True)
@@ -65,7 +65,7 @@ class FootprintView(anywidget.AnyWidget):
                 self.parts, self.unknown, self.summary = [], [], ""
 
     def show_estimate(self, estimate: Estimate) -> None:
-        """Show what is known without artifacts."""
+        """Show the estimate that is known without artifacts."""
         with self.hold_sync():
             self.doing, self.problem, self.outdated = "", "", False
             self.unknown = list(UNKNOWN)
@@ -76,8 +76,8 @@ class FootprintView(anywidget.AnyWidget):
             ]
             self.summary = (
                 f"{estimate.trained_count:,} of {estimate.total_count:,} elements are trained. "
-                "What a batch takes, and ONNX Runtime for each node, is known once the artifacts "
-                "are generated."
+                "The memory of a batch, and of ONNX Runtime for each node, is known once the "
+                "artifacts are generated."
             )
 
     def clear(self) -> None:

@@ -82,7 +82,7 @@ def write_activation_kernels(
                 found = _gated(editor, node, domain)
             replaced |= found
     if replaced:
-        editor.finish(model)
+        editor.finish(model, f"{activation} kernels")
     return replaced
 
 

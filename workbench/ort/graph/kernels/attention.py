@@ -61,7 +61,7 @@ def write_attention_kernels(
             editor.replace(found.backward, [backward], at=first)
             replaced |= {each.output[0]: each.output[0] for each in (forward, backward)}
     if replaced:
-        editor.finish(model)
+        editor.finish(model, "attention kernels")
     return replaced
 
 
@@ -81,7 +81,7 @@ class _Tensor:
 
 @dataclass
 class _Attention:
-    """What one attention reads and writes, and the nodes that it consists of."""
+    """Inputs and outputs of one attention, and the nodes that it consists of."""
 
     query: _Tensor
     key: _Tensor

@@ -48,7 +48,7 @@ def write_convolution_kernels(model: onnx.ModelProto, domain: str) -> dict[str, 
             editor.replace([node], [made])
             replaced[made.output[0]] = next(filter(None, node.output))
     if replaced:
-        editor.finish(model)
+        editor.finish(model, "convolution kernels")
     return replaced
 
 

@@ -52,7 +52,7 @@ def write_cross_entropy_kernels(model: onnx.ModelProto, domain: str) -> dict[str
         editor.replace([slope], [backward])
         replaced |= {each.output[0]: each.output[0] for each in (forward, backward)}
     if replaced:
-        editor.finish(model)
+        editor.finish(model, "cross entropy kernels")
     return replaced
 
 

@@ -65,7 +65,7 @@ def write_log_probability_kernels(model: onnx.ModelProto, domain: str) -> dict[s
         editor.replace([spread, slope], [backward])
         replaced |= {value: value, gradient: gradient}
     if replaced:
-        editor.finish(model)
+        editor.finish(model, "log probability kernels")
     return replaced
 
 

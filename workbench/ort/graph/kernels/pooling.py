@@ -58,7 +58,7 @@ def write_pooling_kernels(model: onnx.ModelProto, domain: str) -> dict[str, str]
         editor.replace([each for each in (slope, relu_slope) if each is not None], [backward])
         replaced |= {each.output[0]: each.output[0] for each in (forward, backward)}
     if replaced:
-        editor.finish(model)
+        editor.finish(model, "pooling kernels")
     return replaced
 
 

@@ -43,7 +43,7 @@ def write_rms_normalization_kernels(
         if region is not None and _differentiates(editor, found, region):
             replaced |= _replace(editor, found, region, domain)
     if replaced:
-        editor.finish(model)
+        editor.finish(model, "RMS normalization kernels")
     return replaced
 
 

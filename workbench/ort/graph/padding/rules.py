@@ -21,14 +21,14 @@ from workbench.ort.graph.padding.products import gemm, matmul
 from workbench.ort.graph.padding.step import MixedError, PaddingStep, without_constants
 
 LOW = -1e9
-"""A score below this counts for nothing beside one of a size that scores have."""
+"""A score below this has a probability of 0 beside scores of a usual size."""
 
 
 def result(step: PaddingStep) -> list[Tracked | None]:
-    """What is known of each output of a node.
+    """Known properties of each output of a node.
 
     Raises:
-        MixedError: nothing is; an input's junk may be anywhere.
+        MixedError: nothing is known; an input's junk may be anywhere.
     """
     op = step.node.op_type
     if step.node.domain:
@@ -63,7 +63,7 @@ def _transpose(step: PaddingStep) -> list[Tracked | None]:
 
 
 def _along_own_axes(first: int | None = None) -> Callable[[PaddingStep], list[Tracked | None]]:
-    """A rule: what the node mixes lies along one axis, or that and those after it."""
+    """A rule: the node mixes values along one axis, or along that and those after it."""
 
     def rule(step: PaddingStep) -> list[Tracked | None]:
         step.only_data()
@@ -87,10 +87,10 @@ def _softmax(step: PaddingStep) -> list[Tracked | None]:
     if data.constants.get(factor, 0.0) > LOW or data.axes[axis] != (factor,):
         raise MixedError
     if data.masked_by is not None and axis != len(data.axes) - 1:
-        # Rows without any key are looked for along the last axis.
+        # Rows without any key are searched along the last axis.
         raise MixedError
     # The exponential of what is so much less than the largest is 0. In a row whose keys are all
-    # masked it is not: such a row shows junk, and no token that is kept may have one.
+    # masked it is not: such a row has junk, and no kept token may have one.
     rows = special(data.axes[axis - 1]) if data.masked_by is not None else ()
     return [data._replace(junk=(data.junk - {factor}) | set(rows), constants={factor: 0.0})]
 

@@ -1,4 +1,4 @@
-"""Dropout and DropoutGrad by a kernel that draws for many elements at a time."""
+"""Dropout and DropoutGrad by a vectorized kernel."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import onnx
 
 _BYTES = ".bytes"
-"""After the name of a mask: ONNX Runtime takes what comes by DLPack for bytes, not booleans."""
+"""Suffix of the name of a mask: by DLPack, ONNX Runtime receives booleans as bytes."""
 
 
 def dropout(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | None:

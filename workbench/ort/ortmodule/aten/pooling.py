@@ -1,4 +1,4 @@
-"""MaxPoolGrad from the largest values themselves, which MaxPool then need not number."""
+"""MaxPoolGrad from the maxima themselves, without the indices of MaxPool."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ if TYPE_CHECKING:
 
 
 def max_pool_gradient(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | None:
-    """MaxPoolGrad: dY, indices -> dX; the MaxPool gives no indices any more.
+    """MaxPoolGrad: dY, indices -> dX; the MaxPool no longer computes indices.
 
-    ONNX Runtime's MaxPool takes several times as long when it must number them.
+    ONNX Runtime's MaxPool takes several times as long with indices.
     """
     dy, indices = node.input
     forward = graph.producers.get(indices)

@@ -1,7 +1,7 @@
-"""Results that are not tensors: verified at other sizes, and copied for every call.
+"""Non-tensor results: verified at other sizes, and copied for every call.
 
-The results of an export are those of one trial call. A string that was made from a size holds the
-exporter's symbol for it, or the size of the trial. PyTorch therefore runs the module too, with
+The results of an export are those of one trial call. A string made from a size has the exporter's
+symbol for it, or the size of the trial. PyTorch therefore runs the module too, with
 the tensors of the call and with larger ones, and the recorded results are compared with those.
 """
 
@@ -26,12 +26,12 @@ from workbench.ort.ortmodule.capture.preserved_buffers import preserved_buffers
 from workbench.ort.ortmodule.capture.structure import Constant, ConstantObject, Structure, rebuild
 
 _TOLD = (str, bytes, int, float, complex)
-"""Kinds of constants that can be made from a size."""
+"""Types of constants that can depend on a size."""
 
 _ABSENT = object()
 
 _FIXED = (tuple, frozenset, FunctionType, type(None))
-"""What holds nothing that a call could change, but for what it leads to."""
+"""Types whose objects hold nothing that a call could change, other than what they refer to."""
 
 
 def settled(
@@ -41,17 +41,17 @@ def settled(
     tensors: Sequence[torch.Tensor],
     axes: Sequence[Mapping[int, str]],
 ) -> Structure:
-    """`structure`, that of what `module` returned while it was exported, fit to be given back.
+    """`structure` of the module's result in the export, prepared for being returned.
 
     Args:
         structure: of the results.
-        module: unchanged afterwards, but for what its forward writes into objects of its own.
+        module: unchanged afterwards, except for writes of its forward to its own objects.
         arguments: structure of the pair (args, kwargs) of the call.
         tensors: those of the call.
-        axes: for each tensor, the names of its axes of any size.
+        axes: for each tensor, the names of its dynamic axes.
 
     Raises:
-        UntrainableError: an object or number among the results is another one in another call, or
+        UntrainableError: an object or number among the results differs in another call, or
             cannot be copied; names it.
     """
     if not _needs_report(structure):
@@ -82,7 +82,7 @@ def _results(
     tensors: Sequence[torch.Tensor],
     axes: Sequence[Mapping[int, str]],
 ) -> list[Any]:
-    """What PyTorch gives for the tensors of the call and, where the module takes them, larger."""
+    """PyTorch's results for the call's tensors and, where the module takes them, larger ones."""
     found = []
     names = dict.fromkeys(name for each in axes for name in each.values())
     with _as_before(module):
@@ -109,7 +109,7 @@ def _doubled(tensor: torch.Tensor, axes: Sequence[int]) -> torch.Tensor:
 
 @contextmanager
 def _as_before(module: nn.Module) -> Iterator[None]:
-    """Undo what a trial changes: attributes, buffers, and the generators of random numbers."""
+    """Context that undoes a trial's changes of attributes, buffers and random generators."""
     attributes = [(vars(each), dict(vars(each))) for each in module.modules()]
     python, numpy = random.getstate(), np.random.get_state()
     with torch.random.fork_rng(devices=[]), preserved_buffers(module.buffers()):
@@ -124,7 +124,7 @@ def _as_before(module: nn.Module) -> Iterator[None]:
 
 
 def _held_against(structure: Structure, real: Any, where: str) -> Structure:
-    """`structure` if `real` fits it, in which each kept object knows what it shares."""
+    """`structure` if `real` fits it, with the shared objects of each kept object."""
     match structure:
         case Constant(kind, value):
             if type(real) is not kind or not _same(value, real):
@@ -170,13 +170,13 @@ def _all_against(items: Sequence[Any], real: Any, where: str) -> tuple[Any, ...]
 
 
 def _compared(kept: Any, real: Any, where: str) -> list[Any]:
-    """What `kept` leads to that is the same object in every call, or the module's or a tensor.
+    """Objects reachable from `kept` that are the same in every call, or the module's, or a tensor.
 
     Raises:
-        UntrainableError: they differ, or `kept` cannot be given back afresh.
+        UntrainableError: they differ, or `kept` cannot be copied for each call.
     """
     shared = []
-    # What an object holds may change, what a function holds may not: both ways there are looked at.
+    # What an object holds may change, what a function holds may not: both paths to it are checked.
     seen: dict[tuple[int, bool], Any] = {}
     left = [(kept, real, False)]
     while left:
@@ -200,7 +200,7 @@ def _compared(kept: Any, real: Any, where: str) -> list[Any]:
                 "so its state would be shared between calls. Return its contents instead."
             )
         for each in (one, other):
-            # Until it is read, an object leads to its attributes without a dict between.
+            # Until it is read, an object refers to its attributes without a dict in between.
             getattr(each, "__dict__", None)
         inside = by_function or isinstance(one, FunctionType)
         if not isinstance(one, FunctionType):
@@ -212,7 +212,7 @@ def _compared(kept: Any, real: Any, where: str) -> list[Any]:
 
 
 def _kept_by(function: FunctionType) -> list[Any]:
-    """What a function holds between its calls: closure, defaults and attributes."""
+    """Objects that a function holds between its calls: closure, defaults and attributes."""
     named = {**(function.__kwdefaults__ or {}), **function.__dict__}
     cells = [_held_in(cell) for cell in function.__closure__ or ()]
     return [*cells, *(function.__defaults__ or ()), *named.values()]
