@@ -80,7 +80,7 @@ class TaskRunner(View):
                 self._setup.tasks.pop(name, None)
         if opened:
             self._thread.ask(lambda: self._describe(name))
-        self._tell_observers()
+        self._notify_observers()
 
     def type(self, name: str, field: str, text: str) -> None:
         """Set the text of a field; empty: its default."""
@@ -94,7 +94,7 @@ class TaskRunner(View):
         self._tasks[name].typed(values)
         self._thread.ask(lambda: self._describe(name))
         self.update()
-        self._tell_observers()
+        self._notify_observers()
 
     def start(self, name: str) -> None:
         """Start a task with its current fields, unless it is running or cannot run."""
@@ -228,6 +228,6 @@ class TaskRunner(View):
                 self._states[name] = state
                 self._view.show_task(name, state)
 
-    def _tell_observers(self) -> None:
+    def _notify_observers(self) -> None:
         for callback in self._observers:
             callback()

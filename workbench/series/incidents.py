@@ -44,10 +44,10 @@ class IncidentWatch:
         missing = START_STEPS - len(self._beginning)
         self._beginning += loss[: max(0, missing)].tolist()
         if self._diverged is None and len(self._beginning) == START_STEPS:
-            self._look(step, loss)
+            self._detect_divergence(step, loss)
         self._recent = np.concatenate([self._recent, loss])[-(WINDOW_STEPS - 1) :]
 
-    def _look(self, step: np.ndarray, loss: np.ndarray) -> None:
+    def _detect_divergence(self, step: np.ndarray, loss: np.ndarray) -> None:
         start = float(np.mean(self._beginning))
         every = np.concatenate([self._recent, loss])
         if start <= 0 or len(every) < WINDOW_STEPS:

@@ -133,11 +133,11 @@ class _TuningWork:
         with LockStep(self.folder) as processes:
             for number, (name, variant) in enumerate(variants.items(), 1):
                 prefix = f"{engine}, variant {number} of {len(variants)}"
-                self._say(prefix, variant.description)
+                self._report_with_prefix(prefix, variant.description)
                 config = with_variant(self.config, self.model, name)
-                said = partial(self._say, prefix)
-                processes.start(name, config, worker_environment(config, code), said)
-            load = processes.measure(partial(self._say, engine))
+                report = partial(self._report_with_prefix, prefix)
+                processes.start(name, config, worker_environment(config, code), report)
+            load = processes.measure(partial(self._report_with_prefix, engine))
             seconds = processes.finish()
         entry = as_entry(
             self.config,
@@ -151,10 +151,10 @@ class _TuningWork:
             return entry
         config = with_variant(self.config, self.model, entry.chosen)
         environment = worker_environment(config, code)
-        found = refine(self.folder, config, environment, partial(self._say, engine))
+        found = refine(self.folder, config, environment, partial(self._report_with_prefix, engine))
         return entry.model_copy(update=found._asdict())
 
-    def _say(self, what: str, text: str) -> None:
+    def _report_with_prefix(self, what: str, text: str) -> None:
         self.report(f"{what}: {text}")
 
 

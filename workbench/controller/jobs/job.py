@@ -256,11 +256,11 @@ def _outcome_parts(run: Run) -> tuple[str, str, str]:
     """The sentences before the engine, the engine with its processes or clients, and those
     after."""
     by = trained_by(run.spec)
-    before, _, after = _told(run).partition(f" on {by}")
+    before, _, after = _outcome_sentence(run).partition(f" on {by}")
     return f"{before} on ", by, after
 
 
-def _told(run: Run) -> str:
+def _outcome_sentence(run: Run) -> str:
     done, total = run.progress
     name, step = name_of(run), step_word(run.spec)
     if run.status == "unreadable":

@@ -65,7 +65,7 @@ def leave_out_ignored_labels(model: onnx.ModelProto) -> list[SparseLoss]:
         graph = GraphEditor(model.graph, inferred)
         loss = ignoring_loss(graph, graph.producers[name])
         chain = [] if loss is None else _computed_by_row(graph, loss.node.input[0])
-        if loss is None or not _pays(chain, loss.node):
+        if loss is None or not _is_worthwhile(chain, loss.node):
             continue
         before = len(model.graph.node)
         _select_rows(graph, loss, chain)
@@ -77,7 +77,7 @@ def leave_out_ignored_labels(model: onnx.ModelProto) -> list[SparseLoss]:
     return rewritten
 
 
-def _pays(chain: _Chain, loss: onnx.NodeProto) -> bool:
+def _is_worthwhile(chain: _Chain, loss: onnx.NodeProto) -> bool:
     """Whether matrix products become smaller, and labels are likely to be ignored.
 
     The workbench's own losses all ignore a label. One of a label for each sample has none of them;

@@ -93,13 +93,13 @@ class ArtifactBuilder(Alone):
 
     def close(self) -> None:
         """Close the step and end its threads."""
-        self._put_off()
+        self._cancel_timer()
         self.graph.close()
         super().close()
 
     def generate(self) -> None:
         """Generate the artifacts and predict their footprint; returns immediately."""
-        self._put_off()
+        self._cancel_timer()
         self._shown = self._settings()
         self.controller.predict()
 
@@ -121,13 +121,13 @@ class ArtifactBuilder(Alone):
         if self._shown == self._settings():
             return
         self.footprint.outdated = True
-        self._put_off()
+        self._cancel_timer()
         if self.model is not None and not self.controller.typed.read.problems:
             self._again = threading.Timer(TYPING_S, self._generate_again)
             self._again.daemon = True
             self._again.start()
 
-    def _put_off(self) -> None:
+    def _cancel_timer(self) -> None:
         if self._again is not None:
             self._again.cancel()
             self._again = None

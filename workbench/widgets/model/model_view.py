@@ -88,7 +88,7 @@ class ModelView(Alone):
         self.example_inputs.observe(self._on_examples, "value")
         self.dataset.observe(self._on_dataset, "value")
         self.target.observe(self._on_target, "value")
-        self._look()
+        self._report_unreadable()
         self._ready(model)
 
     def choose(self, model: Any) -> None:
@@ -104,7 +104,7 @@ class ModelView(Alone):
         self.target.value = target
         self.dataset.value = dataset
 
-    def _look(self) -> None:
+    def _report_unreadable(self) -> None:
         """Report objects of the notebook that cannot be offered."""
         self.field.description = unreadable(self.controller.sources)
 

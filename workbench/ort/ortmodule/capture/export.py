@@ -141,7 +141,7 @@ def export_forward(
     dynamic = [dict(each) for each in axes]
     functions = AutogradFunctions(opaque=True)
     model = _exported(flat, inputs, tensors, dynamic, functions, reports)
-    found = _look_at(reports)
+    found = _last_result(reports)
     if found is None:
         raise UntrainableError(
             f"ORTModule: torch exports {type(module).__name__} by its bytecode only, so its "
@@ -189,13 +189,13 @@ def _exported(
             [each.replace(f"'{PREFIX}", "'") for each in error.changed]
         ) from None
     except ModelError as error:
-        _look_at(reports)
+        _last_result(reports)
         if isinstance(error, UntrainableError):
             raise
         raise UntrainableError(f"ORTModule: {error}") from error
 
 
-def _look_at(reports: Sequence[_Found]) -> tuple[Structure, tuple[torch.dtype, ...]] | None:
+def _last_result(reports: Sequence[_Found]) -> tuple[Structure, tuple[torch.dtype, ...]] | None:
     """The result of the last forward pass; None if there was none.
 
     Raises:
