@@ -291,16 +291,3 @@ def _least(dimension: onnx.TensorShapeProto.Dimension) -> int:
         return dimension.dim_value
     times, star, _ = dimension.dim_param.partition("*")
     return int(times) if star and times.isdigit() else 1
-
-
-def attribute(node: onnx.NodeProto, name: str, default: Any) -> Any:
-    """The value of an attribute of `node`, or `default` where it has none."""
-    for found in node.attribute:
-        if found.name == name:
-            return helper.get_attribute_value(found)
-    return default
-
-
-def output(node: onnx.NodeProto, index: int) -> str:
-    """The name of an output of `node`; empty for an omitted optional one."""
-    return node.output[index] if index < len(node.output) else ""
