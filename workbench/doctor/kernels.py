@@ -26,8 +26,8 @@ def extension_finding(subject: str, name: str) -> Finding:
 
 
 def tuning_finding() -> Finding:
-    """What is kept of `workbench tune`, and what of it is not used."""
-    subject = "Kernels chosen here"
+    """The saved results of `workbench tune`, and which of them are not used."""
+    subject = "Tuned kernels"
     kept = list(all_kept())
     said = [
         found.problem if found.entry is None else f"{found.entry.title}: {found.entry.sentence}."

@@ -29,7 +29,7 @@ SERVER_FOLDER = "server-folder"
 """The run folder, in the settings of the project."""
 
 CLIENT_FOLDER, DATA_FOLDER, NUMBER = "client-folder", "data-folder", "client-number"
-"""What a device knows of itself: its settings of the SuperNode, which never leave it."""
+"""Settings of a device's SuperNode, which never leave it."""
 
 
 def client_app(settings: Path) -> ClientApp:

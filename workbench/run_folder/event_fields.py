@@ -55,7 +55,7 @@ def _are_numbers(value: Any) -> bool:
 def _are_losses(value: Any) -> bool:
     if not isinstance(value, list) or not value:
         return False
-    # A million steps are looked at in one go: the sum is finite only if every one is.
+    # All steps are checked at once, for speed: the sum is finite only if every one is.
     if set(map(type, value)) == {float} and math.isfinite(sum(value)):
         return True
     return all(map(_is_number_or_null, value))

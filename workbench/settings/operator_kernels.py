@@ -1,4 +1,4 @@
-"""Which library computes a family of operators, where an engine has several kernels for it."""
+"""Assignment of families of operators to libraries, where an engine has several kernels."""
 
 from __future__ import annotations
 
@@ -27,14 +27,17 @@ FAMILIES: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
     {
         "ortmodule": {
             "linear": (PYTORCH, ONNX_RUNTIME),
-            "attention": (PYTORCH, ONNX_RUNTIME),
-            "convolution": (PYTORCH, ONNX_RUNTIME),
+            "attention": (PYTORCH, WORKBENCH, ONNX_RUNTIME),
+            "convolution": (PYTORCH, WORKBENCH, ONNX_RUNTIME),
             "max_pool": (WORKBENCH, ONNX_RUNTIME),
-            "relu": (PYTORCH, STANDARD, ONNX_RUNTIME),
-            "gelu": (PYTORCH, STANDARD, ONNX_RUNTIME),
-            "softmax": (PYTORCH, ONNX_RUNTIME),
-            "layer_norm": (PYTORCH, ONNX_RUNTIME),
+            "relu": (PYTORCH, WORKBENCH, STANDARD, ONNX_RUNTIME),
+            "gelu": (PYTORCH, WORKBENCH, STANDARD, ONNX_RUNTIME),
+            "silu": (WORKBENCH, ONNX_RUNTIME),
+            "softmax": (PYTORCH, WORKBENCH, ONNX_RUNTIME),
+            "cross_entropy": (WORKBENCH, ONNX_RUNTIME),
+            "layer_norm": (PYTORCH, WORKBENCH, ONNX_RUNTIME),
             "addition": (PYTORCH, ONNX_RUNTIME),
+            "sum": (WORKBENCH, ONNX_RUNTIME),
             "embedding": (WORKBENCH, STANDARD),
         },
         "ondevice": {
@@ -52,21 +55,21 @@ FAMILIES: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
         },
     }
 )
-"""Engine -> family -> the libraries that can compute it, the usual one first.
+"""Engine -> family -> the libraries that can compute it, the default first.
 
 Without dropout, whose random numbers differ between libraries, and without ONNX Runtime's gradient
 of an embedding, whose sums differ from run to run."""
 
 
 def _split(value: Any) -> Any:
-    """A text of choices with commas becomes several."""
+    """Split a comma-separated text of choices."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return value
 
 
 def check_choices(engine: str, choices: tuple[str, ...]) -> tuple[str, ...]:
-    """Check texts such as "gelu=standard"; in the order of the families.
+    """Validate texts such as "gelu=standard"; returned in the order of the families.
 
     Raises:
         ValueError: an unknown family or library, or a family twice.
@@ -115,24 +118,43 @@ def as_choices(libraries: Mapping[str, str]) -> tuple[str, ...]:
     return tuple(f"{family}={library}" for family, library in libraries.items())
 
 
-def usual_libraries(engine: str, kernels: str | bool) -> dict[str, str]:
-    """Family -> library, by the setting of the engine's kernels as a whole.
-
-    Args:
-        engine: a key of `FAMILIES`.
-        kernels: `device_kernels`, or `pytorch_kernels`, of which "auto" counts as "all".
-    """
-    if kernels in ("off", False):
-        return without_kernels(engine)
-    usual = {family: libraries[0] for family, libraries in FAMILIES[engine].items()}
-    return usual | dict.fromkeys(_LEFT_OUT.get(kernels, ()), ONNX_RUNTIME)
-
+IN_TORCH_INTEROP = frozenset({"max_pool", "embedding"})
+"""Families of which the workbench has a kernel on PyTorch's threads too: that runs them wherever
+PyTorch's kernels run others."""
 
 _LEFT_OUT: Mapping[str | bool, tuple[str, ...]] = {
     "no_linear": ("linear", "attention"),
     "no_products": ("linear", "attention", "convolution"),
 }
-"""What is ONNX Runtime's by `pytorch_kernels`."""
+"""Families not computed by PyTorch, by `pytorch_kernels`."""
+
+
+def usual_libraries(
+    engine: str, kernels: str | bool, *, device_kernels: bool = True
+) -> dict[str, str]:
+    """Family -> library, by the settings of the engine's kernels as a whole.
+
+    Args:
+        engine: a key of `FAMILIES`.
+        kernels: `device_kernels` of a run on device, or `pytorch_kernels`, of which "auto" counts
+            as "all".
+        device_kernels: that of ORTModule.
+    """
+    if engine == "ondevice":
+        if not kernels:
+            return without_kernels(engine)
+        return {family: libraries[0] for family, libraries in FAMILIES[engine].items()}
+    own = without_kernels(engine)
+    if device_kernels:
+        libraries = FAMILIES[engine].items()
+        own |= {family: WORKBENCH for family, known in libraries if WORKBENCH in known}
+    if kernels in ("dropout", "off", False):
+        return own
+    usual = {family: libraries[0] for family, libraries in FAMILIES[engine].items()}
+    left_out = set(_LEFT_OUT.get(kernels, ()))
+    if not device_kernels:
+        left_out |= {family for family, library in usual.items() if library == WORKBENCH}
+    return usual | {family: own[family] for family in left_out - IN_TORCH_INTEROP}
 
 
 def without_kernels(engine: str) -> dict[str, str]:
@@ -144,10 +166,10 @@ def without_kernels(engine: str) -> dict[str, str]:
 
 
 def of_device_graph(device_kernels: bool, choices: tuple[str, ...]) -> tuple[str, ...]:
-    """The choices for a graph that is ours but for them, with the same kernels.
+    """All choices for an on-device graph, which otherwise has the workbench's kernels.
 
     Args:
-        device_kernels: the setting, which says of the other families.
+        device_kernels: the setting, which applies to the other families.
         choices: `operator_kernels` of a run on device.
     """
     if device_kernels or not choices:

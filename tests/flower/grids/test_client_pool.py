@@ -13,7 +13,7 @@ import pytest
 pytest.importorskip("flwr", reason="flwr missing: pip install -e '.[federated]'")
 
 import workbench as wb
-from workbench.flower.grids.client_pool import ClientPool, Task
+from workbench.flower.grids.client_pool import ClientPool, ClientTask
 from workbench.flower.grids.reply_check import unfit
 from workbench.run_folder.run_folder import RunFolder
 
@@ -27,9 +27,9 @@ def federated_run(tmp_path_factory: pytest.TempPathFactory) -> RunFolder:
         return wb.federate("digits-mlp", clients=3, rounds=1, local_steps=2).wait(WAIT_S).folder
 
 
-def task(client: int, what: str, weights: dict[str, np.ndarray]) -> Task:
+def task(client: int, what: str, weights: dict[str, np.ndarray]) -> ClientTask:
     facts = {"task": what, "client": client, "round": 1, "proximal_mu": 0.0}
-    return Task(client, facts, weights)
+    return ClientTask(client, facts, weights)
 
 
 def test_no_row_leaves_a_client(federated_run: RunFolder) -> None:

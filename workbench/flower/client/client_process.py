@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from workbench.errors import WorkbenchError
-from workbench.flower.client.client_training import Answer, ClientTraining
+from workbench.flower.client.client_training import ClientReply, ClientTraining
 from workbench.flower.client.frames import Frame, read_frame, write_frame
 from workbench.flower.client.withheld_errors import load_rows
 from workbench.run_folder.run_folder import RunFolder
@@ -33,11 +33,11 @@ def main() -> None:
         try:
             answer = clients.answer(frame)
         except WorkbenchError as error:
-            answer = Answer({"error": str(error)}, {})
+            answer = ClientReply({"error": str(error)}, {})
         except (
             Exception
         ) as error:  # reported to the server, which leaves the client out of the round
-            answer = Answer({"error": f"{type(error).__name__}: {error}"}, {})
+            answer = ClientReply({"error": f"{type(error).__name__}: {error}"}, {})
         write_frame(answers, answer.facts, answer.arrays)
 
 
@@ -54,7 +54,7 @@ class Clients:
         )
         self._app: Any = None
 
-    def answer(self, frame: Frame) -> Answer:
+    def answer(self, frame: Frame) -> ClientReply:
         """Do what a message asks for.
 
         Args:

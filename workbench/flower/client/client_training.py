@@ -25,8 +25,8 @@ from workbench.worker.evaluation import evaluate
 from workbench.worker.memory import peak_rss_bytes
 
 
-class Answer(NamedTuple):
-    """What a client sends back."""
+class ClientReply(NamedTuple):
+    """Reply of a client."""
 
     facts: dict[str, Any]
     arrays: dict[str, np.ndarray]
@@ -55,7 +55,7 @@ class ClientTraining:
         *,
         round_number: int,
         proximal_mu: float = 0.0,
-    ) -> Answer:
+    ) -> ClientReply:
         """Train as long as the settings of the run say.
 
         Args:
@@ -95,9 +95,11 @@ class ClientTraining:
             engine.close()
         samples = len(losses) * batch_size
         facts = {"rows": rows, "samples": samples, "loss": float(np.mean(losses))}
-        return Answer(facts | _measured(started), {name: trained[name].copy() for name in weights})
+        return ClientReply(
+            facts | _measured(started), {name: trained[name].copy() for name in weights}
+        )
 
-    def evaluate(self, data: Dataset, weights: Mapping[str, np.ndarray]) -> Answer:
+    def evaluate(self, data: Dataset, weights: Mapping[str, np.ndarray]) -> ClientReply:
         """Evaluate the global weights; without test rows the answer has 0 `rows`.
 
         Raises:
@@ -106,7 +108,7 @@ class ClientTraining:
         started = time.perf_counter()
         test: Split | None = data.test
         if test is None:
-            return Answer({"rows": 0}, {})
+            return ClientReply({"rows": 0}, {})
         engine = self._engine(data, min(self._config.batch_size, len(data.train)))
         try:
             engine.load_weights(dict(weights))
@@ -116,7 +118,7 @@ class ClientTraining:
             engine.close()
         assert found is not None
         facts = {"rows": len(test), "loss": found.record()["loss"], "accuracy": found.accuracy}
-        return Answer(facts | _measured(started), {})
+        return ClientReply(facts | _measured(started), {})
 
     def _engine(self, data: Dataset, batch_size: int) -> OnDeviceEngine:
         # Each client computes on one core, so that as many run as there are cores.

@@ -35,7 +35,7 @@ SERVER = 1
 
 
 class Reply(NamedTuple):
-    """What came back from a client, or why nothing did."""
+    """Reply of a client, or why there is none."""
 
     client: int
     facts: dict[str, Any]

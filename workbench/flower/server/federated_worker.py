@@ -1,4 +1,4 @@
-"""The rounds of a federated run in its folder, whichever way clients are reached."""
+"""The rounds of a federated run in its folder, for any kind of grid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a federated run records beside its steps."""
+"""The record of a federated run beside its steps: clients and rounds."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Federation:
         return pd.DataFrame(rows, columns=[*_CLIENT, *(_SIMULATED if self.simulated else [])])
 
     def description(self, config: TrainingConfig) -> str:
-        """How the clients of a run of `config` train, and what is done for their privacy."""
+        """Description of the local training and of privacy in a run of `config`."""
         options = self.options
         passes = (
             f"{options.local_epochs} local epoch{'' if options.local_epochs == 1 else 's'}"
