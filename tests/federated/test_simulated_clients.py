@@ -70,6 +70,7 @@ def test_a_poisoned_client_ruins_fedavg_and_not_krum() -> None:
             data,
             clients=5,
             rounds=4,
+            local_epochs=10,
             strategy=strategy,
             strategy_options=options,
             split=wb.federated.groups([str(each) for each in who]),

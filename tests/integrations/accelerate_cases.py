@@ -16,8 +16,16 @@ from tests.integrations.huggingface_models import BATCH, LABELLED, classifier
 from tests.integrations.trained import difference, in_bfloat16, told, weights
 from workbench import ORTModule
 
+ADAMW = partial(torch.optim.AdamW, lr=1e-3)
 
-def trained(folder: Path, *, wrapped: bool, precision: str = "no") -> nn.Module:
+
+def trained(
+    folder: Path,
+    *,
+    wrapped: bool,
+    precision: str = "no",
+    optimizer_of: Callable[..., torch.optim.Optimizer] = ADAMW,
+) -> nn.Module:
     """Accumulation, clipping, and a saved state from which the second epoch goes on."""
     # One process has one precision, which the Trainer has chosen already.
     accelerate.state.AcceleratorState._reset_state(reset_partial_state=True)
@@ -25,7 +33,7 @@ def trained(folder: Path, *, wrapped: bool, precision: str = "no") -> nn.Module:
         cpu=True, gradient_accumulation_steps=2, mixed_precision=precision
     )
     model = ORTModule(classifier()) if wrapped else classifier()
-    optimizer = torch.optim.AdamW(model.parameters(), 1e-3)
+    optimizer = optimizer_of(model.parameters())
     loader = DataLoader(LABELLED, batch_size=BATCH, collate_fn=default_collate)
     prepared, optimizer, loader = accelerator.prepare(model, optimizer, loader)
 
@@ -57,9 +65,10 @@ def by_accelerate(folder: Path) -> dict[str, Any]:
 
 
 def by_accelerate_in_bfloat16(folder: Path) -> dict[str, Any]:
-    expected = trained(folder, wrapped=False, precision="bf16")
-    found = trained(folder, wrapped=True, precision="bf16")
-    float32 = trained(folder, wrapped=False)
+    train = partial(trained, folder, optimizer_of=partial(torch.optim.SGD, lr=0.1))
+    expected = train(wrapped=False, precision="bf16")
+    found = train(wrapped=True, precision="bf16")
+    float32 = train(wrapped=False)
     return {**in_bfloat16(found, expected, float32), **told(found)}
 
 

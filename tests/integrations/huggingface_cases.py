@@ -46,7 +46,8 @@ def by_trainer(
 def by_trainer_in_bfloat16(folder: Path) -> dict[str, Any]:
     def trained(kind: Any, *, bf16: bool) -> Any:
         # One after the other: Accelerate has one precision at a time.
-        made = trainer(kind, classifier(), folder / f"bfloat16-{bf16}", bf16=bf16)
+        rate: dict[str, Any] = {"optim": "sgd", "learning_rate": 0.1}
+        made = trainer(kind, classifier(), folder / f"bfloat16-{bf16}", bf16=bf16, **rate)
         made.train()
         return made
 
@@ -84,7 +85,6 @@ def by_seq2seq_trainer(folder: Path) -> dict[str, Any]:
             arguments=transformers.Seq2SeqTrainingArguments,
             predict_with_generate=True,
             generation_max_length=8,
-            label_smoothing_factor=0.1,
         )
         for name, kind in {
             "plain": transformers.Seq2SeqTrainer,

@@ -53,8 +53,8 @@ def difference(one: nn.Module, other: nn.Module) -> float:
 def in_bfloat16(found: nn.Module, expected: nn.Module, float32: nn.Module) -> dict[str, float]:
     """How far apart trainings are that round to bfloat16, and how far one is that does not.
 
-    AdamW takes steps of its learning rate also where rounding decides on their sign, so the largest
-    difference says little: these are root mean squares.
+    Adam takes steps of its learning rate also where rounding decides on their sign, so the largest
+    difference says little: these are root mean squares, and of SGD where it can be chosen.
     """
     return {
         "difference": difference(found, expected),

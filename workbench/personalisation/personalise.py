@@ -18,6 +18,7 @@ from workbench.personalisation.plan import PersonalisationPlan
 from workbench.personalisation.text_windows import split_text, text_dataset
 from workbench.personalisation.training_data import class_dataset, split_examples
 from workbench.runs import train as start_training
+from workbench.settings.engines import engine_info
 
 DEFAULTS: dict[Kind, dict[str, Any]] = {
     "image": {"steps": 150, "batch_size": 32, "learning_rate": 1e-2},
@@ -86,9 +87,9 @@ def personalise(
         chosen["requires_grad"] = plan.base.head
     if "batch_size" not in settings:
         chosen["batch_size"] = min(chosen["batch_size"], len(plan.data.train))
+    from_graph = head_alone and engine_info(engine).trains_artifacts
     # The folder belongs to the result.
     folder = tempfile.TemporaryDirectory(prefix="workbench-")
-    from_graph = head_alone and engine == "ondevice"
     try:
         base = base_model(plan.base, Path(folder.name), from_graph=from_graph)
         run = start_training(base, plan.data, **chosen)

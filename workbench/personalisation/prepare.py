@@ -13,6 +13,7 @@ from workbench.personalisation.example import Kind
 from workbench.personalisation.personalise import chosen_base, trains_head_alone
 from workbench.runs.launch import worker_environment
 from workbench.settings.config import TrainingConfig, make_config
+from workbench.settings.engines import engine_info
 
 
 def prepare(kind: Kind, model: str | None = None, **settings: Any) -> bool:
@@ -34,7 +35,8 @@ def prepare(kind: Kind, model: str | None = None, **settings: Any) -> bool:
         WorkbenchError: as `personalise` would.
     """
     base = chosen_base(kind, model)
-    if not trains_head_alone(settings) or settings.get("engine", "ondevice") != "ondevice":
+    engine = engine_info(settings.get("engine", "ondevice"))
+    if not trains_head_alone(settings) or not engine.trains_artifacts:
         return False
     known = {name: value for name, value in settings.items() if name in TrainingConfig.model_fields}
     config = make_config({**known, "requires_grad": base.head})

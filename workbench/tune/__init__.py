@@ -22,6 +22,7 @@ from workbench.progress import ProgressBar
 from workbench.runs import prepare
 from workbench.runs.launch import worker_environment
 from workbench.settings.config import TrainingConfig
+from workbench.settings.engines import engine_info
 from workbench.settings.kernel_variants import VARIANTS, variants_of
 from workbench.tune.families import refine
 from workbench.tune.lock_step import LockStep, rounds_of
@@ -159,7 +160,7 @@ class _TuningWork:
 
 def _engines(engines: Sequence[str] | str | None, model: Model) -> list[str]:
     if engines is None:
-        return [name for name in VARIANTS if name != "ortmodule" or model.has_module]
+        return [name for name in VARIANTS if model.has_module or not engine_info(name).needs_module]
     names = [engines] if isinstance(engines, str) else list(engines)
     problems = [
         f"engines contains {name!r}: only {' and '.join(VARIANTS)} have variants. "

@@ -265,10 +265,10 @@ CASES: dict[str, Refusal] = {
         two_layers, changed_offloaded_result, ("EngineError", "result", "in place", "clone")
     ),
     "moved-parameter": Refusal(
-        two_layers, moved_parameter, ("EngineError", "parameter", "other memory", "after backward")
+        two_layers, moved_parameter, ("EngineError", "parameter", "was replaced", "after backward")
     ),
     "released-parameter": Refusal(
-        two_layers, released_parameter, ("EngineError", "parameter", "other memory")
+        two_layers, released_parameter, ("EngineError", "parameter", "was replaced")
     ),
     "changed-parameter": Refusal(
         two_layers, changed_parameter, ("EngineError", "parameter", "in place")

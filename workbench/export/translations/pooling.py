@@ -100,7 +100,7 @@ def _means(
     return means, ratios
 
 
-class _Windows(NamedTuple):
+class _PooledWindows(NamedTuple):
     """The windows of a pooling along one axis."""
 
     width: int
@@ -113,7 +113,7 @@ class _Windows(NamedTuple):
 
 def _windows_along(
     size: int, width: int, step: int, pad: int, ceil_mode: bool, count_include_pad: bool
-) -> _Windows:
+) -> _PooledWindows:
     rest = size + 2 * pad - width
     outputs = (-(-rest // step) if ceil_mode else rest // step) + 1
     if (outputs - 1) * step >= size + pad:
@@ -126,7 +126,7 @@ def _windows_along(
         counts = np.minimum(starts + width, size + pad) - starts
     else:
         counts = np.minimum(starts + width, size) - np.maximum(starts, 0)
-    return _Windows(width, step, max(0, (outputs - 1) * step + width - size - pad), counts)
+    return _PooledWindows(width, step, max(0, (outputs - 1) * step + width - size - pad), counts)
 
 
 def _adaptive_max_pool(self: Value, output_size: Sequence[int]) -> tuple[Value, Value]:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.errors import ArtifactsError
+from workbench.ort.graph.batch_convolutions import write_batch_convolutions
 from workbench.ort.graph.gradient_overrides import HiddenNodes
 from workbench.ort.graph.kernels.device_kernels import name_as_portable, write_device_kernels
 from workbench.ort.graph.memory.recompute import recompute_in_backward
@@ -135,14 +136,16 @@ def build_training_graph(
     hidden.reveal(made)
     kernels = onnx.ModelProto()
     kernels.CopyFrom(made)
-    own = write_device_kernels(kernels, but=operator_kernels)
     native = {family for family, library in operator_kernels.items() if library == ONNX_RUNTIME}
+    if "convolution" not in native:
+        write_batch_convolutions(kernels)
+    own = write_device_kernels(kernels, but=operator_kernels)
     other = bool(own or native)
     if other:
         write_standard_gradients(kernels, but=native)
         recompute_in_backward(kernels, loss.name)
         _write_updates(kernels, loss, trainable, state_updates, weight_decay)
-    replaced = write_standard_gradients(made)
+    replaced = write_batch_convolutions(made) | write_standard_gradients(made)
     again = recompute_in_backward(made, loss.name)
     updates = _write_updates(made, loss, trainable, state_updates, weight_decay)
     if other:

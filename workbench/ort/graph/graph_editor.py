@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -171,6 +172,11 @@ class GraphEditor:
         """The name of a constant int64 vector."""
         return self._added("integers", np.array(values, np.int64))
 
+    def table(self, values: np.ndarray[Any, Any]) -> str:
+        """The name of a constant int64 vector that is too long to be named after its values."""
+        digest = sha256(values.astype("<i8").tobytes()).hexdigest()[:16]
+        return self._constant(f"constant.table.{values.size}.{digest}", values.astype(np.int64))
+
     def integer(self, value: int) -> str:
         """The name of a constant int64 scalar."""
         return self._added("integer", np.array(value, np.int64))
@@ -285,16 +291,3 @@ def _least(dimension: onnx.TensorShapeProto.Dimension) -> int:
         return dimension.dim_value
     times, star, _ = dimension.dim_param.partition("*")
     return int(times) if star and times.isdigit() else 1
-
-
-def attribute(node: onnx.NodeProto, name: str, default: Any) -> Any:
-    """The value of an attribute of `node`, or `default` where it has none."""
-    for found in node.attribute:
-        if found.name == name:
-            return helper.get_attribute_value(found)
-    return default
-
-
-def output(node: onnx.NodeProto, index: int) -> str:
-    """The name of an output of `node`; empty for an omitted optional one."""
-    return node.output[index] if index < len(node.output) else ""

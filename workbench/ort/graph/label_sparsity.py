@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from workbench.onnx_io.nodes import sort_nodes
-from workbench.ort.graph.graph_editor import GraphEditor, attribute
+from workbench.onnx_io.nodes import attribute, sort_nodes
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.graph.ignoring_loss import IgnoringLoss, ignoring_loss
 from workbench.ort.graph.rewrite_check import check_rewrite
 

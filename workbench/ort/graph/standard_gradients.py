@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute
+from workbench.onnx_io.nodes import attribute
+from workbench.ort.graph.graph_editor import GraphEditor
 
 if TYPE_CHECKING:
     import onnx
@@ -50,7 +51,7 @@ def write_standard_gradients(model: onnx.ModelProto, but: Collection[str] = ()) 
     return replaced
 
 
-class _Steps:
+class _GradientNodes:
     """The nodes that replace `node`, in order."""
 
     def __init__(self, node: onnx.NodeProto) -> None:
@@ -78,7 +79,7 @@ def _gather_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.Nod
     axis, rank = attribute(node, "axis", 0), editor.rank(indices)
     if rank is None:
         return None
-    steps = _Steps(node)
+    steps = _GradientNodes(node)
     if axis == 0:
         rows = steps.add("Flatten", gradient, axis=rank)
         column = steps.add("Reshape", indices, editor.integers([-1, 1]))
@@ -108,7 +109,7 @@ def _gelu_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodeP
     gradient, x = node.input
     if not editor.may_be_float(x):
         return None
-    steps, half = _Steps(node), editor.real(0.5)
+    steps, half = _GradientNodes(node), editor.real(0.5)
     t = steps.add("Mul", x, editor.real(math.sqrt(0.5)))
     density = steps.add("Exp", steps.add("Neg", steps.add("Mul", t, t)))
     tail = steps.add("Mul", steps.add("Mul", density, t), editor.real(1 / math.sqrt(math.pi)))
@@ -120,7 +121,7 @@ def _gelu_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodeP
 def _relu_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodeProto]:
     """dx = dy where y is positive, else 0: by a product, without a branch for each element."""
     gradient, result = node.input
-    steps, kind = _Steps(node), editor.element_type(result, gradient)
+    steps, kind = _GradientNodes(node), editor.element_type(result, gradient)
     positive = steps.add("Greater", result, editor.zero(kind))
     steps.add("Mul", gradient, steps.add("Cast", positive, to=kind), last=True)
     return steps.made
@@ -129,7 +130,7 @@ def _relu_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodeP
 def _log_softmax_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodeProto]:
     """dx = dy - exp(y) Σdy, whose sum is along the axis."""
     gradient, result = node.input
-    steps = _Steps(node)
+    steps = _GradientNodes(node)
     axes = editor.integers([attribute(node, "axis", -1)])
     total = steps.add("ReduceSum", gradient, axes, keepdims=1)
     share = steps.add("Mul", steps.add("Exp", result), total)
@@ -143,7 +144,7 @@ def _first_power(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodePro
     exponent = _exponent(editor, power)
     if exponent is None or exponent.item() != 1 or exponent.ndim > (editor.rank(base) or 0):
         return None
-    steps = _Steps(node)
+    steps = _GradientNodes(node)
     steps.add("Identity", base, last=True)
     return steps.made
 

@@ -3,22 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
 
 from workbench.ort.graph.facts import pytorch_kernels
 from workbench.ort.graph.kernels.device_kernels import DOMAIN
 from workbench.ort.graph.profiles import runs_of
 from workbench.ort.ortmodule.module import ORTModule
 from workbench.ort.ortmodule.statistics import session_of
-from workbench.run_folder.operator_timing import Timing
+from workbench.run_folder.operator_timing import StepWindow, Timing
 from workbench.run_folder.statistics import OWN_KERNELS
-
-
-class StepWindow(NamedTuple):
-    """Times of a step, in nanoseconds on the clock of `time.time_ns`."""
-
-    start_ns: int
-    end_ns: int
 
 
 def step_timings(module: ORTModule, windows: Sequence[StepWindow]) -> list[list[Timing]]:

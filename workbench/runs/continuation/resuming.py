@@ -40,6 +40,7 @@ from workbench.runs.launch import (
 from workbench.runs.record.duration import started_at
 from workbench.runs.run import Run
 from workbench.settings.config import TrainingConfig, make_config
+from workbench.settings.engines import engine_info
 from workbench.settings.federation import FederationOptions
 from workbench.user_code.user_code import UserCode
 
@@ -278,7 +279,7 @@ def _code(
 
 def _needs_no_code(run: Run, config: TrainingConfig) -> bool:
     """Whether artifacts hold the model and its losses."""
-    return config.engine == "ondevice" and _has_artifacts(run.folder)
+    return engine_info(config.engine).trains_artifacts and _has_artifacts(run.folder)
 
 
 def _has_artifacts(folder: RunFolder) -> bool:

@@ -17,9 +17,13 @@ import numpy as np
 
 from workbench.child_process.child import serve
 from workbench.errors import WorkbenchError
-from workbench.extensions.native_extension import DEVICE_KERNELS, TORCH_INTEROP, native_extension
+from workbench.extensions.native_extension import (
+    DEVICE_KERNELS,
+    TORCH_INTEROP,
+    native_extension,
+)
+from workbench.files.json_file import write_json
 from workbench.profiling.request import ProfilingRequest
-from workbench.run_folder.run_folder import write_json
 from workbench.settings.config import TrainingConfig
 from workbench.settings.operator_kernels import (
     FAMILIES,

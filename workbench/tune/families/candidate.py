@@ -13,6 +13,7 @@ from workbench.data.target_specs import target_specs
 from workbench.engines.base import Engine, Gradients
 from workbench.profiling.request import ProfilingRequest
 from workbench.profiling.steps import EngineSteps
+from workbench.settings.engines import engine_info
 from workbench.settings.operator_kernels import as_choices, check_choices
 from workbench.tuning_results.choose import with_operator_kernels
 
@@ -55,6 +56,6 @@ class Engines:
         config = with_operator_kernels(config, choices)
         work = Path(tempfile.mkdtemp(dir=self.request.work))
         request = self.request._replace(config=config, work=work)
-        if config.engine == "ondevice":
+        if engine_info(config.engine).trains_artifacts:
             self._artifacts.write(config, request.artifacts_path)
         return Candidate(request, libraries)

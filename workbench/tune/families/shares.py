@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 from workbench.files.temporary_folder import temporary_folder
-from workbench.run_folder.operator_timing import OperatorTime, Timing, median_times
+from workbench.run_folder.operator_timing import OperatorTime, median_times
 from workbench.settings.operator_kernels import FAMILIES
 from workbench.tune.families.candidate import Engines
 
@@ -104,24 +102,5 @@ def measured_times(engines: Engines) -> list[OperatorTime]:
     with temporary_folder() as folder:
         with profiled(folder):
             steps = engines.candidate({}).steps
-        engine: Any = steps.engine
-        timings: list[list[Timing]]
-        config = engines.request.config
-        if config.engine == "ondevice":
-            from workbench.ort.ondevice.profile import step_timings as device_timings
-
-            for _ in range(STEPS):
-                steps.step()
-            engine.close()
-            batches = config.gradient_accumulation
-            timings = device_timings(folder, engine.training_model, STEPS, batches)
-        else:
-            from workbench.ort.ortmodule.operator_profile import StepWindow, step_timings
-
-            windows = []
-            for _ in range(STEPS):
-                start_ns = time.time_ns()
-                steps.step()
-                windows.append(StepWindow(start_ns, time.time_ns()))
-            timings = step_timings(engine.wrapped, windows)
-    return median_times(timings)
+        windows = [steps.window() for _ in range(STEPS)]
+        return median_times(steps.engine.graph_timings(folder, windows))

@@ -7,7 +7,8 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute, output
+from workbench.onnx_io.nodes import attribute, output
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.graph.kernels.activation import activation_kernel, write_activation_kernels
 from workbench.ort.graph.kernels.attention import write_attention_kernels
 from workbench.ort.graph.kernels.column_sum import column_sum_axes

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from workbench.ort.graph.graph_editor import attribute
+from workbench.onnx_io.nodes import attribute
 from workbench.ort.graph.padding.graph_values import GraphValues
 from workbench.ort.graph.padding.layout import BATCH, TOKEN, Axis, Size, Sizes, Tracked, own
 

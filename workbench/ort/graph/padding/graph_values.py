@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from onnx import numpy_helper
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute
+from workbench.onnx_io.nodes import attribute
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.graph.padding.layout import Size
 
 if TYPE_CHECKING:

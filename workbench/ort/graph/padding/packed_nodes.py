@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from onnx import helper
 
-from workbench.ort.graph.graph_editor import attribute
+from workbench.onnx_io.nodes import attribute
 from workbench.ort.graph.padding.elementwise import ELEMENTWISE
 from workbench.ort.graph.padding.graph_values import GraphValues
 from workbench.ort.graph.padding.kept_tokens import KeptTokens

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from workbench.ort.graph.graph_editor import attribute
+from workbench.onnx_io.nodes import attribute
 from workbench.ort.graph.padding.layout import (
     BATCH,
     KEY,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from workbench.ort.graph.graph_editor import attribute
+from workbench.onnx_io.nodes import attribute
 from workbench.ort.graph.padding.coordinates import Coordinates
 from workbench.ort.graph.padding.graph_values import GraphValues
 from workbench.ort.graph.padding.layout import (

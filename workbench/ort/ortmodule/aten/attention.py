@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from onnx import helper
 
-from workbench.ort.graph.graph_editor import attribute
+from workbench.onnx_io.nodes import attribute
 from workbench.ort.ortmodule.aten.fusion_graph import FusionGraph
 from workbench.ort.ortmodule.aten.kernel_call import DOMAIN
 from workbench.trainable.custom_gradient import BackwardGraph

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from onnx import TensorProto
 
-from workbench.ort.graph.graph_editor import GraphEditor, output
+from workbench.onnx_io.nodes import output
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.ortmodule.aten.kernel_call import kernel_call
 
 if TYPE_CHECKING:

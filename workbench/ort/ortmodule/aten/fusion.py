@@ -7,7 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute
+from workbench.onnx_io.nodes import attribute
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.ortmodule.aten import attention, linear
 from workbench.ort.ortmodule.aten.decomposed_gelu import fuse_decomposed_gelu
 from workbench.ort.ortmodule.aten.executor import why_not_loaded

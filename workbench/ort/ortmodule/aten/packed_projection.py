@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from onnx import helper
 
-from workbench.ort.graph.graph_editor import attribute
+from workbench.onnx_io.nodes import attribute
 from workbench.ort.ortmodule.aten.fusion_graph import FusionGraph
 
 if TYPE_CHECKING:
