@@ -71,7 +71,7 @@ ABLATIONS: Mapping[str, tuple[Ablation, ...]] = {
     ),
     "gpt2-50257": (DEVICE_LABELS, LABELS, PADDING, KERNELS),
 }
-"""What is tried on which model: what may tell there."""
+"""The variants of each model: those that may affect it."""
 
 
 class Measured(NamedTuple):

@@ -109,7 +109,7 @@ def _time_products(
 
 @contextmanager
 def _errors_printed(progress: Progress, consequence: str, if_possible: bool) -> Iterator[None]:
-    """Print an EngineError and what follows from it `if_possible`, instead of raising it."""
+    """Print an EngineError and its consequence if `if_possible`, instead of raising it."""
     from workbench.errors import EngineError
 
     try:

@@ -176,12 +176,12 @@ class Engine(ABC):
         """Replace parameters and buffers by those given; the others keep their values."""
 
     def graph_timings(self, folder: Path, windows: Sequence[StepWindow]) -> list[list[Timing]]:
-        """What each node of its graphs took in each of the last steps, by ONNX Runtime's profiler.
+        """Time of each node of its graphs in each of the last steps, by ONNX Runtime's profiler.
 
-        It is asked once, and ends the profiles; a subclass that must be `closed` for that says so.
+        Called once; ends the profiles. A subclass that must be `closed` first documents it.
 
         Args:
-            folder: holds the profiles of its sessions, which were loaded within `profiled`.
+            folder: contains the profiles of its sessions, which were loaded within `profiled`.
             windows: when each of these steps ran.
 
         Raises:

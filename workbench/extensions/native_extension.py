@@ -13,7 +13,8 @@ from typing import NamedTuple
 from workbench.files.user_cache import user_cache
 
 TORCH_INTEROP, DEVICE_KERNELS = "torch_interop", "device_kernels"
-"""PyTorch's kernels for ORTModule, and our own kernels, without torch, for it and on device."""
+"""PyTorch's kernels for ORTModule, and the workbench's, without torch, for ORTModule and on
+device."""
 
 EXTENSIONS = (DEVICE_KERNELS, TORCH_INTEROP)
 

@@ -12,7 +12,7 @@ from workbench.display.encodable import encodable_json
 from workbench.errors import RunFolderError
 
 LARGEST_BYTES = 64 * 2**20
-"""A larger file is none of ours, and is not read; the largest that we write have some MB."""
+"""A larger file is not read; the largest files of the workbench have some MB."""
 
 
 def read_json(path: Path) -> dict[str, Any]:

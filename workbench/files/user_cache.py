@@ -19,7 +19,7 @@ class UnusableCacheError(Exception):
 
 
 def user_cache() -> Path:
-    """The workbench's folder in XDG_CACHE_HOME, or ~/.cache; it need not be there.
+    """The workbench's folder in XDG_CACHE_HOME, or ~/.cache, which may not exist.
 
     Raises:
         RuntimeError: the user has no home folder.
@@ -30,9 +30,9 @@ def user_cache() -> Path:
 
 
 def cache_folder(name: str) -> Path | None:
-    """The folder `name` of a cache that can be turned off: None where it is.
+    """The folder `name` of a cache that can be turned off; None if it is.
 
-    It need not be there. `WORKBENCH_CACHE` names its parent; without that it is in `user_cache`.
+    It may not exist. `WORKBENCH_CACHE` names its parent; by default that is `user_cache`.
 
     Raises:
         UnusableCacheError: the user has no home folder.
@@ -52,7 +52,8 @@ def check_cache_folder(folder: Path) -> None:
     """Refuse a folder to which other users can write.
 
     Raises:
-        UnusableCacheError: it is a link or no folder, or another user owns it or may write there.
+        UnusableCacheError: it is a link or not a folder, or another user owns it or may write
+            there.
         OSError: it does not exist, or cannot be read.
     """
     found = folder.lstat()

@@ -64,10 +64,10 @@ class EngineInfo:
     several_processes: bool = False
     """Whether it can train in several processes that exchange gradients."""
     trains_artifacts: bool = False
-    """Whether it trains the files of `generate_artifacts`. They hold the model and its losses, so
-    that a run that has them is continued without the user's code."""
+    """Whether it trains the files of `generate_artifacts`. They contain the model and its losses,
+    so that such a run is continued without the user's code."""
     profilers: tuple[Profiler, ...] = ()
-    """What `profile` times its operators by: "onnxruntime" times the nodes of its graphs, see
+    """Profilers that `profile` uses: "onnxruntime" times the nodes of its graphs, see
     `Engine.graph_timings`, "pytorch" PyTorch's operators. Empty: it cannot be profiled."""
     offered: bool = True
     """Whether it is listed in pages, messages and help; False for tests."""

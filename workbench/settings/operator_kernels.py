@@ -119,8 +119,8 @@ def as_choices(libraries: Mapping[str, str]) -> tuple[str, ...]:
 
 
 IN_TORCH_INTEROP = frozenset({"max_pool", "embedding"})
-"""Families of which the workbench has a kernel on PyTorch's threads too: that runs them wherever
-PyTorch's kernels run others."""
+"""Families with a kernel of the workbench on PyTorch's threads too, which is used if PyTorch's
+kernels run other families."""
 
 _LEFT_OUT: Mapping[str | bool, tuple[str, ...]] = {
     "no_linear": ("linear", "attention"),

@@ -1,4 +1,4 @@
-"""What training on device reports at the end of a run."""
+"""Statistics of training on device, reported at the end of a run."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.settings.config import TrainingConfig
 def device_statistics(
     config: TrainingConfig, artifacts: Artifacts, load_s: float, kernels: ChosenKernels
 ) -> Statistics:
-    """Of the graph in `artifacts`, loaded in `load_s` seconds with `kernels`."""
+    """Statistics of the graph in `artifacts`, loaded in `load_s` seconds with `kernels`."""
     built = artifacts.manifest.get("statistics")
     options = (
         *(kernels.state, operator_state(artifacts)),

@@ -148,7 +148,7 @@ class Graphs:
         return self.layout
 
     def _build(self, call: _Call, axes: Axes) -> Built:
-        # The call's own hooks may write what autograd saves to a disk: not for an export.
+        # Hooks of the caller may write saved tensors to a disk: not for an export.
         with torch.autocast("cpu", enabled=False), saved_tensors_hooks(_as_it_is, _as_it_is):
             made = build(
                 self._module,

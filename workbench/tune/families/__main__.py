@@ -130,7 +130,7 @@ _EXTENSIONS = {
     "ortmodule": {PYTORCH: TORCH_INTEROP, WORKBENCH: DEVICE_KERNELS},
     "ondevice": {WORKBENCH: DEVICE_KERNELS},
 }
-"""Engine -> library -> the extension without which it computes nothing."""
+"""Engine -> library -> the extension that it requires."""
 
 
 def _usable(extension: str) -> bool:

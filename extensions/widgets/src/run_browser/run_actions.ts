@@ -1,4 +1,4 @@
-// What can be done with the selected runs: buttons, and a field for what an action has to be told.
+// Actions for the selected runs: buttons, and a field for the argument of an action.
 
 import { element, freshId } from "../element";
 import { displayName, isActive, type RunRow } from "./run_row";
@@ -11,7 +11,7 @@ interface Action {
   label: string;
   /** Why it cannot be done with these runs; empty if it can. */
   refusal: (rows: RunRow[]) => string;
-  /** What is asked for first, if anything. */
+  /** Field for its argument, if it has one. */
   field?: Field;
   /** Takes selected runs that a filter hides too: it changes none of them. */
   hiddenToo?: boolean;
@@ -23,7 +23,7 @@ interface Field {
   many?: boolean;
   placeholder: string;
   longest: number;
-  /** What else can be done with the text: names of actions and their labels, that of the action itself first. */
+  /** Alternatives for the text: names of actions and their labels, that of the action itself first. */
   ways?: [string, string][];
 }
 
@@ -138,7 +138,7 @@ export class RunActions {
     }
   }
 
-  /** Does an action, or asks for what it has to be told. */
+  /** Runs an action, or asks for its argument. */
   start(name: string): void {
     const action = ACTIONS.find((each) => each.name === name);
     if (!action) return;

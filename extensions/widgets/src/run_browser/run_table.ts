@@ -30,7 +30,7 @@ interface Traits {
   problem: string;
   /** "busy", "done" or "error". */
   outcome: string;
-  /** What came of the last action. */
+  /** Outcome of the last action. */
   message: string;
   /** Whether what is being done can be cancelled. */
   cancellable: boolean;
@@ -132,7 +132,7 @@ class RunTableView {
     model.send({ kind: "sync" });
   }
 
-  /** What was listed can still be read. Within a page that says itself why no more can be done. */
+  /** The list stays readable. Within a page, the page itself shows that the kernel is gone. */
   private lose(): void {
     this.offers.root.inert = this.actions.root.inert = this.message.inert = this.trash.root.inert = true;
     if (this.el.closest(".wb-page")) return;

@@ -18,9 +18,9 @@ interface Traits {
   /** On the button. */
   action: string;
   fields: SettingField[];
-  /** What was typed, by name of the field. */
+  /** Typed texts by name of the field. */
   texts: Record<string, string>;
-  /** What is wrong with a field, in a sentence, by its name. */
+  /** Problems of fields, a sentence each, by name. */
   problems: Record<string, string>;
   /** Whether it is unfolded. */
   opened: boolean;
@@ -28,15 +28,15 @@ interface Traits {
   applies: boolean;
   /** Why the button does nothing now; empty: it does. */
   refusal: string;
-  /** What there is before it is done. */
+  /** Description before the task has run. */
   about: string;
-  /** What is being done now; empty while nothing is. */
+  /** The current activity; empty if there is none. */
   doing: string;
   /** Why it failed, in sentences. */
   problem: string;
-  /** What it came to; empty: nothing yet. */
+  /** The result, in sentences; empty: none yet. */
   sentences: string;
-  /** Whether that is what one wishes for. */
+  /** Whether the result is favourable. */
   good: boolean;
   /** Whether settings have changed since. */
   outdated: boolean;
@@ -72,7 +72,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   const start = element("button", { type: "button", class: "wb-button wb-small" }, model.get("action"));
   start.setAttribute("aria-describedby", refusal.id);
   const cancel = element("button", { type: "button", class: "wb-button wb-small" }, "Cancel");
-  // Not live: its steps come many times a second. That it ended is told.
+  // Not a live region: its steps change many times a second. Its end is announced.
   const doing = element("p", { class: "wb-doing" });
   const problem = element("p", { class: "wb-problem", role: "alert" });
   const outcome = element("p", { class: "wb-notice", role: "status" });
@@ -116,7 +116,7 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
       showLine(line, model.get("texts")[name] ?? "", model.get("problems")[name] ?? "");
     }
     about.textContent = model.get("about");
-    // What was just made says the same.
+    // The new result has the same text.
     about.hidden = about.textContent === "" || (model.get("sentences") !== "" && !model.get("outdated"));
     refusal.textContent = busy ? "" : model.get("refusal");
     refusal.hidden = refusal.textContent === "";

@@ -73,7 +73,7 @@ _Chosen = dict[str, dict[str, int]]
 
 
 def _merged(some: _Chosen, others: _Chosen) -> _Chosen:
-    """By operator and whose kernel it is; an operator may be in both."""
+    """By operator and library; an operator may be in both."""
     made = {op: {**some.get(op, {}), **others.get(op, {})} for op in {**some, **others}}
     return {op: counts for op, counts in made.items() if counts}
 

@@ -26,7 +26,7 @@ def backward_reads(model: bytes, names: Collection[str]) -> frozenset[str]:
         forward |= before
     later = [node for place, node in enumerate(nodes) if place not in forward]
     read = {name for node in later if node.op_type not in SHAPE_READERS for name in node.input}
-    # Views of views come after what they are of.
+    # Views come after their sources.
     for node in reversed(nodes):
         if node.op_type in VIEWS and node.output[0] in read:
             read.add(node.input[0])

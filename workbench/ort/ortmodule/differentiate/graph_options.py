@@ -203,7 +203,7 @@ def kernels_report(options: ORTModuleOptions, kernels: Kernels, measured: str) -
 
 
 def own_kernels_report(options: ORTModuleOptions, own: OwnKernels) -> OptionReport:
-    """The effect of `device_kernels`, and of families that are ours by `operator_kernels`."""
+    """The effect of `device_kernels`, and of families of the workbench by `operator_kernels`."""
     name = "device_kernels"
     if own.why_not:
         return OptionReport(name, "not available here", own.why_not)

@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     import onnx
 
 _IN_BACKWARD = frozenset({"relu", "softmax", "sum", "embedding", "cross_entropy"})
-"""Families whose kernels leave the operators that the memory optimizer looks for."""
+"""Families whose kernels keep the operators that the memory optimizer searches for."""
 
 
 class OwnKernels(NamedTuple):
     """The workbench's own kernels of one graph."""
 
     nodes: Mapping[str, int] = MappingProxyType({})
-    """Kernel -> how many nodes it runs."""
+    """Kernel -> number of its nodes."""
     library: Path | None = None
-    """That a session of the graph registers; None where no node is one of theirs."""
+    """Library that a session of the graph registers; None if no node uses it."""
     why_not: str = ""
-    """Why there are none although the options ask for them, and what to do."""
+    """Why there are none although the options enable them, with a remedy."""
 
 
 def use_own_kernels(
