@@ -85,7 +85,7 @@ def test_batch_normalization_equals_pytorch(
 def test_what_takes_turns_takes_the_same_memory(answers: dict[str, Any]) -> None:
     """An evaluated batch lies where the step did; that is given back for a checkpoint."""
     grown = answers["memory"]
-    assert grown["step"] > 30e6, "else there is nothing to see"
+    assert grown["step"] > 20e6, "else there is nothing to see"
     assert grown["evaluation"] < 0.2 * grown["step"]
     assert grown["checkpoint"] < -0.5 * grown["step"]
     assert grown["next step"] > 0.5 * grown["step"], "it is taken again"

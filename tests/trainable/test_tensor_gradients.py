@@ -36,7 +36,7 @@ def test_the_gradient_is_right(name: str, outcomes: dict[str, Any]) -> None:
     assert outcome < TOLERANCE, f"largest relative difference {outcome:.1e}"
 
 
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("name", [name for name, case in CASES.items() if not case.cast])
 def test_the_report_tells_of_it(name: str) -> None:
     notes = {found.op: found.note for found in find(build(CASES[name]), ["p"])}
     assert notes[CASES[name].op]

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 
 from workbench.errors import EngineError
+from workbench.ort.freed_memory import give_back_freed_memory
 from workbench.ort.graph.profiles import profile_if_requested
 from workbench.ort.native import native
 from workbench.ort.ondevice.shared_arena import free_unused_memory, use_shared_arena
@@ -198,6 +199,9 @@ class TrainingSession:
 
     def save(self, path: Path) -> None:
         """Write parameters and optimizer state, from which a session can continue."""
-        # ONNX Runtime writes the file to a buffer that grows by copying.
+        # ONNX Runtime writes the file to a buffer that grows by copying, and malloc keeps that, as it
+        # does the copy of the weights that was saved before.
         free_unused_memory()
+        give_back_freed_memory()
         self._save(self._state, str(path), True)
+        give_back_freed_memory()
