@@ -123,6 +123,13 @@ def rows() -> Iterator[Case]:
         )
         feeds = {"dy": draw(*shape), "y": y}
         yield Case("SoftmaxGrad_13", "x".join(map(str, shape)), [node], feeds, {"dx": shape})
+    for shape in ((2048, 97), (512, 32000)):
+        x = draw(*shape)
+        y = x - np.log(np.exp(x).sum(-1, keepdims=True))
+        operator = "LogSoftmaxGrad_13"
+        node = helper.make_node(operator, ["dy", "y"], ["dx"], "node", domain=MICROSOFT, axis=-1)
+        feeds = {"dy": draw(*shape), "y": y}
+        yield Case(operator, "x".join(map(str, shape)), [node], feeds, {"dx": shape})
     for shape in ((8, 128, 256), (8, 128, 768)):
         x, features = draw(*shape), shape[-1:]
         mean = x.mean(-1, keepdims=True)

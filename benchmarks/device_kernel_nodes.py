@@ -23,7 +23,7 @@ from benchmarks.aten_kernel_nodes import (
     seconds,
 )
 from benchmarks.device_kernel_gates import gates, rms_normalizations
-from workbench.extensions.build_extensions import build_extensions
+from workbench.extension_build.build_extensions import build_extensions
 from workbench.extensions.native_extension import DEVICE_KERNELS
 from workbench.ort.graph.kernels.device_kernels import write_device_kernels
 from workbench.ort.graph.standard_gradients import write_standard_gradients

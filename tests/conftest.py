@@ -13,7 +13,7 @@ from tests.fork_server import ADDRESS, ForkServer, forked_package
 from tests.notebook_kernels import choose_kernels, offer_forked_kernels
 from workbench.child_process import child
 from workbench.data import Dataset
-from workbench.extensions.build_extensions import build_extensions, find_compiler
+from workbench.extension_build.build_extensions import build_extensions, find_compiler
 from workbench.extensions.native_extension import EXTENSIONS, native_extension
 from workbench.load import load_dataset
 

@@ -8,6 +8,7 @@ A row also says whether its package may import torch, onnxruntime or modules by 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Iterator
 from functools import cache
 from graphlib import CycleError, TopologicalSorter
@@ -31,10 +32,19 @@ class Row(NamedTuple):
     "" for the whole of it."""
     loads_onnxruntime: bool = False
     """It is only imported where onnxruntime is wanted."""
-    imports_by_name: bool = False
-    """Modules whose name is no literal: its own, or of what a call or a pickle names."""
+    imports_by_name: tuple[str, ...] = ()
+    """Which of its folders and files import modules whose name is no literal: their own, or of what
+    a call or a pickle names."""
+    names: tuple[str, ...] = ()
+    """Rows below it whose modules it names in a text, which something else imports or starts."""
     client: bool = False
     """A client of the run folder: imports neither the worker's side nor an engine."""
+    samples: bool = False
+    """sample_models: it finds them, or lists them for people."""
+    pickles: bool = False
+    """pickle: it writes what another process of the same run reads."""
+    widgets: bool = False
+    """anywidget, ipywidgets and traitlets."""
 
 
 LAYERS = {
@@ -42,30 +52,33 @@ LAYERS = {
     "specs": Row(native=False),
     "display": Row(native=False),
     "files": Row(native=False),
-    "progress": Row(native=False, client=True),
-    "user_code": Row(imports_by_name=True),
-    "losses": Row(),
+    "progress": Row(native=False, client=True, widgets=True),
+    "user_code": Row(imports_by_name=("",), pickles=True),
+    "losses": Row(pickles=True),
     "machine": Row(native=False),
-    "settings": Row(native=False),
+    "settings": Row(native=False, imports_by_name=("engines.py",), names=("engines",)),
     "run_folder": Row(native=False),
     "child_process": Row(native=False),
     "extensions": Row(native=False),
     "export_cache": Row(native=False),
-    "modules": Row(),
+    "modules": Row(pickles=True),
     "onnx_io": Row(),
     "lora": Row(),
     "export": Row(loads_torch=("traced", "autograd", "effects")),
     "models": Row(),
     "data": Row(),
-    "load": Row(),
+    "load": Row(samples=True),
     "tuning_results": Row(),
     "trainable": Row(native=False),
-    "ort": Row(loads_torch=("ortmodule", "drop_in"), loads_onnxruntime=True, imports_by_name=True),
+    "ort": Row(
+        loads_torch=("ortmodule", "drop_in"), loads_onnxruntime=True, imports_by_name=("drop_in",)
+    ),
+    "extension_build": Row(native=False),
     "integrations": Row(loads_torch=("",)),
     "inference": Row(),
     "artifacts": Row(),
     "check": Row(),
-    "engines": Row(imports_by_name=True),
+    "engines": Row(imports_by_name=("__init__.py",)),
     "verification": Row(),
     "worker": Row(),
     "ranks": Row(),
@@ -81,12 +94,15 @@ LAYERS = {
     "tune": Row(),
     "personalisation": Row(client=True),
     "controller": Row(client=True),
-    "widgets": Row(client=True),
+    "widgets": Row(client=True, samples=True, widgets=True),
     "doctor": Row(),
-    "": Row(imports_by_name=True),  # workbench/__init__.py: the public names
-    "cli": Row(),
+    "": Row(imports_by_name=("__init__.py",)),  # workbench/__init__.py: the public names
+    "cli": Row(samples=True),
 }
 """One row per subpackage, which may import those above it: there are no circular imports."""
+
+PICKLES = {"pickle", "cloudpickle", "dill", "joblib"}
+WIDGETS = {"anywidget", "ipywidgets", "traitlets"}
 
 RANK = {name: rank for rank, name in enumerate(LAYERS)}
 
@@ -319,7 +335,7 @@ def test_only_what_lists_the_samples_imports_them() -> None:
     offenders = [
         found.where
         for found in imports()
-        if found.is_of("sample_models") and found.layer not in {"load", "widgets", "cli"}
+        if found.is_of("sample_models") and not LAYERS[found.layer].samples
     ]
     broken("samples are found by `load` and listed for people:", offenders)
 
@@ -404,17 +420,30 @@ def test_no_row_allows_what_its_package_does_not_do() -> None:
         if PACKAGE / found.layer / name in found.file.parents
     }
     assert loading == {(name, each) for name, row in LAYERS.items() for each in row.loads_torch}
-    by_name = {name for name, row in LAYERS.items() if row.imports_by_name}
-    assert {layer_of(file) for file, _ in computed_imports()} == by_name
+    by_name = {
+        (layer_of(file), place)
+        for file, _ in computed_imports()
+        for place in LAYERS[layer_of(file)].imports_by_name
+        if is_in(file, place)
+    }
+    stated = {(name, each) for name, row in LAYERS.items() for each in row.imports_by_name}
+    assert by_name == stated
+    named = {(layer_of(file), target) for file, _, target in named_below()}
+    assert named == {(name, each) for name, row in LAYERS.items() for each in row.names}
+    for allowed, packages in (
+        ("samples", {"sample_models"}),
+        ("pickles", PICKLES),
+        ("widgets", WIDGETS),
+    ):
+        using = {found.layer for found in imports() if any(map(found.is_of, packages))}
+        assert using == {name for name, row in LAYERS.items() if getattr(row, allowed)}, allowed
 
 
 def test_only_widgets_import_the_packages_of_widgets() -> None:
-    """And the progress bar, which is one where a notebook shows it."""
     offenders = [
         found.where
         for found in imports()
-        if found.layer not in {"progress", "widgets"}
-        and any(found.is_of(name) for name in ("anywidget", "ipywidgets", "traitlets"))
+        if not LAYERS[found.layer].widgets and any(map(found.is_of, WIDGETS))
     ]
     broken("what the page does is in `controller`, which needs no widgets:", offenders)
 
@@ -461,31 +490,120 @@ def test_only_ort_knows_the_internals_of_onnxruntime_training() -> None:
     broken("internals of onnxruntime.training belong in workbench/ort:", offenders)
 
 
-def computed_imports() -> Iterator[tuple[Path, int]]:
-    """File and line of each `import_module` whose argument is no literal."""
-    for file in files():
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
-                literal = node.args and isinstance(node.args[0], ast.Constant)
-                if not literal:
-                    yield file, node.lineno
+def is_in(file: Path, place: str) -> bool:
+    """Whether `file` is a file, or in a folder, of its row; "" is the whole of it."""
+    path = PACKAGE / layer_of(file) / place
+    return file == path or path in file.parents
+
+
+FINDERS = {"import_module", "resolve_name", "__import__", "run_module", "run_path", "exec_module"}
+"""Functions that import what a text names."""
+
+
+def computed_imports_of(file: Path, source: str) -> Iterator[tuple[Path, int]]:
+    """File and line of each import of a name that is no literal.
+
+    A finder that is not called in its place, but stored or handed on, could import anything; an
+    entry point loads what other packages name.
+    """
+    tree = ast.parse(source)
+    called = {id(node.func): node for node in ast.walk(tree) if isinstance(node, ast.Call)}
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Name | ast.Attribute):
+            continue
+        name = node.id if isinstance(node, ast.Name) else node.attr
+        call = called.get(id(node))
+        if name in FINDERS:
+            literal = call and call.args and isinstance(call.args[0], ast.Constant)
+            if not literal:
+                yield file, node.lineno
+        elif name == "load" and "EntryPoint" in source and call and not call.args:
+            yield file, node.lineno
+
+
+@cache
+def computed_imports() -> tuple[tuple[Path, int], ...]:
+    return tuple(
+        found
+        for file in files()
+        for found in computed_imports_of(file, file.read_text(encoding="utf-8"))
+    )
 
 
 def test_modules_are_imported_by_name_only_where_the_row_says_so() -> None:
     offenders = [
         f"{file.relative_to(ROOT)}:{line}"
         for file, line in computed_imports()
-        if not LAYERS[layer_of(file)].imports_by_name
+        if not any(is_in(file, place) for place in LAYERS[layer_of(file)].imports_by_name)
     ]
     broken("what a name is found for, `user_code` finds:", offenders)
+
+
+@pytest.mark.parametrize(
+    ("source", "count"),
+    [
+        ("import_module(name)", 1),
+        ("importlib.import_module(f'{a}.b')", 1),
+        ("import_module('torch')", 0),
+        ("find = importlib.import_module", 1),
+        ("map(import_module, names)", 1),
+        ("pkgutil.resolve_name(name)", 1),
+        ("runpy.run_path(path)", 1),
+        ("from importlib.metadata import EntryPoint\nentry.load()", 1),
+        ("pickle.load(file)", 0),
+    ],
+)
+def test_computed_imports_are_seen(source: str, count: int) -> None:
+    assert len([*computed_imports_of(PACKAGE / "runs" / "run.py", source)]) == count
+
+
+def named_below_in(file: Path, source: str) -> Iterator[tuple[Path, int, str]]:
+    """File, line and row of each module of a lower row that a text names.
+
+    Docstrings name what they like.
+    """
+    tree = ast.parse(source)
+    told = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(tree):
+        if id(node) in told or not isinstance(node, ast.Constant) or layer_of(file) == "":
+            continue
+        for name in re.findall(r"\bworkbench(?:\.\w+)+", str(node.value)):
+            row = name.split(".")[1]
+            if RANK.get(row, -1) > RANK[layer_of(file)]:
+                yield file, node.lineno, row
+
+
+@cache
+def named_below() -> tuple[tuple[Path, int, str], ...]:
+    return tuple(
+        found
+        for file in files()
+        for found in named_below_in(file, file.read_text(encoding="utf-8"))
+    )
+
+
+def test_a_text_names_no_module_of_a_lower_layer() -> None:
+    """A child process or a registry is another way to import."""
+    offenders = [
+        f"{file.relative_to(ROOT)}:{line} names a module of {row}"
+        for file, line, row in named_below()
+        if row not in LAYERS[layer_of(file)].names
+    ]
+    broken("a layer names modules below it:", offenders)
+
+
+def test_names_of_modules_are_seen() -> None:
+    source = '"""`workbench.cli`"""\nargs = ("-m", "workbench.worker")\nx = "workbench.files.a:B"'
+    found = [*named_below_in(PACKAGE / "extensions" / "native_extension.py", source)]
+    assert [(line, row) for _, line, row in found] == [(2, "worker")]
 
 
 def test_pickle_is_only_read_where_the_caller_just_wrote_it() -> None:
     """Models and losses are pickled; `user_code` alone unpickles, and finds code by its name."""
     offenders = []
     for found in imports():
-        unsafe = any(found.is_of(name) for name in ("pickle", "cloudpickle", "dill", "joblib"))
-        if unsafe and found.layer not in {"losses", "models", "modules", "user_code"}:
+        unsafe = any(map(found.is_of, PICKLES))
+        if unsafe and not LAYERS[found.layer].pickles:
             offenders.append(found.where)
     for file in files():
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
@@ -523,6 +641,29 @@ def test_import_module_has_its_own_name() -> None:
         if alias.name == "import_module" and alias.asname not in {None, alias.name}
     ]
     broken("import_module is imported under another name:", offenders)
+
+
+def test_no_subpackage_hides_a_name_of_its_package() -> None:
+    """Importing `workbench.runs.resume`, if it were a module, would replace the function."""
+    offenders = []
+    for file in PACKAGE.rglob("__init__.py"):
+        nodes = ast.parse(file.read_text(encoding="utf-8")).body
+        # A module that is loaded here already replaces nothing later.
+        loaded = {node.module for node in nodes if isinstance(node, ast.ImportFrom)}
+        package = ".".join(dotted_module(file))
+        for node in nodes:
+            if isinstance(node, ast.ImportFrom):
+                names = [each.asname or each.name for each in node.names]
+            elif isinstance(node, ast.FunctionDef | ast.ClassDef):
+                names = [node.name]
+            else:
+                continue
+            offenders += [
+                f"{file.relative_to(ROOT)}:{node.lineno} {name}"
+                for name in names
+                if is_module(f"{package}.{name}") and f"{package}.{name}" not in loaded
+            ]
+    broken("a name and a module of one package are the same:", offenders)
 
 
 def test_files_are_named_for_what_they_hold() -> None:

@@ -21,7 +21,7 @@ from workbench.lora.linear_weight import targeted_weights
 from workbench.models import Model
 from workbench.settings.config import make_config
 from workbench.settings.lora import LoraOptions
-from workbench.trainable import Finding, State, find
+from workbench.trainable import NodeFinding, State, find
 
 if TYPE_CHECKING:
     import onnx
@@ -37,7 +37,7 @@ class CheckedOp:
     note: str
     """How it is rewritten, or why it cannot be trained."""
     remedy: str
-    """What to do if it cannot be trained."""
+    """Suggested fix if it cannot be trained."""
     count: int
     """Number of nodes."""
     layers: str
@@ -59,12 +59,12 @@ class Check(NamedTuple):
     """Number of elements of the parameters that would be trained."""
     frozen_count: int = 0
     """Number of elements of the other parameters."""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[NodeFinding, ...] = ()
     """One per node, in the order of the graph."""
 
-    def by_layer(self) -> dict[str, tuple[Finding, ...]]:
+    def by_layer(self) -> dict[str, tuple[NodeFinding, ...]]:
         """The nodes that are rewritten or cannot be trained, by the layer that they came from."""
-        layers: dict[str, tuple[Finding, ...]] = {}
+        layers: dict[str, tuple[NodeFinding, ...]] = {}
         for found in self.findings:
             if found.layer and found.state in ("rewritten", "cannot"):
                 layers[found.layer] = (*layers.get(found.layer, ()), found)
@@ -199,8 +199,8 @@ def _check_model(model: Model, patterns: tuple[str, ...] | None, lora: LoraOptio
     return other if other.ok else found
 
 
-def _rows(findings: Sequence[Finding]) -> tuple[CheckedOp, ...]:
-    kinds: dict[tuple[str, State, str, str], list[Finding]] = {}
+def _rows(findings: Sequence[NodeFinding]) -> tuple[CheckedOp, ...]:
+    kinds: dict[tuple[str, State, str, str], list[NodeFinding]] = {}
     for found in findings:
         kinds.setdefault((found.op, found.state, found.note, found.remedy), []).append(found)
     return tuple(
@@ -208,7 +208,7 @@ def _rows(findings: Sequence[Finding]) -> tuple[CheckedOp, ...]:
     )
 
 
-def _layers(group: Sequence[Finding]) -> str:
+def _layers(group: Sequence[NodeFinding]) -> str:
     named = dict.fromkeys(found.layer for found in group if found.state == "cannot" and found.layer)
     return ", ".join(named)
 

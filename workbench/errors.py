@@ -7,7 +7,7 @@
     ├── DataError              a dataset that cannot be loaded or does not fit its model
     ├── ArtifactsError         training artifacts that cannot be generated or read
     ├── EngineError            an engine that is unknown, not available, or failed
-    ├── RunError               a failed run; gives engine, step and log
+    ├── RunError               a failed run; names engine, step and log
     └── RunFolderError         a run folder that cannot be read or is in use
 
 A message says what is wrong, with which value, and what to do.
@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 FROM_USER_CODE = (Exception, SystemExit)
-"""What user code may raise where it is called: scripts call `sys.exit`, as argparse does."""
+"""Exceptions that called user code may raise: scripts call `sys.exit`, as argparse does."""
 LONGEST_LIST = 60
 """Largest number of names in a message."""
 LONGEST_VALUE = 400
@@ -68,7 +68,7 @@ class EngineError(WorkbenchError):
 
 
 class RunError(WorkbenchError):
-    """A failed run; the message gives engine, step, cause and the path of the log."""
+    """A failed run; the message names engine, step, cause and the path of the log."""
 
 
 class RunFolderError(WorkbenchError):

@@ -34,8 +34,19 @@ def test_its_parts_are_those_of_the_model(cnn_artifacts: Artifacts, predicted: F
     assert predicted.unknown_values == 0
     parts = (trained + frozen, trained, 2 * trained, predicted.activations_bytes)
     assert predicted.total_bytes == sum(parts)
-    apart = predicted.peak_bytes() - predicted.peak_bytes(evaluate=False)
-    assert apart == predicted.evaluation_bytes > 0
+
+
+def test_the_peak_is_the_largest_of_what_takes_turns() -> None:
+    """Steps, evaluated batches and checkpoints, over what is always there."""
+    parts = {"parameters": 100, "gradients": 80, "optimizer_state": 160, "runtime": 1000}
+    fixed = {f"{name}_bytes": size for name, size in parts.items()}
+    for turns in ((7, 5, 3), (3, 7, 5), (5, 3, 7)):
+        names = ("activations_bytes", "evaluation_bytes", "checkpoint_bytes")
+        made = Footprint(
+            batch_size=1, unknown_values=0, **fixed, **dict(zip(names, turns, strict=True))
+        )
+        assert made.peak_bytes() == 1340 + 7
+        assert made.peak_bytes(evaluate=False) == 1340 + max(turns[0], turns[2])
 
 
 def test_only_activations_grow_with_the_batch(
@@ -70,6 +81,34 @@ def test_the_largest_batch_fits_and_the_next_does_not(
     assert cnn_artifacts.footprint(largest + 1).budget_bytes() > budget
     assert cnn_artifacts.footprint(largest).peak_bytes() <= (1 - ACCURACY) * budget
     assert cnn_artifacts.largest_batch(1) == 0
+
+
+def test_our_own_kernels_take_less(
+    cnn_artifacts: Artifacts, extension_cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Training here has them; a device that runs a bundle has not."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(extension_cache))
+    with_kernels, without = (
+        cnn_artifacts.footprint(512, device_kernels=own) for own in (True, False)
+    )
+    assert with_kernels.unknown_values == without.unknown_values == 0
+    assert with_kernels.activations_bytes < 0.9 * without.activations_bytes
+    budget = with_kernels.budget_bytes()
+    assert cnn_artifacts.largest_batch(budget) == 512
+    assert cnn_artifacts.largest_batch(budget, device_kernels=False) < 512
+
+
+@pytest.mark.sweep
+@pytest.mark.parametrize("own_kernels", [True, False])
+def test_it_agrees_for_a_transformer(own_kernels: bool) -> None:
+    """Attention by our kernels stores no probabilities, which were predicted all the same."""
+    settings = {"batch_size": 32, "steps": 4, "device_kernels": own_kernels}
+    run = wb.train("hf-classifier", **settings).wait()
+    assert run.summary is not None
+    measured = run.summary["peak_rss_bytes"] - run.summary["rss_before_bytes"]
+    artifacts = Artifacts.load(run.folder.artifacts_path)
+    predicted = artifacts.footprint(32, device_kernels=own_kernels).peak_bytes()
+    assert abs(predicted / measured - 1) < ACCURACY, f"{predicted:,} of {measured:,} bytes"
 
 
 @pytest.mark.fault

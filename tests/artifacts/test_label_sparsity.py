@@ -104,5 +104,5 @@ def test_a_run_with_another_setting_is_refused(made: dict[bool, Artifacts]) -> N
     config = make_config({"loss": losses, "optimizer": "sgd"})
     refuse_other_settings(made[True], config)
     full = config.model_copy(update={"label_sparsity": False})
-    with pytest.raises(EngineError, match=r"=True, but the run wants label_sparsity=False"):
+    with pytest.raises(EngineError, match=r"=True, but the run has label_sparsity=False"):
         refuse_other_settings(made[True], full)

@@ -33,4 +33,4 @@ def test_the_command_prints_saves_and_is_used(workbench: Invoke, tmp_path: Path)
         options = json.loads(outcome.stdout)["statistics"]["options"]
         [tuning] = [each for each in options if each["option"] == "tuning"]
         assert "tuned.json" in tuning["reason"]
-    assert "Kernels chosen here" in workbench("doctor", **named).stdout
+    assert "Tuned kernels" in workbench("doctor", **named).stdout

@@ -7,7 +7,7 @@ from typing import Any
 
 from workbench.controller import Setup, State
 from workbench.controller.forms.typed_settings import TypedSettings
-from workbench.controller.steps import Steps
+from workbench.controller.steps import StepsView
 from workbench.load import load_model
 
 
@@ -15,7 +15,7 @@ def test_a_step_is_done_as_soon_as_its_job_has_ended() -> None:
     """Not only once the job's figures are made, after which its status is idle."""
     shown: list[Any] = []
     setup = Setup(engines=["fake"])
-    steps = Steps(setup, TypedSettings(setup), shown.append)
+    steps = StepsView(setup, TypedSettings(setup), shown.append)
     steps.show_model(load_model("digits-mlp"))
     steps.show_state(State("running", "busy", "Training digits-mlp on fake."))
     [train] = [step for step in shown[-1] if step.name == "train"]
@@ -35,7 +35,7 @@ def test_a_step_says_what_is_wrong_with_what_it_takes() -> None:
     shown: list[Any] = []
     setup = Setup(engines=["fake"])
     typed = TypedSettings(setup)
-    steps = Steps(setup, typed, shown.append)
+    steps = StepsView(setup, typed, shown.append)
     steps.show_model(load_model("digits-mlp"))
 
     def notes() -> list[str]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from workbench.errors import WorkbenchError
 from workbench.models import TensorSpec
 from workbench.ort.ondevice.ondevice import TrainingSession
 from workbench.settings.config import make_config
+from workbench.worker.memory import rss_bytes
 
 STEPS = 50
 ROWS = 16
@@ -88,6 +90,29 @@ def normalized(work: Path) -> dict[str, Any]:
     }
 
 
+def memory(work: Path) -> dict[str, int]:
+    """Growth of the resident set by a step, then by an evaluated batch, a checkpoint and a step."""
+    engine = build(work, "normalized", ())
+    random, rows = np.random.default_rng(0), 16384
+    pixels = random.normal(1, 2, (rows, 1, 8, 8)).astype(np.float32)
+    batch = Batch((pixels,), random.integers(0, 3, rows))
+    saved = work / "saved"
+    saved.mkdir()
+    sizes = [rss_bytes()]
+    for take in (
+        lambda: engine.train_step(batch),
+        lambda: engine.evaluate(batch),
+        lambda: engine.save_state(saved),
+        lambda: engine.train_step(batch),
+    ):
+        take()
+        sizes.append(rss_bytes())
+    names = ("step", "evaluation", "checkpoint", "next step")
+    return {
+        name: after - before for name, (before, after) in zip(names, pairwise(sizes), strict=True)
+    }
+
+
 def resume(work: Path, checkpoint: Path, batches: list[Batch]) -> list[float]:
     """Losses of a new session that begins where the checkpoint was written."""
     artifacts = Artifacts.load(work / "normalized-artifacts")
@@ -132,5 +157,6 @@ def tied(work: Path) -> dict[str, Any]:
 if __name__ == "__main__":
     folder = Path(sys.argv[1])
     answers: dict[str, Any] = {"normalized": normalized(folder), "tied": tied(folder)}
+    answers["memory"] = memory(folder)
     answers["loaded"] = [name for name in ("torch", "onnx", "onnx_ir") if name in sys.modules]
     (folder / "answers.json").write_text(json.dumps(answers))

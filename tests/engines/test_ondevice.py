@@ -82,6 +82,15 @@ def test_batch_normalization_equals_pytorch(
     assert answers["normalized"]["evaluation"] == pytest.approx(loss, abs=TOLERANCE)
 
 
+def test_what_takes_turns_takes_the_same_memory(answers: dict[str, Any]) -> None:
+    """An evaluated batch lies where the step did; that is given back for a checkpoint."""
+    grown = answers["memory"]
+    assert grown["step"] > 30e6, "else there is nothing to see"
+    assert grown["evaluation"] < 0.2 * grown["step"]
+    assert grown["checkpoint"] < -0.5 * grown["step"]
+    assert grown["next step"] > 0.5 * grown["step"], "it is taken again"
+
+
 def test_a_saved_state_goes_on_as_if_never_interrupted(answers: dict[str, Any]) -> None:
     losses = answers["normalized"]["losses"][STEPS // 2 :]
     difference = np.abs(np.array(losses) - answers["normalized"]["resumed"]).max()
@@ -91,7 +100,7 @@ def test_a_saved_state_goes_on_as_if_never_interrupted(answers: dict[str, Any]) 
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("other loss", "generated with loss='cross_entropy', but the run wants loss='mse'"),
+        ("other loss", "generated with loss='cross_entropy', but the run has loss='mse'"),
         ("small batch", "batch_size=1 leaves a batch normalization with one value a channel"),
         ("other target", "those of the dataset are int64 of shape [4] a row"),
     ],

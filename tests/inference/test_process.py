@@ -80,4 +80,4 @@ def test_a_process_that_does_not_answer_can_be_closed(
     for thread in (closing, asking):
         thread.join(PATIENCE_S)
         assert not thread.is_alive()
-    assert "has ended" in str(errors[0])
+    assert "has ended. It was closed." in str(errors[0])

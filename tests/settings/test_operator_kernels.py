@@ -65,7 +65,8 @@ def test_every_family_is_known_wherever_families_are_named() -> None:
             assert set(libraries) <= set(LIBRARIES)
             assert len(libraries) > 1
         standard = {family for family, libraries in families.items() if "standard" in libraries}
-        assert standard == {family for family, _ in _WRITERS.values()}
+        # Of softmax only the gradient of its logarithm; a power of 1 is of no family.
+        assert standard == {family for family, _ in _WRITERS.values()} - {"softmax", ""}
     own = {family for family, _ in (*_WHOLE, *_FOUND.values())}
     assert own == set(FAMILIES["ondevice"])
     for families in FAMILIES.values():

@@ -52,6 +52,8 @@ class Case(NamedTuple):
     domain: str = ""
     direct: bool = False
     """Feed the parameter itself, not something computed from it."""
+    cast: bool = False
+    """Feed what is computed from the parameter through a Cast to the type that it has."""
 
 
 def numbers(*values: int) -> np.ndarray:
@@ -177,7 +179,7 @@ WRONG = {
 def build(case: Case) -> onnx.ModelProto:
     """A graph from x, a constant 1, to the mean of the sines of the outputs in use."""
     weights = {"p": case.p, "one": scalar(1)}
-    source = "p" if case.direct else "computed"
+    source = "p" if case.direct else "cast" if case.cast else "computed"
     names = []
     for index, value in enumerate(case.inputs):
         if isinstance(value, np.ndarray):
@@ -186,10 +188,10 @@ def build(case: Case) -> onnx.ModelProto:
         else:
             names.append("" if value is None else source)
     outputs = [f"o{index}" for index in range(case.outputs)]
-    nodes = [
-        helper.make_node("Mul", ["p", "one"], ["computed"]),
-        helper.make_node(case.op, names, outputs, domain=case.domain, **case.attributes),
-    ]
+    nodes = [] if case.direct else [helper.make_node("Mul", ["p", "one"], ["computed"])]
+    if case.cast:
+        nodes.append(helper.make_node("Cast", ["computed"], ["cast"], to=TensorProto.FLOAT))
+    nodes.append(helper.make_node(case.op, names, outputs, domain=case.domain, **case.attributes))
     total = "x"
     for index in range(case.used):
         nodes += [
@@ -200,7 +202,7 @@ def build(case: Case) -> onnx.ModelProto:
         total = f"total{index}"
     nodes.append(helper.make_node("ReduceSum", [total], ["loss"], keepdims=0))
     graph = helper.make_graph(
-        nodes[1:] if case.direct else nodes,
+        nodes,
         "case",
         [helper.make_tensor_value_info("x", TensorProto.FLOAT, [1])],
         [helper.make_tensor_value_info("loss", TensorProto.FLOAT, [])],

@@ -100,6 +100,10 @@ CASES = {
     "MatMul, vector and matrix": Case("MatMul", MATRIX, (CUBE[0, 0], "p")),
     "MatMul, two vectors": Case("MatMul", CUBE[0, 0], ("p", CUBE[1, 1])),
     "MatMul, vector with itself": Case("MatMul", CUBE[0, 0], ("p", "p")),
+    # Such a Cast, read twice by one node, is what ONNX Runtime's gradient builder fails at.
+    "Mul of what was cast to its own type, with itself": Case(
+        "Mul", inputs=("p", "p"), cast=True
+    ),
     "Mean": Case("Mean", inputs=("p", CUBE[:1], "p", scalar(2))),
     "Mean, broadcast p": Case("Mean", CUBE[0, 0], (CUBE, "p")),
     "ReduceL1": reduction("ReduceL1", [1]),

@@ -112,14 +112,40 @@ def test_cast_like_becomes_cast() -> None:
     model = graph(
         [
             helper.make_node("MatMul", ["x", "w"], ["h"]),
-            helper.make_node("CastLike", ["h", "x"], ["y"]),
+            helper.make_node("CastLike", ["h", "half"], ["c"]),
+            helper.make_node("Cast", ["c"], ["y"], to=TensorProto.FLOAT),
+        ],
+        {"w": matrix(), "half": np.zeros(1, np.float16)},
+    )
+    made, _ = make_trainable(model, ["w"])
+    assert ops(made) == ["MatMul", "Cast", "Cast"]
+
+
+def test_a_cast_to_the_type_that_a_value_has_becomes_identity() -> None:
+    model = graph(
+        [
+            helper.make_node("MatMul", ["x", "w"], ["h"]),
+            helper.make_node("CastLike", ["h", "x"], ["like"]),
+            helper.make_node("Cast", ["like"], ["same"], to=TensorProto.FLOAT),
+            helper.make_node("Mul", ["same", "same"], ["square"]),
+            helper.make_node("Cast", ["x"], ["input"], to=TensorProto.FLOAT),
+            helper.make_node("Cast", ["input"], ["half"], to=TensorProto.FLOAT16),
+            helper.make_node("Cast", ["half"], ["rounded"], to=TensorProto.FLOAT),
+            helper.make_node("Add", ["square", "rounded"], ["sum"]),
+            helper.make_node("Cast", ["sum"], ["y"], to=TensorProto.FLOAT),
         ],
         {"w": matrix()},
     )
-    made, _ = make_trainable(model, ["w"])
-    assert ops(made)[:2] == ["MatMul", "Cast"]
-    assert [value.name for value in made.graph.output] == ["y"]
-    onnx.checker.check_model(made, full_check=True)
+    made, report = make_trainable(model, ["w"])
+    assert ops(made) == [
+        *("MatMul", "Identity", "Identity", "Mul"),
+        *("Identity", "Cast", "Cast", "Add", "Identity"),
+    ]
+    assert made.graph.output == model.graph.output
+    assert "written as Identity: its input has that type" in {f.note for f in report.rewritten}
+    x = np.arange(8, dtype=np.float32).reshape(2, 4)
+    before, after = (ReferenceEvaluator(each).run(None, {"x": x})[0] for each in (model, made))
+    assert np.array_equal(before, after)
 
 
 @pytest.mark.parametrize("sizes", [np.array([1, 3]), np.array(2), None])

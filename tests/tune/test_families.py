@@ -11,7 +11,7 @@ import pytest
 
 from workbench.engines.base import Gradients
 from workbench.errors import EngineError
-from workbench.profiling.request import Request
+from workbench.profiling.request import ProfilingRequest
 from workbench.run_folder.operator_timing import OperatorTime
 from workbench.settings.config import make_config
 from workbench.tune import lock_step, tune, turns
@@ -88,7 +88,7 @@ class FakeCandidate:
 class FakeEngines:
     """Makes such candidates."""
 
-    def __init__(self, request: Request) -> None:
+    def __init__(self, request: ProfilingRequest) -> None:
         self.request = request
 
     def candidate(self, libraries: dict[str, str]) -> FakeCandidate:
@@ -105,7 +105,7 @@ def run_search(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, quick_turns: Non
     monkeypatch.setattr(search, "Engines", FakeEngines)
     monkeypatch.setattr(search, "native_extension", lambda name: type("Found", (), {"problem": ""}))
     config = make_config({"engine": "ondevice", "threads": 1})
-    request = Request(tmp_path, tmp_path, config, 3, tmp_path)
+    request = ProfilingRequest(tmp_path, tmp_path, config, 3, tmp_path)
     return search._Search(request, lambda text: None).run
 
 
@@ -167,7 +167,9 @@ def test_a_library_without_its_extension_is_not_tried(
     monkeypatch.setattr(search, "native_extension", found)
     monkeypatch.setattr(search, "Engines", FakeEngines)
     config = make_config({"engine": "ortmodule", "threads": 1})
-    searched = search._Search(Request(tmp_path, tmp_path, config, 3, tmp_path), lambda text: None)
+    searched = search._Search(
+        ProfilingRequest(tmp_path, tmp_path, config, 3, tmp_path), lambda text: None
+    )
     assert searched._usual["attention"] == usual
     assert searched._others("attention") == others
 

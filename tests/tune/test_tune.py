@@ -90,11 +90,11 @@ def test_what_cannot_be_tuned_is_refused(digits: Dataset) -> None:
         ({"engines": []}, "give each engine once, and at least one"),
         ({"engines": ["ondevice"] * 2}, "give each engine once"),
         ({"epochs": 3}, "epochs=3: has no effect on tuning"),
-        ({"device_kernels": False}, "device_kernels=False: tuning measures what is best itself"),
+        ({"device_kernels": False}, "device_kernels=False: tuning chooses it"),
         ({"processes": 2}, "processes=2: one process is tuned"),
-        ({"ortmodule": {"threads": 1}}, "tuning measures threads itself"),
+        ({"ortmodule": {"threads": 1}}, "tuning chooses threads"),
         ({"operator_kernels": "gelu=standard"}, "operator_kernels='gelu=standard': tuning"),
-        ({"ortmodule": {"operator_kernels": "gelu=standard"}}, "measures operator_kernels itself"),
+        ({"ortmodule": {"operator_kernels": "gelu=standard"}}, "tuning chooses operator_kernels"),
         ({"batch_sise": 3}, "batch_sise: no such setting"),
     ):
         with pytest.raises(ConfigError, match=words):

@@ -18,7 +18,11 @@ from workbench.data import load_saved_dataset
 from workbench.errors import EngineError, WorkbenchError
 from workbench.load import load_dataset, load_model
 from workbench.models import Model
-from workbench.verification.request import FINITE_DIFFERENCES, Answer, Request
+from workbench.verification.request import (
+    FINITE_DIFFERENCES,
+    VerificationAnswer,
+    VerificationRequest,
+)
 from workbench.verification.verify import BATCH_SIZE, TOLERANCE, verify
 
 GRAPH = (
@@ -28,7 +32,9 @@ GRAPH = (
 WEIGHT = np.float32([[0.0, 1.0], [-8.0, 2.0], [0.5, 0.25]])
 BIAS = np.float32([4.0, -1.0])
 
-Given = Mapping[str, Answer | WorkbenchError | Callable[[Request], Answer]]
+Given = Mapping[
+    str, VerificationAnswer | WorkbenchError | Callable[[VerificationRequest], VerificationAnswer]
+]
 
 
 class Processes:
@@ -36,7 +42,7 @@ class Processes:
 
     def __init__(self, answers: Given) -> None:
         self.answers = answers
-        self.asked: list[Request] = []
+        self.asked: list[VerificationRequest] = []
         self.rows: list[np.ndarray] = []
         self.entries: dict[str, np.ndarray] = {}
 
@@ -50,7 +56,7 @@ class Processes:
         work: str,
         failure: type[WorkbenchError],
     ) -> None:
-        request = Request.read(path)
+        request = VerificationRequest.read(path)
         self.asked.append(request)
         self.rows.append(np.array(load_saved_dataset(request.data).train.inputs[0]))
         assert (package, failure) == ("workbench.verification", EngineError)
@@ -101,8 +107,8 @@ SETTINGS: dict[str, Any] = {"threads": 1, "loss": "mse", "seed": 3}
 def test_engines_of_a_module_are_held_to_pytorch(module: Model, processes: Made) -> None:
     weight, bias = np.float32([[1, 2, 3], [4, 5, 6]]), np.float32([1, -10])
     asked = processes({
-        "pytorch": Answer(2.0, {"bias": bias, "weight": weight}),
-        "ondevice": Answer(2.5, {"extra": bias, "weight": weight * 1.5, "bias": bias}),
+        "pytorch": VerificationAnswer(2.0, {"bias": bias, "weight": weight}),
+        "ondevice": VerificationAnswer(2.5, {"extra": bias, "weight": weight * 1.5, "bias": bias}),
         "ortmodule": EngineError("it died"),
     })  # fmt: skip
     said: list[str] = []
@@ -135,18 +141,18 @@ def test_engines_of_a_graph_are_held_to_finite_differences_of_some_entries(
 ) -> None:
     """Of the gradients of the first engine that has any; fewer may come back for lack of time."""
 
-    def measured(request: Request) -> Answer:
+    def measured(request: VerificationRequest) -> VerificationAnswer:
         chosen = load_file(request.entries_path)
         gradients = {
             "w": WEIGHT.reshape(-1)[chosen["w"]][:2].astype(np.float64),
             "b": BIAS[chosen["b"]].astype(np.float64),
         }
-        return Answer(7.0, gradients, "finite differences in float32", 0.05)
+        return VerificationAnswer(7.0, gradients, "finite differences in float32", 0.05)
 
     asked = processes({
         "ondevice": EngineError("it died"),
-        "fake": Answer(7.0, {"w": WEIGHT, "b": BIAS}),
-        "pytorch": Answer(7.0, {"b": BIAS * np.float32(1.25)}),
+        "fake": VerificationAnswer(7.0, {"w": WEIGHT, "b": BIAS}),
+        "pytorch": VerificationAnswer(7.0, {"b": BIAS * np.float32(1.25)}),
         FINITE_DIFFERENCES: measured,
     })  # fmt: skip
     found = verify(graph, engines=["ondevice", "fake", "fake", "pytorch"], **SETTINGS)
@@ -197,7 +203,9 @@ def test_with_a_higher_tolerance_than_the_methods_that_of_the_caller_counts(
     graph: Model, processes: Made
 ) -> None:
     processes({
-        "ondevice": Answer(7.0, {"b": BIAS}),
-        FINITE_DIFFERENCES: Answer(7.0, {"b": np.array([4.0])}, "finite differences", 0.05),
+        "ondevice": VerificationAnswer(7.0, {"b": BIAS}),
+        FINITE_DIFFERENCES: VerificationAnswer(
+            7.0, {"b": np.array([4.0])}, "finite differences", 0.05
+        ),
     })  # fmt: skip
     assert verify(graph, tolerance=0.5, **SETTINGS).tolerance == 0.5

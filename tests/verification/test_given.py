@@ -18,7 +18,7 @@ from workbench.losses.loss import Loss
 from workbench.models import Model
 from workbench.verification.agreement import gradient_rows
 from workbench.verification.random_rows import random_rows
-from workbench.verification.request import Request
+from workbench.verification.request import VerificationRequest
 from workbench.verification.result import EngineVerdict, GradientRow, Verification
 from workbench.verification.verify import BATCH_SIZE, ENGINES, _engine_names, verify
 
@@ -41,7 +41,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[Dataset]:
     found: list[Dataset] = []
 
     def run(package: str, path: Path, *_: object, **__: object) -> None:
-        found.append(load_saved_dataset(Request.read(path).data))
+        found.append(load_saved_dataset(VerificationRequest.read(path).data))
         raise EngineError("it died")
 
     monkeypatch.setattr(importlib.import_module("workbench.verification.verify"), "run_child", run)

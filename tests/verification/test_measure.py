@@ -20,7 +20,7 @@ from workbench.verification.finite_differences import (
     _methods,
     measure,
 )
-from workbench.verification.request import Answer, Request, save_arrays
+from workbench.verification.request import VerificationAnswer, VerificationRequest, save_arrays
 
 GRAPH = onnx.parser.parse_model(
     '<ir_version: 8, opset_import: ["": 17]>'
@@ -49,7 +49,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
 @pytest.fixture
 def measured(
     clock: Clock, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., tuple[Answer, list[str]]]:
+) -> Callable[..., tuple[VerificationAnswer, list[str]]]:
     """Measures by methods of the loss sum(w^2) + 3 b + x[1] + t[1], each so slow, or failing."""
 
     def method(dtype: type[np.floating], seconds: float | str) -> Method:
@@ -69,7 +69,9 @@ def measured(
         step, tolerance = (1e-6, 1e-5) if dtype is np.float64 else (1e-2, 0.05)
         return Method(f"{dtype.__name__} {seconds}", load, dtype, step, tolerance)
 
-    def call(*methods: tuple[type[np.floating], float | str]) -> tuple[Answer, list[str]]:
+    def call(
+        *methods: tuple[type[np.floating], float | str],
+    ) -> tuple[VerificationAnswer, list[str]]:
         def graph(*given: object) -> tuple[onnx.ModelProto, Feeds]:
             return GRAPH, {"w": np.float32([1.0, -2.0, 0.5]), "b": np.float32([7.0])}
 
@@ -80,7 +82,9 @@ def measured(
         monkeypatch.setattr(finite_differences, "_loss_graph", graph)
         monkeypatch.setattr(finite_differences, "_methods", known)
         config = make_config({"threads": 1})
-        request = Request(tmp_path / "net", tmp_path, "finite-differences", config, tmp_path)
+        request = VerificationRequest(
+            tmp_path / "net", tmp_path, "finite-differences", config, tmp_path
+        )
         save_arrays(request.entries_path, {"b": np.array([0]), "w": np.array([2, 0, 1])})
         said: list[str] = []
         return measure(request, BATCH, said.append), said
@@ -89,7 +93,7 @@ def measured(
 
 
 def test_the_first_that_runs_measures_every_entry(
-    measured: Callable[..., tuple[Answer, list[str]]],
+    measured: Callable[..., tuple[VerificationAnswer, list[str]]],
 ) -> None:
     answer, said = measured((np.float64, "no kernel"), (np.float64, 0.5), (np.float32, 0.1))
     assert said == [f"measuring gradients by float64 {how}" for how in ("no kernel", "0.5")]
@@ -100,7 +104,7 @@ def test_the_first_that_runs_measures_every_entry(
 
 
 def test_float32_is_used_where_float64_takes_too_long_and_for_fewer_entries(
-    measured: Callable[..., tuple[Answer, list[str]]],
+    measured: Callable[..., tuple[VerificationAnswer, list[str]]],
 ) -> None:
     """A run before and after an entry, for two parameters: four times as long as one run."""
     slow = LONGEST_S / 4
@@ -118,7 +122,7 @@ def test_float32_is_used_where_float64_takes_too_long_and_for_fewer_entries(
 
 @pytest.mark.fault
 def test_every_method_that_fails_says_why(
-    measured: Callable[..., tuple[Answer, list[str]]],
+    measured: Callable[..., tuple[VerificationAnswer, list[str]]],
 ) -> None:
     with pytest.raises(UntrainableError) as refused:
         measured((np.float64, "no kernel"), (np.float64, LONGEST_S), (np.float32, "no memory"))

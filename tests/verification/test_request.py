@@ -9,14 +9,16 @@ import pytest
 from safetensors.numpy import load_file
 
 from workbench.settings.config import make_config
-from workbench.verification.request import Answer, Request, save_arrays
+from workbench.verification.request import VerificationAnswer, VerificationRequest, save_arrays
 
 
 def test_a_request_is_read_as_it_was_written(tmp_path: Path) -> None:
     config = make_config({"engine": "ondevice", "seed": 5, "threads": 1, "optimizer": "sgd"})
-    request = Request(tmp_path / "m", tmp_path / "d", "ondevice", config, tmp_path / "w")
+    request = VerificationRequest(
+        tmp_path / "m", tmp_path / "d", "ondevice", config, tmp_path / "w"
+    )
     request.write(tmp_path / "request.json")
-    assert Request.read(tmp_path / "request.json") == request
+    assert VerificationRequest.read(tmp_path / "request.json") == request
     paths = {request.entries_path, request.answer_path}
     assert len(paths) == 2
     assert {path.parent for path in paths} == {tmp_path / "w"}
@@ -25,13 +27,13 @@ def test_a_request_is_read_as_it_was_written(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     "answer",
     [
-        Answer(0.1 + 0.2, {"w": np.arange(6, dtype=np.float32).reshape(3, 2)}),
-        Answer(2.5, {"b": np.array([1e-300])}, "finite differences", 1 / 3),
+        VerificationAnswer(0.1 + 0.2, {"w": np.arange(6, dtype=np.float32).reshape(3, 2)}),
+        VerificationAnswer(2.5, {"b": np.array([1e-300])}, "finite differences", 1 / 3),
     ],
 )
-def test_an_answer_is_read_to_the_last_digit(tmp_path: Path, answer: Answer) -> None:
+def test_an_answer_is_read_to_the_last_digit(tmp_path: Path, answer: VerificationAnswer) -> None:
     answer.write(tmp_path / "answer")
-    found = Answer.read(tmp_path / "answer")
+    found = VerificationAnswer.read(tmp_path / "answer")
     assert (found.loss, found.source, found.tolerance) == (
         answer.loss, answer.source, answer.tolerance,
     )  # fmt: skip
@@ -50,4 +52,4 @@ def test_arrays_of_any_order_in_memory_are_saved_as_they_look(tmp_path: Path) ->
 
 
 def test_the_answer_of_an_engine_is_not_approximate() -> None:
-    assert Answer(2.0, {})[2:] == ("", 0.0)
+    assert VerificationAnswer(2.0, {})[2:] == ("", 0.0)

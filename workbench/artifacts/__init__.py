@@ -9,7 +9,7 @@
     nominal_checkpoint     the same without their values, if requested
     inference_model.onnx   forward only, parameters as named initializers
     forward_model.onnx     forward and loss as exported, before the rewrites
-    provenance.json        which export, rewrite, fusion or gradient each node is from
+    provenance.json        the export, rewrite, fusion or gradient that each node is from
     constants.safetensors  further values of the model, such as step counters
     manifest.json          description and hashes of these files
 

@@ -15,8 +15,8 @@ def adapted_forward(
 ) -> Forward:
     """`forward` with LoRA in the graphs for training and evaluation.
 
-    Of the result only the adapters and what `requires_grad` names are trained. `inference` stays as
-    it is, for adapters are merged into its weights. Without options, `forward` itself.
+    Only the adapters and the parameters named by `requires_grad` are trained. `inference` is not
+    changed, since adapters are merged into its weights. Without options, returns `forward`.
 
     Raises:
         ConfigError: see `targeted_weights`.

@@ -62,14 +62,15 @@ class Artifacts(ArtifactsFolder):
 
         The programs are for Python, C++, C, C#, Java, Kotlin, Swift and Objective-C. Each loads
         the artifacts, compares the loss of the sample with the expected one, trains, evaluates,
-        saves a checkpoint and exports a model. The README says what was checked of each.
+        saves a checkpoint and exports a model. The README describes how each was tested.
 
         Args:
             path: the .zip to write.
             data: a dataset, or its name: the sample is the first rows of its training split. None:
                 drawn, with integers of 0 and 1.
-            rows: of the sample, unless the model has a fixed batch.
-            learning_rate: of the programs. None: one is found that lowers the loss of the sample.
+            rows: number of rows of the sample, unless the model has a fixed batch.
+            learning_rate: learning rate of the programs. None: one that lowers the loss of the
+                sample is chosen.
             report: called with short progress texts.
 
         Returns:
@@ -86,11 +87,13 @@ class Artifacts(ArtifactsFolder):
             self, path, data=data, rows=rows, learning_rate=learning_rate, report=report
         )
 
-    def footprint(self, batch_size: int) -> Footprint:
+    def footprint(self, batch_size: int, *, device_kernels: bool = True) -> Footprint:
         """Predict the memory that training takes, in a child process; nothing is trained.
 
         Args:
             batch_size: rows of a batch; every axis with a name in the inputs has this size.
+            device_kernels: with the workbench's own kernels where this machine has them, as
+                training here does; False: without them, as on a device that runs a bundle.
 
         Raises:
             ConfigError: it is not an integer of at least 1.
@@ -98,17 +101,20 @@ class Artifacts(ArtifactsFolder):
         """
         from workbench.artifacts.footprint import footprint
 
-        return footprint(self, batch_size)
+        return footprint(self, batch_size, device_kernels=device_kernels)
 
-    def largest_batch(self, memory_bytes: int, *, evaluate: bool = True) -> int:
+    def largest_batch(
+        self, memory_bytes: int, *, evaluate: bool = True, device_kernels: bool = True
+    ) -> int:
         """The largest batch size that fits into `memory_bytes`, at most 65,536.
 
         A batch fits if `Footprint.budget_bytes` does: the prediction with a margin of 15 %.
 
         Args:
-            memory_bytes: for what `Footprint.peak_bytes` counts; a process of Python has taken
+            memory_bytes: limit of `Footprint.peak_bytes`; a process of Python has taken
                 about 50 MB before that.
             evaluate: whether the run evaluates as well.
+            device_kernels: as `footprint` takes it.
 
         Returns:
             0 if not even the smallest batch fits.
@@ -119,7 +125,7 @@ class Artifacts(ArtifactsFolder):
         """
         from workbench.artifacts.footprint import largest_batch
 
-        return largest_batch(self, memory_bytes, evaluate=evaluate)
+        return largest_batch(self, memory_bytes, evaluate=evaluate, device_kernels=device_kernels)
 
     def required_operators(self) -> RequiredOperators:
         """The operators that a minimal build of ONNX Runtime needs, and the ORT-format sizes.
@@ -140,13 +146,13 @@ def open_bundle(path: Path | str, directory: Path | str | None = None) -> Artifa
     Args:
         path: the zip that `Artifacts.bundle` wrote.
         directory: an empty or missing folder for the content. None: a folder in the workbench's
-            home, named after the zip and its SHA-256, which is used again the next time, and
+            home, named after the zip and its SHA-256, which is reused the next time, and
             removed when it was not used for 30 days.
 
     Raises:
-        ArtifactsError: it is no bundle, truncated, changed, from a newer version, or has entries
-            that would be written outside of the folder, twice, or unpack to far more than the zip.
-            Nothing is left in `directory` then.
+        ArtifactsError: it is not a bundle, or is truncated, changed, from a newer version, or has
+            entries that would be written outside of the folder, twice, or unpack to far more than
+            the zip. Nothing is left in `directory` then.
     """
     from workbench.artifacts.bundle import unpack_bundle
 

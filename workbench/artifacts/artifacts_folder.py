@@ -29,7 +29,7 @@ class ArtifactsFolder(NamedTuple):
     manifest: dict[str, Any]
     """Model, versions, file hashes, inputs and outputs, parameters, loss, optimizer, rewrites."""
     cache_s: float | None = None
-    """Seconds to take them from the cache of exports; None where they were generated."""
+    """Seconds to read them from the export cache; None if they were generated."""
 
     @classmethod
     def read(cls, directory: Path) -> Self:
@@ -49,7 +49,7 @@ class ArtifactsFolder(NamedTuple):
         The files themselves are not read.
 
         Raises:
-            ArtifactsError: it holds others, or none.
+            ArtifactsError: it contains others, or none.
         """
         if read_manifest(self.directory) != self.manifest:
             raise ArtifactsError(
@@ -59,7 +59,7 @@ class ArtifactsFolder(NamedTuple):
             )
 
     def check_unchanged(self) -> None:
-        """As `check_current`, and verify the hash of every file.
+        """Like `check_current`, and verify the hash of every file.
 
         Raises:
             ArtifactsError: the folder holds others, or none, or a file is missing or changed.
@@ -106,8 +106,8 @@ class ArtifactsFolder(NamedTuple):
 
     @property
     def kernels_model(self) -> Path | None:
-        """The training model with kernels of our own, which need their library; None where no node
-        is one of theirs, or an older workbench generated the artifacts."""
+        """The training model with the workbench's kernels, which need their library; None if no
+        node uses them, or if an older workbench generated the artifacts."""
         path = self.directory / KERNELS_MODEL
         return path if KERNELS_MODEL in self.manifest["files"] else None
 
@@ -148,16 +148,16 @@ class ArtifactsFolder(NamedTuple):
     def parameters_to_buffer(
         self, weights: Mapping[str, np.ndarray], *, trainable_only: bool = False
     ) -> np.ndarray:
-        """The parameters in one buffer, as `Module.get_contiguous_parameters` gives them.
+        """The parameters in one buffer, as returned by `Module.get_contiguous_parameters`.
 
         Args:
-            weights: values by name, as `Run.weights` and `Model.weights` give them; others than
-                parameters are ignored.
+            weights: values by name, as returned by `Run.weights` and `Model.weights`; names that
+                are not parameters are ignored.
             trainable_only: without frozen parameters and running statistics.
 
         Returns:
-            float32, of one axis: each parameter in C order, in the order of `trainable`, then of
-            `frozen`. `Module.copy_buffer_to_parameters` takes it; from a nominal checkpoint it
+            float32, one-dimensional: each parameter in C order, in the order of `trainable`, then
+            of `frozen`. `Module.copy_buffer_to_parameters` takes it; from a nominal checkpoint it
             must hold all parameters.
 
         Raises:
@@ -171,8 +171,8 @@ class ArtifactsFolder(NamedTuple):
         """The parameters by name, copied from a buffer of `parameters_to_buffer`.
 
         Args:
-            buffer: float32, of one axis.
-            trainable_only: whether it was made so.
+            buffer: float32, one-dimensional.
+            trainable_only: whether the buffer was made with that argument.
 
         Raises:
             ArtifactsError: it has another size, dtype or number of axes.
@@ -192,8 +192,8 @@ class ArtifactsFolder(NamedTuple):
         """Values of the model that are not in the checkpoint, by name.
 
         Raises:
-            ArtifactsError: the file is missing, or is not a regular file; or the folder holds
-                other artifacts by now.
+            ArtifactsError: the file is missing, or is not a regular file; or the folder contains
+                other artifacts now.
         """
         from safetensors.numpy import load_file
 

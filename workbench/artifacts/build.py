@@ -23,6 +23,7 @@ from workbench.artifacts.manifest_record import (
 from workbench.artifacts.provenance import provenance_of, write_provenance
 from workbench.artifacts.request import ArtifactsRequest
 from workbench.artifacts.trainable_graph import TrainableGraph, trainable_graph
+from workbench.files.json_file import write_json
 from workbench.losses.loss_outputs import outputs_read, with_outputs_named
 from workbench.models import Model, load_saved
 from workbench.onnx_io.graph_metadata import uses_running_statistics
@@ -33,7 +34,6 @@ from workbench.ort.graph.label_sparsity import leave_out_ignored_labels
 from workbench.ort.losses.losses import append_losses
 from workbench.ort.ondevice.checkpoint import write_nominal_checkpoint
 from workbench.ort.ondevice.optimizers import gradient_weight_decay, make_optimizer_model
-from workbench.run_folder.run_folder import write_json
 from workbench.settings.operator_kernels import libraries_of
 from workbench.trainable import Report as RewriteReport
 from workbench.trainable import seeded_draws, without_randomness
@@ -42,8 +42,8 @@ if TYPE_CHECKING:
     import onnx
 
 
-class Exported(NamedTuple):
-    """A model that was exported for the artifacts of a request, and of others like it."""
+class ExportedGraphs(NamedTuple):
+    """A model that was exported for the artifacts of one or more similar requests."""
 
     model: Model
     graphs: TrainableGraph
@@ -59,8 +59,8 @@ def build(request: ArtifactsRequest, report: Callable[[str], None]) -> None:
     write(request, export(request, report), report)
 
 
-def export(request: ArtifactsRequest, report: Callable[[str], None]) -> Exported:
-    """Export the model; what is large stays in files beside the request's directory.
+def export(request: ArtifactsRequest, report: Callable[[str], None]) -> ExportedGraphs:
+    """Export the model; large tensors stay in files beside the request's directory.
 
     Raises:
         WorkbenchError: the model or the settings cannot be used.
@@ -85,15 +85,17 @@ def export(request: ArtifactsRequest, report: Callable[[str], None]) -> Exported
         label_sparsity=request.label_sparsity,
         state_folder=request.directory.parent,
     )
-    return Exported(model, made, time.perf_counter() - started)
+    return ExportedGraphs(model, made, time.perf_counter() - started)
 
 
-def write(request: ArtifactsRequest, exported: Exported, report: Callable[[str], None]) -> None:
-    """Build the gradient of what was exported, and write the artifacts.
+def write(
+    request: ArtifactsRequest, exported: ExportedGraphs, report: Callable[[str], None]
+) -> None:
+    """Build the gradient of the exported graph, and write the artifacts.
 
     Args:
-        request: as `exported` was made for, but for its directory and `operator_kernels`.
-        exported: its graphs may be changed.
+        request: that of `exported`, except for its directory and `operator_kernels`.
+        exported: the exported model; its graphs may be changed.
         report: called with short progress texts.
     """
     folder, model = request.directory, exported.model

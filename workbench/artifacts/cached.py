@@ -16,9 +16,9 @@ from workbench.errors import ArtifactsError
 from workbench.export_cache.cache import ExportCache
 from workbench.export_cache.code_used import CodeUsed
 from workbench.export_cache.key import export_key
+from workbench.files.json_file import read_json
 from workbench.models.sources.factory import FactorySource
 from workbench.models.sources.memory import MemorySource
-from workbench.run_folder.records import read_json
 
 Report = Callable[[str], None]
 
@@ -27,15 +27,15 @@ def fill(request: ArtifactsRequest, report: Report, environment: Mapping[str, st
     """Fill the request's directory, which is empty, in a child process or from the cache.
 
     Args:
-        request: its directory lies in a folder of its own.
-        report: called with what is being done.
+        request: its directory is in a folder without other content.
+        report: called with short progress texts.
         environment: of the child.
 
     Returns:
-        Seconds to take it from the cache; None where it was generated.
+        Seconds to read it from the cache; None if it was generated.
 
     Raises:
-        WorkbenchError: whatever the child raises.
+        WorkbenchError: the error of the child process.
     """
 
     def tell(sentence: str) -> None:

@@ -1,4 +1,4 @@
-"""Buffers in which a module counts its steps, which the engine counts, as no graph could."""
+"""Buffers that count a module's training steps, which the engine updates instead of a graph."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ class Forward(NamedTuple):
     training: onnx.ModelProto
     """Forward in training mode, batch normalization in its inference form."""
     inference: onnx.ModelProto
-    """Forward in evaluation mode, for use elsewhere."""
+    """Forward in evaluation mode, for inference."""
     evaluation: onnx.ModelProto
     """Forward in evaluation mode, for evaluation during training."""
     parameters: tuple[str, ...]

@@ -30,7 +30,7 @@ from workbench.settings.operator_kernels import of_device_graph
 from workbench.settings.requires_grad import trainable_names
 
 if TYPE_CHECKING:
-    from workbench.artifacts.build import Exported
+    from workbench.artifacts.build import ExportedGraphs
     from workbench.models import Model
 
 Report = Callable[[str], None]
@@ -58,7 +58,7 @@ def generate_artifacts(
     Runs in a child process: no native code is loaded here, and a crash raises an error.
 
     Args:
-        model: the model to train: a `Model`, or what `load_model` takes.
+        model: the model to train: a `Model`, or an argument of `load_model`.
         loss: as in `TrainingConfig`: a name, a `Loss`, a function of torch tensors, or several of
             these. A single loss compares the model's first output with the input "target"; several
             compare one output each with "target_0", "target_1" etc. None: the model's default.
@@ -171,9 +171,9 @@ def generate_from_saved(
     report: Report | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Artifacts:
-    """Generate the artifacts of a model that `Model.save` wrote; otherwise as `generate_artifacts`.
+    """Like `generate_artifacts`, for a model that `Model.save` wrote.
 
-    What was generated of the same model with the same settings before comes from the cache.
+    Artifacts of the same model with the same settings are read from the cache.
 
     Args:
         model_path: folder of the saved model.
@@ -202,7 +202,7 @@ def generate_from_saved(
 
 
 class ArtifactsInProcess:
-    """As `generate_from_saved`, by this process, which may crash and has torch in memory.
+    """Like `generate_from_saved`, in this process, which may crash and has torch in memory.
 
     The model is exported once for artifacts that differ in `operator_kernels` alone.
     """
@@ -214,12 +214,12 @@ class ArtifactsInProcess:
             targets: specs of the targets, if known.
         """
         self._model_path, self._targets = model_path, targets
-        self._exported: Exported | None = None
+        self._exported: ExportedGraphs | None = None
 
     def write(self, config: TrainingConfig, directory: Path) -> None:
         """Write artifacts into `directory`, which is created.
 
-        The folder that it lies in must stay as long as others are written.
+        Its parent folder must exist until all artifacts are written.
         """
         from workbench.artifacts.build import export, write
 

@@ -10,7 +10,8 @@ from pydantic import BaseModel
 from workbench.errors import ArtifactsError, RunFolderError
 from workbench.files.format_version import refuse_newer_format
 from workbench.files.input_file import is_file
-from workbench.run_folder.records import check_record, read_json
+from workbench.files.json_file import read_json
+from workbench.run_folder.records import check_record
 
 FORMAT_VERSION = 1
 """Version of the folder's layout, written to manifest.json. Newer versions are rejected."""
@@ -24,15 +25,15 @@ NOMINAL_CHECKPOINT = "nominal_checkpoint"
 """Name of the file, as `onnxruntime.training.artifacts` calls it."""
 
 FORWARD_MODEL = "forward_model.onnx"
-"""The forward graph in training mode with its loss, as exported: what the rewrites start from.
+"""The forward graph in training mode with its loss, as exported, before the rewrites.
 Artifacts of older workbenches lack it, and those of device bundles."""
 
 KERNELS_MODEL = "training_model.device_kernels.onnx"
-"""The training model with kernels of our own, for a session on a machine that has their library.
-Lacking where no node is one of theirs, in artifacts of older workbenches, and in device bundles."""
+"""The training model with the workbench's kernels, for a machine that has their library.
+Missing if no node uses them, in artifacts of older workbenches, and in device bundles."""
 
 PROVENANCE = "provenance.json"
-"""Where each node of the graphs is from; lacking where `FORWARD_MODEL` does."""
+"""Origin of each node of the graphs; missing where `FORWARD_MODEL` is."""
 
 FILES = (
     "training_model.onnx",

@@ -14,7 +14,7 @@ Shapes = Mapping[str, tuple[int, ...]]
 
 
 def to_buffer(weights: Mapping[str, np.ndarray], shapes: Shapes) -> np.ndarray:
-    """The parameters one after another, each in C order; float32, of one axis.
+    """The parameters one after another, each in C order; float32, one-dimensional.
 
     Raises:
         ArtifactsError: one is missing, or has another shape or dtype.

@@ -1,6 +1,6 @@
-"""Where each node of the training graph is from: recorded when the artifacts are generated.
+"""The origin of each node of the training graph, recorded when the artifacts are generated.
 
-`provenance.json` lies beside the graphs, so that a device reads nothing of it. Nodes are given by
+`provenance.json` is a separate file, which a device does not read. Nodes are identified by
 their position in forward_model.onnx and training_model.onnx.
 """
 
@@ -17,7 +17,8 @@ from workbench.errors import ArtifactsError, RunFolderError
 from workbench.export.exported_graph import LAYER
 from workbench.files.format_version import refuse_newer_format
 from workbench.files.input_file import is_file
-from workbench.run_folder.records import check_record, read_json
+from workbench.files.json_file import read_json
+from workbench.run_folder.records import check_record
 
 if TYPE_CHECKING:
     import onnx
@@ -34,22 +35,22 @@ SEEDED = "draws by the seed of the run"
 
 
 class NodeProvenance(NamedTuple):
-    """Where one node is from."""
+    """Origin of one node."""
 
     made_by: MadeBy
-    """What made it: "export", the exporter; "loss", the workbench with the loss; "rewrite", a
-    rewrite made or changed it; "fusion", ONNX Runtime's graph optimizer; "gradient", it was added
-    to compute gradients; "update", it writes a gradient or a buffer for the next step."""
+    """Origin of the node: "export", the exporter; "loss", added by the workbench with the loss;
+    "rewrite", added or changed by a rewrite; "fusion", ONNX Runtime's graph optimizer; "gradient",
+    added to compute gradients; "update", writes a gradient or a buffer for the next step."""
     origins: tuple[int, ...]
-    """Positions in the forward graph of the nodes that it stands for, or whose gradient it is."""
+    """Positions in the forward graph of the nodes that it replaces, or whose gradient it is."""
     layer: str
     """Name of the module that these came from; empty if unknown."""
     note: str
-    """What was done, in a clause; may be empty."""
+    """Description of the change, in a clause; may be empty."""
 
 
 class Provenance(NamedTuple):
-    """Where the nodes of the two graphs are from, in their order."""
+    """Origins of the nodes of the two graphs, in their order."""
 
     forward: tuple[NodeProvenance, ...]
     training: tuple[NodeProvenance, ...]
@@ -62,7 +63,7 @@ class _NodeRecord(NamedTuple):
     note: int
 
 
-class _Record(BaseModel):
+class _ProvenanceRecord(BaseModel):
     format: int
     layers: list[str]
     notes: list[str]
@@ -71,7 +72,7 @@ class _Record(BaseModel):
 
 
 def provenance_of(made: TrainableGraph, origins: tuple[NodeOrigin, ...]) -> Provenance:
-    """Put together what the stages recorded.
+    """Combine the records of the stages.
 
     Args:
         made: the forward graph with its loss, before and after the rewrites.
@@ -117,7 +118,7 @@ def provenance_of(made: TrainableGraph, origins: tuple[NodeOrigin, ...]) -> Prov
 def _forward(
     made: TrainableGraph, nodes: list[onnx.NodeProto], layers: list[str]
 ) -> list[NodeProvenance]:
-    """The nodes of the forward graph with its loss, by what made them."""
+    """The nodes of the forward graph with its loss, with their origin."""
     graph = made.forward.training.graph
     exported = {name for node in graph.node for name in node.output if name}
     needed = {value.name for value in graph.output}
@@ -134,7 +135,7 @@ def _forward(
 
 
 def _shared(layers: list[str]) -> str:
-    """The module that all of `layers` lie in."""
+    """The innermost module that contains all of `layers`."""
     if not layers:
         return ""
     paths = [layer.split(".") for layer in layers]
@@ -181,7 +182,7 @@ def write_provenance(provenance: Provenance, folder: Path) -> None:
 
 
 def read_provenance(folder: Path) -> Provenance | None:
-    """What is recorded in a folder of artifacts; None where an older workbench recorded nothing.
+    """The provenance recorded in a folder of artifacts; None if an older workbench recorded none.
 
     Raises:
         ArtifactsError: the record is corrupt, or from a newer version.
@@ -191,7 +192,7 @@ def read_provenance(folder: Path) -> Provenance | None:
         return None
     try:
         content = read_json(path)
-        check_record(_Record, content, path)
+        check_record(_ProvenanceRecord, content, path)
     except RunFolderError as error:
         raise ArtifactsError(f"{error} Generate the artifacts again.") from None
     refuse_newer_format(content["format"], FORMAT_VERSION, str(path), ArtifactsError, "")
@@ -205,7 +206,7 @@ def read_provenance(folder: Path) -> Provenance | None:
 
 
 def _nodes(content: dict[str, list[object]], name: str) -> tuple[NodeProvenance, ...]:
-    record = _Record.model_validate(content)
+    record = _ProvenanceRecord.model_validate(content)
     count = len(record.forward)
     found = []
     for made_by, origins, layer, note in record.forward if name == "forward" else record.training:

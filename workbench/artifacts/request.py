@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from workbench.files.json_file import write_json
 from workbench.losses.loss import Loss, losses_from_json, losses_to_json
 from workbench.models import TensorSpec
-from workbench.run_folder.run_folder import write_json
 from workbench.settings.lora import LoraOptions
 
 
@@ -32,7 +32,7 @@ class ArtifactsRequest(NamedTuple):
     label_sparsity: bool = True
     """Whether losses compute nothing for the labels that they ignore."""
     operator_kernels: tuple[str, ...] = ()
-    """The families that another library than the workbench computes: "gelu=standard"."""
+    """Families of operators computed by another library than the workbench: "gelu=standard"."""
     disable_randomness: bool = False
     """Whether dropout and random tensors are disabled."""
     nominal_checkpoint: bool = False
@@ -45,7 +45,7 @@ class ArtifactsRequest(NamedTuple):
         return self.directory.with_name("code.json")
 
     def settings(self) -> dict[str, Any]:
-        """All fields but the paths, as JSON."""
+        """All fields except the paths, as JSON."""
         record = self._asdict()
         for place in ("model", "directory", "record_code"):
             del record[place]

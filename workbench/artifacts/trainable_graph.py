@@ -15,7 +15,7 @@ from workbench.export.buffer_updates import LostUpdateError
 from workbench.export.export import EXPORTERS
 from workbench.ort.graph.label_sparsity import SparseLoss, leave_out_ignored_labels
 from workbench.settings.lora import LoraOptions
-from workbench.trainable import Finding, Report, make_trainable
+from workbench.trainable import NodeFinding, Report, make_trainable
 from workbench.trainable.node_history import Replacement
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class TrainableGraph(NamedTuple):
     counters: tuple[str, ...]
     """Buffers that count training steps, which are in no graph."""
     sparse_losses: int
-    """How many losses compute only what counts."""
+    """Number of losses that compute only rows whose label is not ignored."""
 
 
 def trainable_graph(
@@ -62,12 +62,13 @@ def trainable_graph(
         report: called with short progress texts and with notices about the model.
         lora: low-rank adaptation of the graph, whose adapters are trained; None: none.
         prepare: reduces the forward graph to what the loss depends on.
-        label_sparsity: whether losses compute only what counts, see `leave_out_ignored_labels`.
+        label_sparsity: whether losses skip ignored labels, see `leave_out_ignored_labels`.
         state_folder: see `forward_graphs`.
 
     Raises:
         ModelError: it cannot be exported.
-        UntrainableError: no exporter's graph can be trained; gives the reason for the first.
+        UntrainableError: no exporter's graph can be trained; the message has the reason for the
+            first.
         ConfigError: a pattern matches no parameter.
     """
 
@@ -111,9 +112,9 @@ def _copy(graph: onnx.ModelProto) -> onnx.ModelProto:
 
 
 def _with_sparse(losses: Sequence[SparseLoss], report: Report) -> Report:
-    """The report with what selects the labels that count, which belongs to their loss."""
+    """The report with the nodes that select the labels, which belong to their loss."""
     findings = [
-        Finding(loss.operator, loss.node, "rewritten", _ONLY_WHAT_COUNTS) for loss in losses
+        NodeFinding(loss.operator, loss.node, "rewritten", _ONLY_WHAT_COUNTS) for loss in losses
     ]
     selecting = [
         Replacement(name, (loss.node,), _ONLY_WHAT_COUNTS) for loss in losses for name in loss.added

@@ -102,7 +102,7 @@ def run_child(
 
 
 def command(package: str) -> list[str]:
-    """What runs `package` as a process; its arguments follow."""
+    """Command line that runs `package` as a process; its arguments follow."""
     return [sys.executable, "-P", "-m", package]
 
 

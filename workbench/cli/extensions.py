@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+)
 
 from workbench.cli import options as opt
 from workbench.cli.output import print_json, printable, say, stderr
+
+if TYPE_CHECKING:
+    from workbench.extension_build.build_extensions import ExtensionBuild
+    from workbench.tuning_results.product_times import ProductTimes
 
 _WITHOUT = {
     "torch_interop": "ORTModule will not use PyTorch's kernels.",
@@ -32,11 +45,6 @@ def build_extensions(
     but is slower. Then the matrix products of PyTorch and of ONNX Runtime are timed on this
     processor, once, so that ORTModule takes the faster ones.
     """
-    from workbench.errors import EngineError
-    from workbench.extensions.build_extensions import build_extensions
-    from workbench.extensions.native_extension import EXTENSIONS
-    from workbench.tune.products import ensure_product_times
-
     with Progress(
         TextColumn("{task.description}"),
         BarColumn(bar_width=24),
@@ -46,30 +54,9 @@ def build_extensions(
         transient=True,
     ) as progress:
         task = progress.add_task("Looking for the compiler", total=None)
-
-        def show(done: int, steps: int, what: str) -> None:
-            progress.update(task, completed=done, total=steps, description=what)
-
-        found = []
-        for name in EXTENSIONS:
-            try:
-                found.append(build_extensions(name, force=force, report=show))
-            except EngineError as error:
-                if not if_possible:
-                    raise
-                progress.stop()
-                stderr.print(printable(f"{_WITHOUT[name]} {error}"), markup=False)
+        found = _build_all(progress, task, force=force, if_possible=if_possible)
         progress.update(task, completed=None, total=None)
-        times = None
-        try:
-            times = ensure_product_times(
-                lambda text: progress.update(task, description=text), again=force
-            )
-        except EngineError as error:
-            if not if_possible:
-                raise
-            progress.stop()
-            stderr.print(printable(f"Matrix products were not timed. {error}"), markup=False)
+        times = _time_products(progress, task, force=force, if_possible=if_possible)
     if json:
         print_json(
             [
@@ -87,3 +74,48 @@ def build_extensions(
         say(f"{took}: {each.extension.library}")
     if times is not None:
         say(f"{times.sentence}.")
+
+
+def _build_all(
+    progress: Progress, task: TaskID, *, force: bool, if_possible: bool
+) -> list[ExtensionBuild]:
+    """Build each extension; those that cannot be built are left out `if_possible`."""
+    from workbench.extension_build.build_extensions import build_extensions
+    from workbench.extensions.native_extension import EXTENSIONS
+
+    def show(done: int, steps: int, what: str) -> None:
+        progress.update(task, completed=done, total=steps, description=what)
+
+    found = []
+    for name in EXTENSIONS:
+        with _errors_printed(progress, _WITHOUT[name], if_possible):
+            found.append(build_extensions(name, force=force, report=show))
+    return found
+
+
+def _time_products(
+    progress: Progress, task: TaskID, *, force: bool, if_possible: bool
+) -> ProductTimes | None:
+    """Time the matrix products; None if that failed `if_possible`."""
+    from workbench.tune.products import ensure_product_times
+
+    def show(text: str) -> None:
+        progress.update(task, description=text)
+
+    with _errors_printed(progress, "Matrix products were not timed.", if_possible):
+        return ensure_product_times(show, again=force)
+    return None
+
+
+@contextmanager
+def _errors_printed(progress: Progress, consequence: str, if_possible: bool) -> Iterator[None]:
+    """Print an EngineError and what follows from it `if_possible`, instead of raising it."""
+    from workbench.errors import EngineError
+
+    try:
+        yield
+    except EngineError as error:
+        if not if_possible:
+            raise
+        progress.stop()
+        stderr.print(printable(f"{consequence} {error}"), markup=False)

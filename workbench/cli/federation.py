@@ -141,7 +141,7 @@ def _values(assignments: list[str]) -> dict[str, Any]:
 
 
 def _number(text: str) -> float | str:
-    """What is no number is left to the settings, which say so."""
+    """The number, or the text if it is not a number: the settings then report the problem."""
     try:
         return float(text)
     except ValueError:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,6 +13,10 @@ from workbench.cli.setting_options import LORA, LOSS, takes_settings
 from workbench.cli.training import dataset
 from workbench.errors import ArtifactsError
 from workbench.files.output_file import check_place
+
+if TYPE_CHECKING:
+    from workbench.artifacts import Artifacts
+    from workbench.artifacts.operators.required_operators import RequiredOperators
 
 
 def models(
@@ -113,6 +117,15 @@ def artifacts(
                 rows = wb.load_dataset(loaded.dataset)
             status.update("Writing the bundle")
             made.bundle(bundle, data=rows)
+    with stderr.status("Reading the operators that training needs"):
+        required = made.required_operators()
+    show_artifacts(made, required, bundle, json)
+
+
+def show_artifacts(
+    made: Artifacts, required: RequiredOperators, bundle: Path | None, json: bool
+) -> None:
+    """Print where artifacts lie and what it takes to train with them."""
     paths = {
         "directory": made.directory,
         "training_model": made.training_model,
@@ -125,8 +138,6 @@ def artifacts(
     counts = {"trainable_count": made.trainable_count, "frozen_count": made.frozen_count}
     if made.nominal_checkpoint is not None:
         paths["nominal_checkpoint"] = made.nominal_checkpoint
-    with stderr.status("Reading the operators that training needs"):
-        required = made.required_operators()
     if json:
         print_json(
             {

@@ -24,7 +24,7 @@ from workbench.runs import Run
 REFRESH_S = 0.1
 
 
-class _Work(Protocol):
+class _RunOrComparison(Protocol):
     """A run or a comparison."""
 
     @property
@@ -99,7 +99,7 @@ def _progress() -> Progress:
     )
 
 
-def _watch(work: _Work, refresh: Callable[[], None]) -> bool:
+def _watch(work: _RunOrComparison, refresh: Callable[[], None]) -> bool:
     """Refresh until `work` has ended; Ctrl-C stops it and waits for its summary."""
     interrupted = False
     while True:

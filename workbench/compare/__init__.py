@@ -1,6 +1,6 @@
 """Comparisons: the same training with several engines in lockstep.
 
-It starts and reads runs, and knows neither engines nor workers.
+It starts and reads runs, and is independent of engines and workers.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ DEFAULT_ENGINES = tuple(info.name for info in BUILT_IN if info.compared_by_defau
 NOT_COMPARED = frozenset(
     {"early_stopping", "checkpoint_every", "checkpoint_every_s", "layer_statistics_every"}
 )
-"""Settings of a run that a comparison does not take."""
+"""Settings of a run that a comparison does not accept."""
 
 
 def compare(
@@ -63,13 +63,13 @@ def compare(
 
     Args:
         model: a `Model`, or what `load_model` takes.
-        data: a `Dataset`, or what `load_dataset` takes; None: the dataset of the sample.
+        data: a `Dataset`, or an argument of `load_dataset`; None: the dataset of the sample.
         engines: the engines to compare; the reference is `pytorch` if given, else the first.
         steps: optimizer steps per engine, warm-up included.
         quiet_s: before starting, wait until the machine has been idle for this many seconds, at
             most two minutes longer; then it starts anyway, and the result contains a warning.
-        base: the checkpoint that every engine begins with; see `train`.
-        base_except: weights that are not taken from it.
+        base: initial checkpoint of every engine; see `train`.
+        base_except: weights not taken from it.
         **settings: fields of `TrainingConfig`.
 
     Raises:
@@ -77,27 +77,8 @@ def compare(
         ModelError: the model cannot be loaded, or the weights of `base` do not fit it.
         DataError: the dataset cannot be loaded or does not fit the model.
     """
-    if "detached" in settings:
-        raise ConfigError(
-            [
-                "detached is not supported: a comparison is controlled by the process that started "
-                "it, and ends with it."
-            ]
-        )
     engines = [engines] if isinstance(engines, str) else list(engines)
-    problems = [
-        f"engines contains {name!r} twice." for name in set(engines) if engines.count(name) > 1
-    ]
-    if not engines:
-        problems.append("engines=[]: give at least one engine.")
-    if not _is_duration(quiet_s):
-        problems.append(f"quiet_s={quiet_s!r} must be a number of seconds, 0 or more.")
-    problems += [
-        f"{name} would disturb the measurement or end an engine early: leave it to train()."
-        for name in sorted(NOT_COMPARED & settings.keys())
-    ]
-    if problems:
-        raise ConfigError(problems)
+    _check_arguments(engines, quiet_s, settings)
     settings = {"evaluate": False, **settings, "steps": steps}
     loaded, origin = from_base(model, base, base_except)
     loaded_model, dataset, first = prepare(loaded, data, {**settings, "engine": engines[0]})
@@ -120,6 +101,30 @@ def compare(
     )
     lockstep.start()
     return Comparison(record.id, plan, engines, record.loads, lockstep=lockstep)
+
+
+def _check_arguments(engines: list[str], quiet_s: Any, settings: dict[str, Any]) -> None:
+    """Raise a ConfigError that names all that a comparison cannot be asked for."""
+    if "detached" in settings:
+        raise ConfigError(
+            [
+                "detached is not supported: a comparison is controlled by the process that started "
+                "it, and ends with it."
+            ]
+        )
+    problems = [
+        f"engines contains {name!r} twice." for name in set(engines) if engines.count(name) > 1
+    ]
+    if not engines:
+        problems.append("engines=[]: give at least one engine.")
+    if not _is_duration(quiet_s):
+        problems.append(f"quiet_s={quiet_s!r} must be a number of seconds, 0 or more.")
+    problems += [
+        f"{name} would disturb the measurement or end an engine early: leave it to train()."
+        for name in sorted(NOT_COMPARED & settings.keys())
+    ]
+    if problems:
+        raise ConfigError(problems)
 
 
 def load_comparison(comparison_id: str) -> Comparison:

@@ -10,7 +10,7 @@ from workbench.compare.columns import COLUMNS
 from workbench.compare.comparison_row import measured_row, pytorch_fallbacks_of, row_without_run
 from workbench.compare.differences import differences_frame, settings_of
 from workbench.compare.lockstep import Lockstep, LockstepPlan
-from workbench.compare.recorded_steps import RecordedSteps, Steps
+from workbench.compare.recorded_steps import RecordedSteps, StepArrays
 from workbench.compare.statistics import (
     Ratio,
     Speed,
@@ -26,6 +26,7 @@ from workbench.progress import ProgressBar
 from workbench.runs import Progress, Run, Status
 from workbench.runs.deadline import Deadline
 from workbench.runs.record.activity import ENDED
+from workbench.settings.engines import REFERENCE
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +69,7 @@ class Comparison:
     @property
     def reference(self) -> str:
         """The engine that the others are compared with: `pytorch` if present, else the first."""
-        return "pytorch" if "pytorch" in self.engines else self.engines[0]
+        return REFERENCE if REFERENCE in self.engines else self.engines[0]
 
     @property
     def status(self) -> Status:
@@ -94,7 +95,7 @@ class Comparison:
 
     @property
     def phase(self) -> str:
-        """What the comparison is doing now, as a short text."""
+        """The current activity, as a short text."""
         status = self.status
         phase = self._lockstep.phase if self._lockstep else ""
         if status not in ("starting", "running"):
@@ -154,7 +155,7 @@ class Comparison:
         """Pause after the current burst.
 
         Raises:
-            RunError: another process takes the turns.
+            RunError: another process runs the comparison.
         """
         self._own_lockstep("pause").pause()
 
@@ -162,7 +163,7 @@ class Comparison:
         """Resume after a pause.
 
         Raises:
-            RunError: another process takes the turns.
+            RunError: another process runs the comparison.
         """
         self._own_lockstep("resume").resume()
 
@@ -239,7 +240,7 @@ class Comparison:
         )
 
     def verdict(self) -> Verdict:
-        """What the ratios mean, how sure they are and whether the machine was quiet."""
+        """Interpretation of the ratios, their certainty, and whether the machine was quiet."""
         ratios = {engine: speed.ratio for engine, speed in self._speeds().items()}
         return verdict_of(ratios, self.reference, self.load, len(self.engines))
 
@@ -258,7 +259,7 @@ class Comparison:
         if self._lockstep is None:
             raise RunError(
                 f"Comparison {self.id} was loaded from its record, and the process that started it "
-                f"takes the turns: {what} it there. It can be stopped from here."
+                f"controls it: {what} it there. It can be stopped from here."
             )
         return self._lockstep
 
@@ -273,12 +274,14 @@ class Comparison:
         # A single engine would be compared with itself.
         return speeds(rounds, self.reference if len(self.engines) > 1 else "")
 
-    def _steps(self, engine: str) -> Steps:
+    def _steps(self, engine: str) -> StepArrays:
         if engine not in self._recorded:
             self._recorded[engine] = RecordedSteps(self.runs[engine])
         return self._recorded[engine].read()
 
-    def _row(self, engine: str, speed: Speed | None, reference: Steps | None) -> dict[str, Any]:
+    def _row(
+        self, engine: str, speed: Speed | None, reference: StepArrays | None
+    ) -> dict[str, Any]:
         if engine not in self.runs or speed is None:
             status = "not started" if self.ended else "waiting"
             return row_without_run("unreadable" if engine in self._unreadable else status)

@@ -1,21 +1,23 @@
-"""One row of the table of a comparison: what was measured of one engine."""
+"""One row of the table of a comparison: the measurements of one engine."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from workbench.compare.recorded_steps import Steps
+from workbench.compare.recorded_steps import StepArrays
 from workbench.compare.statistics import Speed, largest_difference
 from workbench.runs import Run
 
 
-def measured_row(run: Run, speed: Speed, steps: Steps, reference: Steps | None) -> dict[str, Any]:
-    """The columns of `COLUMNS` that tell of `run`.
+def measured_row(
+    run: Run, speed: Speed, steps: StepArrays, reference: StepArrays | None
+) -> dict[str, Any]:
+    """The columns of `COLUMNS` that describe `run`.
 
     Args:
-        run: of one engine.
+        run: run of the engine.
         speed: its throughput and ratio.
-        steps: what it recorded.
+        steps: its recorded steps.
         reference: the same of the reference; None: it has no run.
     """
     summary = run.summary or {}
@@ -47,6 +49,6 @@ def row_without_run(status: str) -> dict[str, Any]:
 
 
 def pytorch_fallbacks_of(run: Run) -> str:
-    """What PyTorch executed instead of the engine, in sentences; empty if nothing."""
+    """Fallbacks to PyTorch in the engine's run, in sentences; empty if there were none."""
     statistics = run.statistics
     return " ".join(map(str, statistics.pytorch_fallbacks)) if statistics else ""

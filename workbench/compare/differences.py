@@ -1,4 +1,4 @@
-"""The settings that differ between runs, and nothing else."""
+"""The settings that differ between runs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from workbench.runs import Run
 
 RECORDED = ("model", "dataset", "samples")
-"""Entries of a run's spec beside its settings."""
+"""Entries of a run's spec besides its settings."""
 GROUPS = ("machine", "versions")
 """Entries of a run's spec that are groups of entries."""
 

@@ -23,7 +23,7 @@ WARNING_STYLE: dict[str, Any] = {"fontsize": 10, "fontweight": "bold", "color": 
 """Title style of a figure with a warning."""
 VERDICT_STYLE: dict[str, Any] = {"fontsize": 10, "fontweight": "bold"}
 VERDICT_LETTERS = 140
-"""Of the verdict in a line: as many fit the width of the figure."""
+"""Characters of the verdict in a line, by the width of the figure."""
 
 
 def plot_comparison(comparison: Comparison) -> Figure:

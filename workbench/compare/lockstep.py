@@ -87,7 +87,7 @@ class Lockstep:
 
     @property
     def phase(self) -> str:
-        """What is being done other than training steps, as a short text; empty during steps."""
+        """The current activity other than training steps, as a short text; empty during steps."""
         return self._phase
 
     @property

@@ -1,6 +1,6 @@
 """The steps of a run of a comparison, each read once.
 
-A page asks for the table every two seconds, on the machine that is measured: to parse the logs from
+A page reads the table every two seconds, on the machine that is measured: parsing the logs from
 their beginning each time would disturb what they record.
 """
 
@@ -14,7 +14,7 @@ import numpy as np
 from workbench.runs import Run
 
 
-class Steps(NamedTuple):
+class StepArrays(NamedTuple):
     """Arrays with one entry per step; see `NewPoints`."""
 
     step: np.ndarray
@@ -23,28 +23,28 @@ class Steps(NamedTuple):
     samples: np.ndarray
 
 
-NONE_YET = Steps(
+NONE_YET = StepArrays(
     np.empty(0, np.int64), np.empty(0, np.float64), np.empty(0, np.float64), np.empty(0, np.int64)
 )
 
 
 class RecordedSteps:
-    """All that one run has recorded so far; may be read from several threads."""
+    """The steps recorded by one run so far; may be read from several threads."""
 
     def __init__(self, run: Run) -> None:
         self._reader = run.follow()
         self._steps = NONE_YET
         self._lock = threading.Lock()
 
-    def read(self) -> Steps:
+    def read(self) -> StepArrays:
         """The steps until now; takes a few microseconds if there are no new ones."""
         with self._lock:
             new = self._reader.poll()
             kept = self._steps
             if new.restored_step is not None:
                 # A resumed run has trained these steps again.
-                kept = Steps(*(values[kept.step <= new.restored_step] for values in kept))
+                kept = StepArrays(*(values[kept.step <= new.restored_step] for values in kept))
             if kept is not self._steps or len(new.step):
-                found = Steps(new.step, new.loss, new.seconds, new.samples)
-                self._steps = Steps(*map(np.concatenate, zip(kept, found, strict=True)))
+                found = StepArrays(new.step, new.loss, new.seconds, new.samples)
+                self._steps = StepArrays(*map(np.concatenate, zip(kept, found, strict=True)))
             return self._steps

@@ -1,4 +1,4 @@
-"""Recorded runs of any day beside each other."""
+"""Comparison of recorded runs of any time."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ MAY_DIFFER = ("engine", "versions.", "machine.", "samples")
 class RunComparison:
     """Runs that were recorded independently, returned by `compare_runs`.
 
-    Throughput is the mean over all steps after the warm-up. Ratios are those of these means: there
-    are no rounds in which all runs met the same load, so there is no interval.
+    Throughput is the mean over all steps after the warm-up. Ratios are of these means: there are
+    no rounds with the same load for all runs, so there is no interval.
     """
 
     def __init__(self, runs: Sequence[Run]) -> None:
@@ -42,7 +42,7 @@ class RunComparison:
             title if titles.count(title) == 1 else f"{title} ({run.id})": run
             for title, run in zip(titles, runs, strict=True)
         }
-        """By title, see `Run.title`; where two have the same, by title and id."""
+        """By title, see `Run.title`; by title and id if titles are equal."""
 
     def __repr__(self) -> str:
         return f"<RunComparison of {', '.join(self.runs)}>"
@@ -82,7 +82,7 @@ class RunComparison:
         return pd.DataFrame(rows, index=pd.Index([*self.runs], name="run"), columns=[*COLUMNS])
 
     def verdict(self) -> Verdict:
-        """What the ratios mean, in one sentence."""
+        """Interpretation of the ratios, in one sentence."""
         settings = {name: settings_of(run) for name, run in self.runs.items()}
         names = [name for name in differing(settings) if not name.startswith(MAY_DIFFER)]
         machines = [name for name in differing(settings) if name.startswith("machine.")]
@@ -121,10 +121,10 @@ class RunComparison:
 
 
 def compare_runs(runs: Sequence[Run | Comparison | str | Path]) -> RunComparison:
-    """Put recorded runs of any day beside each other, the first as reference.
+    """Compare recorded runs of any time, with the first as reference.
 
     Args:
-        runs: each a `Run`, what `load_run` takes, or a `Comparison`, which stands for its runs.
+        runs: each a `Run`, an argument of `load_run`, or a `Comparison`, for all its runs.
 
     Raises:
         ConfigError: there are none, or one is given twice.

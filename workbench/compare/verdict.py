@@ -1,4 +1,4 @@
-"""What the ratios of a comparison mean, in one sentence."""
+"""Interpretation of the ratios of a comparison, in one sentence."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from workbench.display.number_format import significant
 from workbench.machine.load import Load
 
 Level = Literal["quiet", "busy", "unknown", "unpaired", "none"]
-"""How far the ratios can be trusted: `quiet`: the machine had nothing else to do; `busy`: it had;
-`unknown`: that was not measured; `unpaired`: the runs were not measured in lockstep; `none`: there
-is no ratio."""
+"""How far the ratios can be trusted: `quiet`: the machine had no other load; `busy`: it had;
+`unknown`: the load was not measured; `unpaired`: the runs were not measured in lockstep; `none`:
+there is no ratio."""
 
 BADGES: dict[Level, str] = {
     "quiet": "machine quiet",
@@ -39,7 +39,7 @@ class Verdict(NamedTuple):
 
     @property
     def caveat_first(self) -> str:
-        """The sentence for where its end may be cut off: what makes it doubtful comes first."""
+        """The sentence with its caveat first, for displays that may cut off the end."""
         if self.level in ("quiet", "none"):
             return self.sentence
         if self.level == "busy":  # what stands first need not stand last as well
@@ -54,10 +54,10 @@ def verdict_of(
     """The verdict on engines that were measured in lockstep.
 
     Args:
-        ratios: of each engine to the reference; that of the reference is not looked at.
+        ratios: of each engine to the reference; that of the reference is ignored.
         reference: name of the engine that the others are compared with.
-        load: of other programs meanwhile; None: not known.
-        engines: how many are compared.
+        load: load by other programs; None: not known.
+        engines: number of engines compared.
     """
     clauses = [
         _clause(engine, reference, ratio)
@@ -82,7 +82,7 @@ def unpaired_verdict(
     Args:
         ratios: throughput of each run relative to the reference.
         reference: the run that the others are compared with.
-        days: on which they ran, each once.
+        days: the distinct days on which they ran.
         differing: settings that differ, other than the engine.
     """
     clauses = [

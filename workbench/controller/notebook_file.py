@@ -10,13 +10,13 @@ TIMEOUT_S = 5
 
 
 def notebook_path() -> Path | None:
-    """Its path, as Jupyter Server tells the kernel; None where it does not."""
+    """Path of the notebook, if Jupyter Server passes it to the kernel; else None."""
     name = os.environ.get("JPY_SESSION_NAME", "")
     return Path(name) if name.endswith(".ipynb") else None
 
 
 def is_tracked(path: Path) -> bool:
-    """Whether git tracks a file; False where there is no git."""
+    """Whether git tracks a file; False without git."""
     try:
         done = subprocess.run(
             ["git", "ls-files", "--error-unmatch", "--", path.name],
@@ -32,6 +32,6 @@ def is_tracked(path: Path) -> bool:
 
 
 def may_save() -> bool:
-    """Whether a page may save its notebook by itself: not where version control would show it."""
+    """Whether a page may save its notebook automatically: not if it is under version control."""
     path = notebook_path()
     return path is not None and not is_tracked(path)

@@ -1,4 +1,4 @@
-"""Artifacts of the chosen model, and what training them takes on a device."""
+"""Artifacts of the chosen model, and their predicted footprint."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from workbench.artifacts import Artifacts
 from workbench.artifacts.footprint import Footprint
 
 
-class Prediction(NamedTuple):
+class ArtifactsWithFootprint(NamedTuple):
     """Artifacts that were generated, with their footprint."""
 
     artifacts: Artifacts

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from workbench.artifacts.footprint import Estimate
 from workbench.controller.forms.typed_settings import TypedSettings, wrong_settings
 from workbench.controller.model.data_preview import DataPreview
-from workbench.controller.prediction import Prediction
+from workbench.controller.prediction import ArtifactsWithFootprint
 from workbench.controller.state import State
 from workbench.controller.view import View
 from workbench.models import Model
@@ -17,17 +17,17 @@ CHOOSE = State("idle", "idle", "Choose a model to begin.")
 
 
 class Readiness(View):
-    """What is being done beside training, what keeps it from starting, or that it can start."""
+    """State while no job runs: other work in progress, what prevents training, or "ready"."""
 
     def __init__(self, show: Callable[[State], None], typed: TypedSettings) -> None:
         """Start with no model.
 
         Args:
-            show: gets the state after each change.
-            typed: whose problems are named.
+            show: called with the state after each change.
+            typed: settings whose problems are reported.
         """
         self.hint = "Press Train or Compare."
-        """What to do once all is ready; empty where the view has no button for it."""
+        """Instruction once everything is ready; empty where the view has no button for it."""
         self._show = show
         self._typed = typed
         self._model: Model | None = None
@@ -45,7 +45,7 @@ class Readiness(View):
         self.tell()
 
     def show_prediction(
-        self, prediction: Prediction | None, doing: str = "", problem: str = ""
+        self, prediction: ArtifactsWithFootprint | None, doing: str = "", problem: str = ""
     ) -> None:
         self._wrong_artifacts = problem
         if self._model is None:
@@ -74,7 +74,7 @@ class Readiness(View):
             self.tell()
 
     def tell(self) -> None:
-        """Show what keeps training from starting, or that it can start."""
+        """Show what prevents training from starting, or that it can start."""
         wrong = self._wrong_model or self._wrong_data or self._wrong_artifacts
         if wrong:
             self._show(State("idle", "error", wrong))

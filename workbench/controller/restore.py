@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from workbench.controller.forms.federation_fields import form_of
-from workbench.data.table import Table
+from workbench.data.table import CsvTable
 from workbench.errors import DataError, ModelError
 from workbench.load.model import find_sample
 from workbench.models import Model
@@ -17,23 +17,23 @@ from workbench.settings.config import TrainingConfig, make_config
 
 
 class Restored(NamedTuple):
-    """What a run was started with, as far as its record tells."""
+    """Arguments that a run was started with, as far as its record contains them."""
 
     model: Model | str
-    """Empty where only code of the user's own builds it."""
+    """Empty if only user code can build it."""
     dataset: str
     target: str
     """The target column where the dataset is a .csv file."""
     settings: dict[str, Any]
-    """What differs from the defaults of the model and of `TrainingConfig`."""
+    """Settings that differ from the defaults of the model and of `TrainingConfig`."""
     ortmodule: dict[str, Any]
 
 
 NOT_TYPED = ("engine", "ortmodule", "threads")
-"""Not in the form, or of the machine that the run was on."""
+"""Settings that are not in the form, or depend on the machine."""
 
 OF_CLIENTS = ("steps", "epochs", "tuning")
-"""Of the configuration of a federated run: what `federate` gives it."""
+"""Settings of a federated run that `federate` derives."""
 
 
 def restored(run: Run) -> Restored:
@@ -52,7 +52,7 @@ def restored(run: Run) -> Restored:
     # The steps of a federated run are its rounds.
     left_out = NOT_TYPED if run.federation is None else (*NOT_TYPED, *OF_CLIENTS)
     if not isinstance(run.config.tuning, str):
-        # What was measured for the run is in its other settings.
+        # Tuning results of the run are in its other settings.
         left_out = (*left_out, "tuning")
     settings = {
         name: _typed(getattr(run.config, name))
@@ -76,8 +76,8 @@ def restored(run: Run) -> Restored:
     )
 
 
-def _table(run: Run) -> Table | None:
-    """The .csv file that the run was given."""
+def _table(run: Run) -> CsvTable | None:
+    """The .csv file of the run."""
     with contextlib.suppress(DataError):
         return run.dataset.table
     return None

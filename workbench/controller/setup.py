@@ -20,27 +20,27 @@ TRAINING_ONLY = frozenset(
         *("checkpoint_every", "checkpoint_every_s", "layer_statistics_every"),
     }
 )
-"""Settings that a comparison decides itself: it takes the same steps with every engine."""
+"""Settings that a comparison determines itself: all engines take the same steps."""
 
 
 @dataclass
 class Setup:
-    """Changed by a view as a user changes it, copied when a job starts.
+    """Setup of the next job; changed by a view, copied when a job starts.
 
-    Wrong values are not refused here: `train` and `compare` do, all at once, with reasons.
+    Invalid values are not refused here, but by `train` and `compare`, all at once, with reasons.
     """
 
     model: str = ""
-    """What was chosen: a sample, a path, a factory, or a name of the notebook."""
+    """The chosen model: a sample, a path, a factory, or a name of the notebook."""
     example_inputs: str = ""
-    """Name of the notebook's object that a module of the notebook is called with."""
+    """Names of the notebook's arrays that a module of the notebook is called with."""
     engines: Sequence[str] = ()
     dataset: str = ""
-    """What `load_dataset` takes; empty: the dataset of the model."""
+    """Dataset argument of `load_dataset`; empty: the dataset of the model."""
     target: str = ""
     """Name of the target column where the dataset is a .csv file."""
     settings: dict[str, Any] = field(default_factory=dict)
-    """What a user gave; the defaults of the model and of `TrainingConfig` apply to the others."""
+    """Settings given by the user; others have the defaults of the model and of `TrainingConfig`."""
     ortmodule: dict[str, Any] = field(default_factory=dict)
     """Options of ORTModule that differ from their defaults."""
     base: str = ""
@@ -48,18 +48,18 @@ class Setup:
     base_except: tuple[str, ...] = ()
     detached: bool = False
     federation: dict[str, Any] | None = None
-    """What was given of federated training; None: training is not federated."""
+    """Settings given for federated training; None: training is not federated."""
     tasks: dict[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What was given in the fields of each task whose section is open, by the task's name."""
+    """Values given in the fields of each task whose section is open, by the task's name."""
     comparison_steps: int = COMPARISON_STEPS
     quiet_s: float = 0.0
 
     def copy(self) -> Setup:
-        """As it is now, whatever is changed later."""
+        """A copy, independent of later changes."""
         return copy.deepcopy(self)
 
     def chosen_engines(self) -> list[str]:
-        """The engines, one at least.
+        """The engines, at least one.
 
         Raises:
             ConfigError: none is chosen.
@@ -69,7 +69,7 @@ class Setup:
         return list(self.engines)
 
     def loss(self, model: Model) -> Any:
-        """The loss that a run of `model` would be started with now."""
+        """The loss for a run of `model` with the current settings."""
         chosen = {**model.defaults, **self.settings}
         return chosen.get("loss", TrainingConfig.model_fields["loss"].default)
 
@@ -97,7 +97,7 @@ class Setup:
         return {"detached": True} if self.detached else {}
 
     def _base_settings(self) -> dict[str, Any]:
-        """The base, of which `train` and `compare` take the same."""
+        """The arguments for the base, equal for `train` and `compare`."""
         settings: dict[str, Any] = {}
         if self.base:
             settings["base"] = self.base

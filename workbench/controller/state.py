@@ -1,4 +1,4 @@
-"""What a view shows of the work in progress."""
+"""State of the work in progress, as shown by views."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ class State(NamedTuple):
     """The work in progress, or the result of the last."""
 
     status: str
-    """That of the job, one of `Run.status`; "idle" while there is no job."""
+    """Status of the job, one of `Run.status`; "idle" while there is no job."""
     level: Level
     message: str
     """One or a few sentences."""
     detail: str = ""
-    """What changes many times a second, such as the step."""
+    """Text that changes many times a second, such as the step."""
     progress: float = -1.0
     """Share of the work done, 0 to 1; below 0 when there is no work."""
     left_s: float = -1.0
-    """Seconds that the work will still take; below 0 while that is not known."""
+    """Estimated remaining seconds; below 0 while not known."""
     compares: bool = False
     """Whether the work is a comparison."""
 
@@ -34,12 +34,12 @@ class State(NamedTuple):
 
 
 def failure(error: BaseException) -> State:
-    """No job, and what went wrong in sentences, without a traceback."""
+    """The state after an error: no job, and a message without a traceback."""
     return State("idle", "error", sentence_of(error))
 
 
 def sentence_of(error: BaseException) -> str:
-    """What went wrong, in sentences that can be sent to the browser."""
+    """Message of an error, in sentences that can be sent to the browser."""
     if isinstance(error, WorkbenchError):
         return encodable(str(error))
     return encodable(f"Unexpected error: {exception_text(error)}")

@@ -1,4 +1,4 @@
-"""The five steps of the app, and what each of them needs."""
+"""The five steps of the app, and the requirements of each."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from workbench.controller.forms.typed_settings import TypedSettings, wrong_settings
 from workbench.controller.jobs.job import ComparisonJob, Job
 from workbench.controller.model.data_preview import DataPreview
-from workbench.controller.prediction import Prediction
+from workbench.controller.prediction import ArtifactsWithFootprint
 from workbench.controller.setup import Setup
 from workbench.controller.state import State
 from workbench.controller.view import View
@@ -26,11 +26,11 @@ class Step(NamedTuple):
     title: str
     state: StepState
     note: str
-    """What is there, or what is needed, in a few words."""
+    """Current content, or what is missing, in a few words."""
 
 
-class Steps(View):
-    """Collects what the controller tells and works out the state of each step."""
+class StepsView(View):
+    """Derives the state of each step from the controller's updates."""
 
     def __init__(
         self, setup: Setup, typed: TypedSettings, show: Callable[[Sequence[Step]], None]
@@ -38,9 +38,9 @@ class Steps(View):
         """Start with nothing chosen.
 
         Args:
-            setup: whose engines are looked at.
-            typed: whose problems are looked at.
-            show: gets all steps after every change.
+            setup: setup with the engines.
+            typed: settings with their problems.
+            show: called with all steps after every change.
         """
         self._setup = setup
         self._typed = typed
@@ -54,7 +54,7 @@ class Steps(View):
         typed.observe(self.update)
 
     def update(self) -> None:
-        """Show the steps as they are now."""
+        """Show the current state of the steps."""
         self._show(self.steps())
 
     def steps(self) -> list[Step]:
@@ -90,7 +90,7 @@ class Steps(View):
         self.update()
 
     def show_prediction(
-        self, prediction: Prediction | None, doing: str = "", problem: str = ""
+        self, prediction: ArtifactsWithFootprint | None, doing: str = "", problem: str = ""
     ) -> None:
         if not doing:
             self._generated = prediction is not None

@@ -1,4 +1,4 @@
-"""Does the tasks of a page one after another, on a thread of its own."""
+"""Runs the tasks of a page one after another, on its own thread."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 from workbench.artifacts import Artifacts
 from workbench.child_process.cancellation import Cancellation, CancelledError, check_cancelled
 from workbench.controller.model.data_preview import DataPreview
-from workbench.controller.prediction import Prediction
+from workbench.controller.prediction import ArtifactsWithFootprint
 from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
 from workbench.controller.state import State, sentence_of
@@ -20,13 +20,13 @@ from workbench.controller.view import View
 from workbench.data import Dataset
 from workbench.models import Model
 
-BUSY = "A run is in progress: what is measured would disturb it. Wait for its end, or stop it."
-WAITS = "waiting for what was started before"
+BUSY = "A run is in progress, and this would disturb it. Wait until it ends, or stop it."
+WAITS = "waiting for earlier tasks"
 NO_MODEL = "Choose a model first."
 
 
 class TaskRunner(View):
-    """Its methods return at once and may be called from any thread; the view shows what they do."""
+    """Its methods return immediately and may be called from any thread; the view shows results."""
 
     def __init__(
         self,
@@ -40,7 +40,7 @@ class TaskRunner(View):
         Args:
             view: is notified of every change.
             setup: of the page.
-            finding: a function that loads the model of a setup, as it is chosen now.
+            finding: returns a function that loads the currently chosen model of a setup.
             loading: the same, of the model and the dataset.
         """
         self._view = view
@@ -51,9 +51,9 @@ class TaskRunner(View):
         self._tasks = {task.name: task for task in TASKS}
         self._texts: dict[str, dict[str, str]] = {task.name: {} for task in TASKS}
         self._made_with: dict[str, Any] = {}
-        """What the result that is shown was made with, by task."""
+        """Inputs that the displayed result was computed from, by task."""
         self._cancellations: dict[str, Cancellation] = {}
-        """Of what was started and has not ended, by task."""
+        """Cancellations of the tasks that have not ended, by task."""
         self._model: Model | None = None
         self._artifacts: Artifacts | None = None
         self._active = False
@@ -64,15 +64,15 @@ class TaskRunner(View):
         self._thread = RequestThread("workbench-tasks", lambda _: None)
 
     def observe(self, callback: Callable[[], None]) -> None:
-        """Have `callback` called when the code of a step has changed by a task."""
+        """Call `callback` when a task has changed the code of a step."""
         self._observers.append(callback)
 
     def state(self, name: str) -> TaskState:
-        """What is shown of a task."""
+        """Displayed state of a task."""
         return self._states[name]
 
     def open(self, name: str, opened: bool) -> None:
-        """The section of a task was opened or folded; one that is open is in the code."""
+        """The section of a task was opened or folded; the code includes open ones."""
         with self._lock:
             if opened:
                 self._setup.tasks[name] = self._values(name)
@@ -80,10 +80,10 @@ class TaskRunner(View):
                 self._setup.tasks.pop(name, None)
         if opened:
             self._thread.ask(lambda: self._describe(name))
-        self._tell_observers()
+        self._notify_observers()
 
     def type(self, name: str, field: str, text: str) -> None:
-        """Take in what was typed into a field; empty: its default."""
+        """Set the text of a field; empty: its default."""
         with self._lock:
             texts = {**self._texts[name], field: text}
             self._texts[name] = {each: typed for each, typed in texts.items() if typed.strip()}
@@ -94,10 +94,10 @@ class TaskRunner(View):
         self._tasks[name].typed(values)
         self._thread.ask(lambda: self._describe(name))
         self.update()
-        self._tell_observers()
+        self._notify_observers()
 
     def start(self, name: str) -> None:
-        """Do a task as it is set up now, unless it is being done or cannot be."""
+        """Start a task with its current fields, unless it is running or cannot run."""
         with self._lock:
             if self._states[name].refusal or name in self._cancellations:
                 return
@@ -116,18 +116,18 @@ class TaskRunner(View):
         self._thread.ask(lambda: self._run(task, inputs, cancellation, made_with))
 
     def cancel(self, name: str) -> None:
-        """End what a task does."""
+        """Cancel a task."""
         with self._lock:
             cancellation = self._cancellations.get(name)
         if cancellation is not None:
             cancellation.cancel()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until all tasks so far are done; False if `timeout` seconds were too few."""
+        """Wait until all tasks so far are done; False on a timeout."""
         return self._thread.wait(timeout)
 
     def close(self) -> None:
-        """End what is being done, and the thread."""
+        """Cancel the current task, and end the thread."""
         for name in self._tasks:
             self.cancel(name)
         self._thread.close()
@@ -160,7 +160,7 @@ class TaskRunner(View):
 
     def show_prediction(
         self,
-        prediction: Prediction | None,
+        prediction: ArtifactsWithFootprint | None,
         doing: str = "",
         problem: str = "",  # noqa: ARG002
     ) -> None:
@@ -184,7 +184,7 @@ class TaskRunner(View):
         return self._tasks[name].read(self._texts[name])[0]
 
     def _now(self, name: str) -> Any:
-        """What a result of now would be made with."""
+        """Inputs that a result would be computed from now."""
         setup = self._setup
         lines = self._tasks[name].code(setup, self._values(name), ["model", "data"])
         return (setup.model, setup.dataset, setup.target, setup.example_inputs, lines)
@@ -228,6 +228,6 @@ class TaskRunner(View):
                 self._states[name] = state
                 self._view.show_task(name, state)
 
-    def _tell_observers(self) -> None:
+    def _notify_observers(self) -> None:
         for callback in self._observers:
             callback()

@@ -11,7 +11,7 @@ from workbench.controller.jobs.job import Job
 from workbench.controller.jobs.offer import Offer
 from workbench.controller.model.data_preview import DataPreview
 from workbench.controller.model.inspection import LayerRow
-from workbench.controller.prediction import Prediction
+from workbench.controller.prediction import ArtifactsWithFootprint
 from workbench.controller.state import State
 from workbench.controller.tasks.task import TaskState
 from workbench.models import Model
@@ -23,55 +23,55 @@ from workbench.runs.record.reader import NewPoints
 class View:
     """Shows a controller; a subclass overrides what it shows.
 
-    Called from the controller's threads; every method must return soon.
+    Called from the controller's threads; every method must return quickly.
     """
 
     def show_state(self, state: State) -> None:
         """The work in progress has changed, or points were added that can be drawn now."""
 
     def show_engines(self, rows: EngineRows) -> None:
-        """Which engines can run here is known."""
+        """The list of engines that can run here is known."""
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
         """A model was loaded; None: no model is chosen, or it cannot be loaded, and why."""
 
     def show_layers(self, rows: Sequence[LayerRow] | None, *, loading: bool = False) -> None:
-        """The layers of the model; None: not known, yet or at all."""
+        """The layers of the model; None: not known, or not yet."""
 
     def show_verdict(self, verdict: str) -> None:
         """Whether ONNX Runtime can train the model, in sentences; empty: not known."""
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
-        """What is in the dataset, and why the model cannot be trained on it; None: none is chosen,
-        or it cannot be loaded, and why."""
+        """Show the dataset, and why the model cannot be trained on it; None: none is chosen, or it
+        cannot be loaded, and why."""
 
     def show_prediction(
-        self, prediction: Prediction | None, doing: str = "", problem: str = ""
+        self, prediction: ArtifactsWithFootprint | None, doing: str = "", problem: str = ""
     ) -> None:
-        """What the artifacts are and what training them takes; `doing`: what is being done now;
-        `problem`: why there are none."""
+        """Show what the artifacts contain and the resources for training them; `doing`: the current
+        activity; `problem`: why there are none."""
 
     def show_profile(self, profile: Profile | None, doing: str = "", problem: str = "") -> None:
-        """What each node of the artifacts takes; `doing`: what is being done now; `problem`: why
-        that is not known."""
+        """Show time and memory of each node of the artifacts; `doing`: the current activity;
+        `problem`: why they are not known."""
 
     def show_task(self, name: str, state: TaskState) -> None:
-        """What is shown of a task has changed."""
+        """Show the changed state of a task."""
 
     def show_estimate(self, estimate: Estimate) -> None:
-        """What of the memory is known before there are artifacts."""
+        """Show the memory that is known before there are artifacts."""
 
     def show_offers(self, offers: Sequence[Offer]) -> None:
-        """Runs that still train, or that were interrupted."""
+        """Runs in progress, or interrupted ones."""
 
     def offer_accepted(self, run: Run) -> None:
-        """A run that was offered is about to be followed."""
+        """An offered run is about to be followed."""
 
     def job_started(self, job: Job) -> None:
         """A job is followed from now on; no point of it has been shown yet."""
 
     def show_total_steps(self, steps: int) -> None:
-        """The steps that each run takes, or took at most."""
+        """The steps of each run, planned or largest taken."""
 
     def add_points(self, engine: str, points: NewPoints) -> None:
         """New points of one engine; the next `show_state` may draw them."""
@@ -95,7 +95,7 @@ class Views(View):
             setattr(self, name, self._to_all(name))
 
     def add(self, view: View) -> None:
-        """Tell `view`, too, from now on."""
+        """Notify `view` too, from now on."""
         self._views.append(view)
 
     def _to_all(self, name: str) -> Any:

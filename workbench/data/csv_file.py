@@ -10,7 +10,7 @@ import numpy as np
 
 from workbench.data.csv_lines import cell, check_lines
 from workbench.data.rows import Rows, exact_float32, make_rows
-from workbench.data.table import Table
+from workbench.data.table import CsvTable
 from workbench.errors import DataError, nearest
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ GROUPED = re.compile(r"\s*[-+]?\d{1,3}([,.' ]\d{3})+([.,]\d+)?\s*")
 def read_csv(path: Path, target: str | None, target_dtype: str | None) -> Rows:
     """Read one row per line: inputs (rows, columns) float32, of all columns but the target.
 
-    A target of text or integers gives classes, (rows,) int64; other numbers give (rows, 1) float32,
+    A target of text or integers becomes classes, (rows,) int64; other numbers (rows, 1) float32,
     as does target_dtype="float32".
 
     Args:
@@ -71,7 +71,7 @@ def read_csv(path: Path, target: str | None, target_dtype: str | None) -> Rows:
         values = values.reshape(-1, 1)
     made = make_rows([features.to_numpy(dtype=np.float64)], values, target_dtype)
     names = tuple(map(str, features.columns))
-    return made._replace(table=Table(str(path.absolute()), names, target))
+    return made._replace(table=CsvTable(str(path.absolute()), names, target))
 
 
 def _refuse_text(path: Path, table: pd.DataFrame, features: pd.DataFrame) -> None:

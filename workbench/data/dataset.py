@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 
 from workbench.data.split import Split
-from workbench.data.table import Table
+from workbench.data.table import CsvTable
 from workbench.errors import DataError, RunFolderError
 from workbench.files.format_version import refuse_newer_format
 from workbench.files.input_file import check_file, path_exists
+from workbench.files.json_file import read_json
 from workbench.files.temporary_folder import temporary_folder
-from workbench.run_folder.records import read_json
 
 FORMAT_VERSION = 2
 """Version of the saved layout, written to data.json. Newer versions are rejected."""
@@ -32,7 +32,7 @@ class Dataset:
         train: the training split.
         test: the split that is evaluated after each epoch, or None.
         classes: class names in the order of their indices, or None.
-        vocabulary: of text, what each number of the input stands for, in their order, or None.
+        vocabulary: of text, the symbol of each number of the input, in their order, or None.
         table: the .csv file that it was read from, with the names of its columns, or None.
     """
 
@@ -43,7 +43,7 @@ class Dataset:
         test: Split | None = None,
         classes: tuple[str, ...] | None = None,
         vocabulary: tuple[str, ...] | None = None,
-        table: Table | None = None,
+        table: CsvTable | None = None,
     ) -> None:
         self.name = name
         self.train = train
@@ -109,10 +109,10 @@ def load_saved_dataset(folder: Path) -> Dataset:
         raise DataError(f"{folder} is not a readable saved dataset: {error}.") from error
 
 
-def _read_table(record: dict[str, Any] | None) -> Table | None:
+def _read_table(record: dict[str, Any] | None) -> CsvTable | None:
     if record is None:
         return None
-    return Table(str(record["file"]), tuple(map(str, record["columns"])), str(record["target"]))
+    return CsvTable(str(record["file"]), tuple(map(str, record["columns"])), str(record["target"]))
 
 
 def _write_split(folder: Path, split_name: str, split: Split) -> None:

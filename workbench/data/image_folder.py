@@ -27,7 +27,7 @@ REFUSED_MODES = {"F": "floating-point", "I": "32-bit or signed"}
 """Pillow's modes without a known range of values."""
 
 
-class Picture(NamedTuple):
+class DecodedImage(NamedTuple):
     """One decoded image."""
 
     pixels: np.ndarray
@@ -60,7 +60,7 @@ def read_image_folder(folder: Path, image_size: tuple[int, int] | None) -> Rows:
         raise DataError(
             f"{folder} has no subfolders; put the images of each class into a subfolder."
         )
-    pictures: list[Picture] = []
+    pictures: list[DecodedImage] = []
     for class_folder, paths in zip(classes, found, strict=True):
         if not paths:
             raise DataError(
@@ -78,7 +78,7 @@ def _is_image(path: Path) -> bool:
     return path.suffix.lower() in SUFFIXES and path.name[0] != "."
 
 
-def _read(path: Path, image_size: tuple[int, int] | None) -> Picture:
+def _read(path: Path, image_size: tuple[int, int] | None) -> DecodedImage:
     from PIL import Image
 
     try:
@@ -87,7 +87,7 @@ def _read(path: Path, image_size: tuple[int, int] | None) -> Picture:
             warnings.simplefilter("error", Image.DecompressionBombWarning)
             _refuse_depth(path, image.mode)
             deep = image.mode in DEEP_MODES
-            return Picture(_pixels(image, image_size, deep=deep), 16 if deep else 8, path)
+            return DecodedImage(_pixels(image, image_size, deep=deep), 16 if deep else 8, path)
     except DataError:
         raise
     except Exception as error:  # Pillow's readers raise many types
@@ -118,7 +118,7 @@ def _pixels(image: Image.Image, image_size: tuple[int, int] | None, *, deep: boo
     return np.asarray(plain, np.float32) / np.float32(65535 if deep else 255)
 
 
-def _in_channels(pictures: list[Picture]) -> list[np.ndarray]:
+def _in_channels(pictures: list[DecodedImage]) -> list[np.ndarray]:
     """Each image as (channels, height, width); grey images get three channels if any has colour."""
     colour = any(picture.pixels.ndim == 3 for picture in pictures)
     made = []
@@ -131,7 +131,7 @@ def _in_channels(pictures: list[Picture]) -> list[np.ndarray]:
     return made
 
 
-def _refuse_mixture(pictures: list[Picture]) -> None:
+def _refuse_mixture(pictures: list[DecodedImage]) -> None:
     first = pictures[0]
     for picture in pictures:
         if picture.bits != first.bits:

@@ -10,7 +10,7 @@ import numpy as np
 from workbench.data.arguments import check_fraction
 from workbench.data.dataset import Dataset
 from workbench.data.split import Split
-from workbench.data.table import Table
+from workbench.data.table import CsvTable
 from workbench.errors import FROM_USER_CODE, DataError, exception_text
 
 EXACT_IN_FLOAT32 = 2**24
@@ -29,7 +29,7 @@ class Rows(NamedTuple):
     target: np.ndarray | tuple[np.ndarray, ...]
     """A tuple if there are several, one per loss."""
     classes: tuple[str, ...] | None = None
-    table: Table | None = None
+    table: CsvTable | None = None
 
 
 def make_rows(inputs: Sequence[Any], target: Any, target_dtype: str | None = None) -> Rows:

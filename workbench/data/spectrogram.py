@@ -22,7 +22,7 @@ FRAME_LENGTH = 256
 HOP = 128
 """Sound samples from one frame to the next: 16 ms."""
 RANGE_DB = 60.0
-"""What lies further below the loudest band is 0."""
+"""Range below the loudest band, in decibels; lower values are 0."""
 LOWEST_HZ = 80.0
 LONGEST_S = 60.0
 """Longest recording that is taken, in seconds."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Table(NamedTuple):
+class CsvTable(NamedTuple):
     """A .csv file and its columns."""
 
     file: str

@@ -1,4 +1,4 @@
-"""What is wrong with a value, in words of our own for pydantic's errors."""
+"""Messages for invalid values, in place of pydantic's."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WORDS: Mapping[str, str] = {
     "missing": "is missing",
     "none_required": "must be None",
 }
-"""What is said of a wrong value, by pydantic's type of error."""
+"""Message for an invalid value, by pydantic's type of error."""
 
 LIMITS: Mapping[str, str] = {
     "greater_than": "must be more than {gt}",
@@ -35,11 +35,11 @@ LIMITS: Mapping[str, str] = {
     "too_short": "must have {min_length} entries or more",
     "too_long": "must have {max_length} entries or less",
 }
-"""The same, of limits."""
+"""Message for a value out of its limits, by pydantic's type of error."""
 
 
 def validation_words(problem: Any) -> str:
-    """What is wrong, in our words; pydantic's where it is none of those that settings raise."""
+    """Message of a validation error; pydantic's own for types that settings do not raise."""
     kind = problem["type"]
     if kind in LIMITS:
         limits = {

@@ -20,7 +20,7 @@ from packaging.requirements import Requirement
 from workbench.doctor.diagnosis import Diagnosis, Finding
 from workbench.doctor.kernels import extension_finding, tuning_finding
 from workbench.engines import engines
-from workbench.extensions.build_extensions import find_compiler
+from workbench.extension_build.build_extensions import find_compiler
 from workbench.extensions.native_extension import DEVICE_KERNELS, TORCH_INTEROP
 from workbench.machine.threads import default_threads
 from workbench.run_folder.run_folder import home

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from workbench.doctor.diagnosis import Finding, State
-from workbench.extensions.build_extensions import find_compiler
+from workbench.extension_build.build_extensions import find_compiler
 from workbench.extensions.native_extension import REBUILD, native_extension
 from workbench.tuning_results.kept import all_kept
 from workbench.tuning_results.product_times import kept_product_times
@@ -26,8 +26,8 @@ def extension_finding(subject: str, name: str) -> Finding:
 
 
 def tuning_finding() -> Finding:
-    """What is kept of `workbench tune`, and what of it is not used."""
-    subject = "Kernels chosen here"
+    """The saved results of `workbench tune`, and which of them are not used."""
+    subject = "Tuned kernels"
     kept = list(all_kept())
     said = [
         found.problem if found.entry is None else f"{found.entry.title}: {found.entry.sentence}."

@@ -1,6 +1,6 @@
-"""Which engines can run here, as JSON: `python -m workbench.engines`.
+"""Lists which engines can run here, as JSON: `python -m workbench.engines`.
 
-For watchers, which load no engine themselves.
+For processes that load no engine themselves.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -12,6 +12,7 @@ import numpy as np
 from workbench.data import Batch
 from workbench.errors import EngineError
 from workbench.models import TensorSpec
+from workbench.run_folder.operator_timing import StepWindow, Timing
 from workbench.run_folder.statistics import Statistics
 from workbench.settings.config import TrainingConfig
 
@@ -26,11 +27,11 @@ class Availability(NamedTuple):
     reason: str = ""
     """Why not, in a sentence; empty when it can."""
     remedy: str = ""
-    """The one command that mends it; empty when there is none."""
+    """The command that fixes it; empty if there is none."""
 
 
 class EngineSetup(NamedTuple):
-    """What a worker hands to an engine.
+    """Arguments that a worker passes to an engine.
 
     Every path lies in the run folder of the worker.
     """
@@ -38,18 +39,18 @@ class EngineSetup(NamedTuple):
     model_path: Path
     """Folder written by `Model.save`."""
     artifacts_path: Path
-    """Where an engine that needs training artifacts finds or puts them."""
+    """Folder where an engine that needs training artifacts reads or writes them."""
     config: TrainingConfig
     report: Callable[[str], None]
-    """Tells the clients what a long preparation is doing, in a few words."""
+    """Reports the current stage of a long preparation to the clients, in a few words."""
     targets: tuple[TensorSpec, ...] | None = None
-    """What batches compare with, for an engine that builds its loss beforehand."""
+    """Specs of the targets, for an engine that builds its loss beforehand."""
     checkpoint: Path | None = None
     """Folder of the checkpoint to continue from; None: begin with the model's own weights."""
     ranks: Ranks | None = None
     """The processes that train together; None: this one alone. `config` is that of this rank."""
     disable_randomness: bool = False
-    """Whether what `gradients` would draw at random, Dropout above all, is a constant instead, the
+    """Whether `gradients` replaces random values, such as Dropout's mask, by constants that are the
     same for every engine."""
 
 
@@ -60,22 +61,22 @@ class Evaluation(NamedTuple):
     output: np.ndarray
     """The output that the first loss reads, float32, (batch, ...)."""
     terms: tuple[float, ...] = ()
-    """Where there are several losses, what each adds to the loss; they weigh batches differently
-    where labels are ignored."""
+    """With several losses, the contribution of each; their weights of batches differ where labels
+    are ignored."""
 
     @property
     def losses(self) -> tuple[float, ...]:
-        """What each loss adds; of a single loss, the loss."""
+        """Contribution of each loss to the sum; of a single loss, the loss."""
         return self.terms or (self.loss,)
 
 
 class Gradients(NamedTuple):
-    """The loss of one batch and what it depends on."""
+    """The loss of one batch and its gradients."""
 
     loss: float
-    """Of the forward pass in training mode."""
+    """Loss of the forward pass in training mode."""
     gradients: dict[str, np.ndarray]
-    """Of the loss to each parameter that trains, by its name in the model, float32, of its shape.
+    """Gradient of the loss with respect to each trained parameter, by name, float32, of its shape.
     A parameter that the loss does not depend on may be left out."""
 
 
@@ -83,27 +84,30 @@ class ParameterNorms(NamedTuple):
     """Euclidean norms of one trained parameter in one step."""
 
     gradient: float
-    """Of the gradient of the step, before it is clipped."""
+    """Norm of the gradient of the step, before clipping."""
     weight: float
-    """Of the parameter before the step."""
+    """Norm of the parameter before the step."""
     update: float
-    """Of what the optimizer adds to it."""
+    """Norm of the update by the optimizer."""
 
 
 class ObservedStep(NamedTuple):
-    """A step that was taken, and how large it was."""
+    """Loss and norms of one step."""
 
     loss: float
-    """As `Engine.train_step` gives it."""
+    """As returned by `Engine.train_step`."""
     norms: dict[str, ParameterNorms]
-    """By name of the parameter, for each that trains."""
+    """By name of the trained parameter."""
 
 
 class Engine(ABC):
-    """Trains one model on one thread pool, inside a worker process of its own.
+    """Trains one model on one thread pool, inside its own worker process.
 
     A subclass does its slow work (imports, export, compilation) in `__init__`, not at import.
     """
+
+    closed: bool = False
+    """Whether it has let go of its models, so that it takes no further steps."""
 
     @classmethod
     @abstractmethod
@@ -121,27 +125,27 @@ class Engine(ABC):
 
     @abstractmethod
     def accumulate(self, batch: Batch) -> float:
-        """Feed the batch, forward and backward, and keep the gradient for the next `train_step`.
+        """Run forward and backward, and keep the gradient for the next `train_step`.
 
-        Each of the batches of a step counts for 1 / `gradient_accumulation` of its gradient.
+        The gradient of each batch is weighted by 1 / `gradient_accumulation`.
 
         Returns:
-            The loss of the batch, read back.
+            The loss of the batch.
         """
 
     @abstractmethod
     def train_step(self, batch: Batch) -> float:
-        """Feed the batch, forward, backward, clipping, optimizer step, gradient reset.
+        """Run forward, backward, clipping, optimizer step and gradient reset.
 
         Returns:
-            The loss of the batch before the step, read back.
+            The loss of the batch before the step.
         """
 
     def observed_step(self, batch: Batch) -> ObservedStep:
-        """As `train_step`, and looks at gradients and updates, which takes longer.
+        """Like `train_step`, and computes the norms of gradients and updates, which takes longer.
 
         Raises:
-            EngineError: this engine cannot.
+            EngineError: this engine does not support it.
         """
         raise EngineError(
             f"{type(self).__name__} cannot record layer statistics of a step of "
@@ -150,9 +154,9 @@ class Engine(ABC):
 
     @abstractmethod
     def gradients(self, batch: Batch) -> Gradients:
-        """Forward and backward in training mode, and no step.
+        """Run forward and backward in training mode, without a step.
 
-        Weights, optimizer and buffers, running statistics among them, are as they were before.
+        Weights, optimizer and buffers, including running statistics, are unchanged afterwards.
         """
 
     @abstractmethod
@@ -171,14 +175,31 @@ class Engine(ABC):
     def load_weights(self, weights: dict[str, np.ndarray]) -> None:
         """Replace parameters and buffers by those given; the others keep their values."""
 
+    def graph_timings(self, folder: Path, windows: Sequence[StepWindow]) -> list[list[Timing]]:
+        """What each node of its graphs took in each of the last steps, by ONNX Runtime's profiler.
+
+        It is asked once, and ends the profiles; a subclass that must be `closed` for that says so.
+
+        Args:
+            folder: holds the profiles of its sessions, which were loaded within `profiled`.
+            windows: when each of these steps ran.
+
+        Raises:
+            EngineError: this engine has no such graphs.
+        """
+        raise EngineError(
+            f"{type(self).__name__} cannot say what the {len(windows)} steps profiled in {folder} "
+            'took: leave "onnxruntime" out of the profilers of its EngineInfo.'
+        )
+
     def statistics(self) -> Statistics | None:
-        """What the engine did to train, reported at the end of a run; None: nothing to report."""
+        """Statistics of the engine, reported at the end of a run; None: nothing to report."""
         return None
 
     @abstractmethod
     def save_state(self, folder: Path) -> None:
-        """Write all that training depends on beside the weights into a checkpoint's folder.
+        """Write the training state other than the weights into a checkpoint's folder.
 
-        An engine that is built with this checkpoint continues as this one does: the state of the
-        optimizer, and of what is drawn at random.
+        An engine built with this checkpoint continues as this one does: the state of the optimizer
+        and of random number generators.
         """

@@ -1,9 +1,9 @@
 """An engine for tests: a linear model in numpy that keeps the contract of every engine.
 
-It needs neither torch nor onnxruntime, starts at once and misbehaves on request, so that
+It needs neither torch nor onnxruntime, starts immediately and fails on request, so that
 everything above the engines is tested without them. The environment variable WORKBENCH_FAKE holds
-what it should do wrong, as JSON: {"raise_at": 5, "signal_at": [7, "SIGSEGV"], "nan_at": 4}. A test
-that asks what happens when can have it write down when it did what.
+its faults, as JSON: {"raise_at": 5, "signal_at": [7, "SIGSEGV"], "nan_at": 4}. A test
+of the order of events can have it log them with times.
 """
 
 from __future__ import annotations
@@ -43,11 +43,11 @@ from workbench.run_folder.checkpoint import read_weights
 from workbench.settings.requires_grad import trainable_names
 
 MEAN, SQUARE, STEP = "mean.safetensors", "square.safetensors", "step.safetensors"
-"""Files of a checkpoint: the moments of AdamW, and how often it has stepped."""
+"""Files of a checkpoint: the moments of AdamW, and its number of steps."""
 
 
 class FakeEngine(Engine):
-    """y = x W + b on the flattened first input, whatever the model inside would compute.
+    """y = x W + b on the flattened first input, independent of the model's computation.
 
     Its weights are `linear.weight` (features, outputs) and `linear.bias` (outputs,), float32,
     initially 0; each sample is scaled to unit norm so that any input trains at any usual learning
@@ -85,7 +85,7 @@ class FakeEngine(Engine):
             "linear.weight": np.zeros((features, outputs), np.float32),
             "linear.bias": np.zeros(outputs, np.float32),
         }
-        # Patterns speak of the model's names; a fake that knows none of them trains everything.
+        # Patterns refer to the model's names, which the fake does not have: it trains everything.
         patterns = setup.config.requires_grad
         own = None if patterns is None else [p for p in patterns if p in self.parameters]
         self.trained = trainable_names(self.parameters, own or None)
@@ -124,7 +124,7 @@ class FakeEngine(Engine):
         return ObservedStep(loss, norms)
 
     def _train_step(self, batch: Batch) -> Gradients:
-        """Take a step; its loss, and the gradients before they are clipped."""
+        """Take a step; return its loss, and the gradients before clipping."""
         self.step += 1
         self._misbehave()
         loss, gradients = self._gradients(batch)
@@ -199,7 +199,7 @@ class FakeEngine(Engine):
 
     @contextmanager
     def _noted(self, what: str, batch: Batch | None = None) -> Iterator[None]:
-        """Write down when what is done within began and ended."""
+        """Log the begin and end of the enclosed work."""
         began, began_ns = time.time(), time.perf_counter_ns()
         if self.behaviour.diary is None:
             yield
@@ -237,7 +237,7 @@ class FakeEngine(Engine):
         parameter -= self.learning_rate * corrected_mean / (np.sqrt(corrected_square) + 1e-8)
 
     def _hold_gil(self) -> None:
-        """As native code that waits for its own threads: no other thread of Python runs."""
+        """Block like native code that waits for its own threads: no other Python thread runs."""
         self.report("keeping the interpreter's lock")
         memory = np.empty(self.behaviour.hold_gil_bytes, np.uint8)
         native = ctypes.PyDLL(None)
@@ -285,7 +285,7 @@ def batch_checksum(batch: Batch) -> int:
 
 
 def _sizes(shape: tuple[Any, ...]) -> tuple[int, ...]:
-    """A shape without its batch axis, all of whose sizes are known."""
+    """A shape without its batch axis; all sizes must be known."""
     if not all(isinstance(size, int) for size in shape):
         raise EngineError(f"The fake engine needs fixed sizes but the model has {shape}.")
     return tuple(int(size) for size in shape)

@@ -1,4 +1,4 @@
-"""What the fake engine is asked to do wrong, by an environment variable."""
+"""Faults that the fake engine is asked to produce, by an environment variable."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ BEHAVIOUR_VARIABLE = "WORKBENCH_FAKE"
 
 
 class Behaviour(BaseModel):
-    """What the fake does wrong, and when; steps count from 1. The default does nothing wrong."""
+    """Faults of the fake engine, and when they occur; steps count from 1. The default has none."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -30,7 +30,7 @@ class Behaviour(BaseModel):
     diary: str | None = None
     """A file to append a JSON line to for all it does: `what`, `began` and `ended` in seconds since
     the epoch, `began_ns` and `ended_ns` of `time.perf_counter_ns`, the resident set at its begin as
-    `rss_bytes`, and of a batch the CRC-32 as `batch`. Records are held against it."""
+    `rss_bytes`, and of a batch the CRC-32 as `batch`. Records are compared with it."""
     raise_at: int | None = None
     signal_at: tuple[int, str] | None = None
     """Step and name of the signal that the process sends itself, such as "SIGSEGV"."""
@@ -50,7 +50,7 @@ class Behaviour(BaseModel):
     build_bytes: int = 0
     """Memory taken while building, and kept."""
     transient_at: int | None = None
-    """The step that takes `transient_bytes` and gives them back before it ends."""
+    """The step that allocates `transient_bytes` and frees them before it ends."""
     transient_bytes: int = 0
     first_step_ms: float = 0.0
     """How much longer the first step takes than the others."""

@@ -1,4 +1,4 @@
-"""The losses with their gradients in numpy: what the fake engine trains on."""
+"""The losses with their gradients in numpy, for the fake engine."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def _nll(loss: Loss, output: np.ndarray, target: np.ndarray) -> Value:
 
 
 def _label_shares(loss: Loss, output: np.ndarray, target: np.ndarray, axis: int) -> np.ndarray:
-    """What each (label, class) pair adds to the mean, shaped like the output."""
+    """Contribution of each (label, class) pair to the mean, shaped like the output."""
     ignored = np.expand_dims(target == loss.ignore_index, axis)
     index = np.where(ignored, 0, np.expand_dims(target, axis))
     chosen = np.zeros(output.shape)

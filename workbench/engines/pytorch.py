@@ -1,4 +1,4 @@
-"""PyTorch as it comes: eager execution."""
+"""PyTorch with eager execution."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 COMPILERS = ("g++", "c++", "clang++")
-"""What the CPU backend of `torch.compile` can build its kernels with; $CXX comes before them."""
+"""Compilers with which the CPU backend of `torch.compile` can build kernels; $CXX precedes them."""
 
 
 class PyTorchCompileEngine(TorchEngine):

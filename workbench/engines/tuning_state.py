@@ -1,4 +1,4 @@
-"""What tuning changed for a run, for the record of what its engine did."""
+"""Changes made by tuning for a run, for the statistics of its engine."""
 
 from __future__ import annotations
 
@@ -14,5 +14,5 @@ def tuning_state(config: TrainingConfig) -> OptionState:
         changed = tuning.refined or tuning.variant not in (None, DEFAULT)
         state = "on" if changed else "off"
         return OptionState(option="tuning", state=state, reason=tuning.reason)
-    nothing = "nothing was measured for such shapes: `workbench tune` does"
+    nothing = "nothing was measured for such shapes; run `workbench tune`"
     return OptionState(option="tuning", state="off", reason="" if tuning == "off" else nothing)

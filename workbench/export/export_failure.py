@@ -21,9 +21,9 @@ class Failure(NamedTuple):
     said: str
     """A sentence."""
     remedy: str = ""
-    """Empty where nothing better is known than to look there."""
+    """Empty if no remedy is known."""
     settles: bool = False
-    """Whether what the other exporter says adds nothing."""
+    """Whether the other exporter's message adds nothing."""
 
 
 def export_failure(module: torch.nn.Module, failures: Mapping[str, Exception]) -> str:
@@ -56,7 +56,7 @@ def _failure(error: Exception) -> Failure:
 
 
 _BRANCHES = Failure(
-    "what it does, or how often, is decided by the values of a tensor.",
+    "its control flow depends on the values of a tensor.",
     "A graph does the same for every batch. Where the module branches on the values of a tensor, "
     "compute both and choose by torch.where; where it needs a number, keep it a tensor.",
     settles=True,
@@ -73,12 +73,12 @@ _KNOWN = {
         settles=True,
     ),
     r"^(aten\.[\w.]+)\.$": Failure(
-        r"\1 gives a result whose shape depends on values.", _ANOTHER, settles=True
+        r"\1 returns a result whose shape depends on values.", _ANOTHER, settles=True
     ),
     r"Unsupported attribute type.*Symbolic": Failure(
-        "a setting of an operator follows the size of the inputs, such as the groups of a "
-        "convolution that are the batch.",
-        "Use the same setting for every batch: einsum or matmul instead of groups.",
+        "an attribute of an operator depends on the size of the inputs, such as the groups of a "
+        "convolution on the batch size.",
+        "Use the same value for every batch: einsum or matmul instead of groups.",
         settles=True,
     ),
     r"the module fixes axis 0 of input": Failure(
@@ -96,7 +96,7 @@ _KNOWN = {
         settles=True,
     ),
 }
-"""What an exporter says, and what that means; empty where it is clear already."""
+"""Explanation of an exporter's message; empty where the message is clear."""
 
 
 def _first_line(error: BaseException) -> str:

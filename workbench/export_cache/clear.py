@@ -11,7 +11,7 @@ def clear_cache(tell: Tell = warnings.warn) -> int:
     """Remove the exports that earlier runs left in the cache; they are made again when needed.
 
     Args:
-        tell: takes a sentence on why the cache cannot be used.
+        tell: called with a sentence on why the cache cannot be used.
 
     Returns:
         How many bytes they took; 0 where nothing is cached.

@@ -75,7 +75,7 @@ class CodeRecorder:
             self._connected = True
 
     def code_used(self) -> CodeUsed | str:
-        """What was used so far; or a sentence that says why that is unknown."""
+        """Files and folders used so far, or a sentence that says why they are unknown."""
         if self._connected:
             return "The model's code used the network."
         loaded = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
@@ -116,7 +116,7 @@ def _roots() -> Iterator[str]:
 
 
 def _absolute(path: str) -> str:
-    """`path` from the root, without a look at the file system, which might tell of it in turn."""
+    """`path` from the root, without access to the file system, which would be recorded in turn."""
     return os.path.abspath(path)  # noqa: PTH100 -- pathlib keeps ".."
 
 

@@ -29,7 +29,7 @@ _IRRELEVANT = frozenset(
     {"_", "PWD", "OLDPWD", "SHLVL", "COLUMNS", "LINES", "WINDOWID", "DISPLAY", "TMPDIR"}
 )
 _IRRELEVANT_BEGINNINGS = ("WORKBENCH_", "JPY_", "PYTEST_", "SSH_", "TERM", "XDG_", "PYDEVD_")
-"""Environment variables that tell where a process was started, not what it computes."""
+"""Environment variables of where a process was started, which do not affect its results."""
 
 
 def export_key(folder: Path, settings: Mapping[str, Any], environment: Mapping[str, str]) -> str:

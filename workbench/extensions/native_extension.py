@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import platform
 import sys
 from importlib import metadata
 from pathlib import Path
 from typing import NamedTuple
+
+from workbench.files.user_cache import user_cache
 
 TORCH_INTEROP, DEVICE_KERNELS = "torch_interop", "device_kernels"
 """PyTorch's kernels for ORTModule, and our own kernels, without torch, for it and on device."""
@@ -51,10 +52,8 @@ def native_extension(name: str = TORCH_INTEROP) -> NativeExtension:
 
 
 def cache() -> Path:
-    """The user's cache folder for compiled extensions: in XDG_CACHE_HOME, or ~/.cache."""
-    base = os.environ.get("XDG_CACHE_HOME")
-    home = Path(base) if base else Path.home() / ".cache"
-    return home / "onnxruntime-training-workbench" / "extensions"
+    """The user's cache folder for compiled extensions."""
+    return user_cache() / "extensions"
 
 
 def key(name: str = TORCH_INTEROP) -> str:

@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from workbench.artifacts import generate_from_saved
-from workbench.data import Dataset
+from workbench.data import Dataset, Split
 from workbench.data.target_specs import target_specs
 from workbench.errors import DataError, RunFolderError
 from workbench.federated.client_data import write_client_data
-from workbench.federated.prepared import prepare_federation
+from workbench.federated.prepared import Prepared, prepare_federation
 from workbench.federated.splits import ClientSplit
 from workbench.files.disk import disk_errors
 from workbench.models import Model
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs import Run
 from workbench.runs.launch import write_run_folder
+from workbench.settings.config import TrainingConfig
+from workbench.settings.federation import FederationOptions
 
 TEMPLATES = ("pyproject.toml", "README.md", "__init__.py", "client_app.py", "server_app.py")
 PACKAGE = "federated_app"
@@ -80,52 +82,80 @@ def app(
         base,
         deployed=True,
     )
-    dataset, options = prepared.data, prepared.options
-    if dataset.test is None:
+    rows, name = prepared.data.test, prepared.data.name
+    if rows is None:
         raise DataError(
-            f"{dataset.name!r} has no test split, which the server needs: training rows stay with "
-            "the devices."
+            f"{name!r} has no test split, which the server needs: training rows stay with the "
+            "devices."
         )
     server = RunFolder(folder / "server")
     with disk_errors(folder):
         server.path.mkdir(parents=True)
         try:
-            config = write_run_folder(
-                server,
-                prepared.model,
-                Dataset(dataset.name, dataset.test, dataset.test, dataset.classes),
-                prepared.config,
-                detached=True,
-                base=prepared.origin,
-                federation=lambda _: prepared.record(
-                    write_client_data(
-                        lambda client: folder / "data" / str(client),
-                        dataset,
-                        prepared.assignment,
-                        options.clients,
-                    )
-                ),
-            )
-            generate_from_saved(
-                server.model_path,
-                config,
-                server.artifacts_path,
-                targets=target_specs(dataset.train.targets),
-                report=report,
-            )
-            client = folder / "client"
-            shutil.copytree(server.model_path, client / "model")
-            shutil.copytree(server.artifacts_path, client / "artifacts")
-            _write_project(folder, server, options.clients)
-            written = {"config": config.model_dump(), "options": options.model_dump()}
-            (folder / PACKAGE / "settings.json").write_text(json.dumps(written, indent=1) + "\n")
+            config = _write_server(server, folder / "data", prepared, rows)
+            _write_client(folder / "client", server, prepared, config, report)
+            _write_project(folder, server, prepared.options, config)
         except BaseException:
             shutil.rmtree(folder, ignore_errors=True)
             raise
     return folder
 
 
-def _write_project(folder: Path, server: RunFolder, clients: int) -> None:
+def _write_server(
+    server: RunFolder, client_data: Path, prepared: Prepared, rows: Split
+) -> TrainingConfig:
+    """Write the run folder, and the rows of each client; returns the config as it was written.
+
+    Args:
+        server: the run folder.
+        client_data: takes a folder for each client.
+        prepared: what the run folder is written from.
+        rows: what the server evaluates with.
+    """
+
+    def write_clients(_: RunFolder) -> dict[str, Any]:
+        described = write_client_data(
+            lambda client: client_data / str(client),
+            prepared.data,
+            prepared.assignment,
+            prepared.options.clients,
+        )
+        return prepared.record(described)
+
+    return write_run_folder(
+        server,
+        prepared.model,
+        Dataset(prepared.data.name, rows, rows, prepared.data.classes),
+        prepared.config,
+        detached=True,
+        base=prepared.origin,
+        federation=write_clients,
+    )
+
+
+def _write_client(
+    client: Path,
+    server: RunFolder,
+    prepared: Prepared,
+    config: TrainingConfig,
+    report: Callable[[str], None] | None,
+) -> None:
+    """Write the artifacts and the model, which the server has too."""
+    generate_from_saved(
+        server.model_path,
+        config,
+        server.artifacts_path,
+        targets=target_specs(prepared.data.train.targets),
+        report=report,
+    )
+    shutil.copytree(server.model_path, client / "model")
+    shutil.copytree(server.artifacts_path, client / "artifacts")
+
+
+def _write_project(
+    folder: Path, server: RunFolder, options: FederationOptions, config: TrainingConfig
+) -> None:
+    """Write the code that Flower runs, and its settings."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     package = folder / PACKAGE
@@ -138,7 +168,9 @@ def _write_project(folder: Path, server: RunFolder, clients: int) -> None:
     )
     for name in TEMPLATES:
         text = templates.get_template(f"{name}.jinja").render(
-            server=str(server.path), folder=str(folder), clients=clients
+            server=str(server.path), folder=str(folder), clients=options.clients
         )
         target = package / name if name.endswith(".py") else folder / name
         target.write_text(text)
+    settings = {"config": config.model_dump(), "options": options.model_dump()}
+    (package / "settings.json").write_text(json.dumps(settings, indent=1) + "\n")

@@ -1,4 +1,4 @@
-"""What federated training begins with, simulated or deployed: settings, and who has which rows."""
+"""Inputs of federated training, simulated or deployed: settings, and the rows of each client."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SIMULATED = ("unavailable", "speed_spread", "devices", "processes")
 
 
 class Prepared(NamedTuple):
-    """What a run folder is written from."""
+    """Contents of a run folder before it is written."""
 
     model: Model
     data: Dataset

@@ -7,7 +7,7 @@ import io
 from matplotlib.figure import Figure
 
 
-class StaticFigure(Figure):
+class NotebookFigure(Figure):
     """A figure that shows itself in a notebook without a plotting backend."""
 
     def _repr_png_(self) -> bytes:

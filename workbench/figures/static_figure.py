@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from workbench.figures.notebook_figure import StaticFigure
+    from workbench.figures.notebook_figure import NotebookFigure
 
 
-def make_figure(panels: int, title: str, rows: int = 1) -> tuple[StaticFigure, np.ndarray]:
+def make_figure(panels: int, title: str, rows: int = 1) -> tuple[NotebookFigure, np.ndarray]:
     """A figure and its panels, row by row; `panels` is the number in a row."""
-    from workbench.figures.notebook_figure import StaticFigure
+    from workbench.figures.notebook_figure import NotebookFigure
 
     size = (3.4 * panels, 0.4 + 2.8 * rows)
-    figure = StaticFigure(figsize=size, layout="constrained")
+    figure = NotebookFigure(figsize=size, layout="constrained")
     figure.suptitle(printable(title), fontsize=11, fontweight="bold", parse_math=False)
     axes = figure.subplots(rows, panels, squeeze=False).ravel()
     for panel in axes:

@@ -38,7 +38,7 @@ _MESSAGES = {
 
 
 def disk_problem(error: BaseException) -> str | None:
-    """What is wrong with the disk or file system, in a sentence; None: `error` is not about it."""
+    """Description of a disk or file-system error, in a sentence; None for other errors."""
     number = error.errno if isinstance(error, OSError) else None
     if number is None:
         text = str(error)

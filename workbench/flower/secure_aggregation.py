@@ -36,7 +36,7 @@ class Exchange(Protocol):
 
 
 class SecureMean(NamedTuple):
-    """What the server finds out."""
+    """Result of a secure aggregation, as the server sees it."""
 
     arrays: dict[str, np.ndarray] | None
     """The weighted mean; None if too few clients answered."""
@@ -65,7 +65,7 @@ def secure_mean(
     """
     content = next(iter(messages.values())).content
     arrays = arrays_of(content, ARRAYS)
-    mean = _Mean(messages, arrays, most_rows)
+    mean = _MeanStrategy(messages, arrays, most_rows)
     state = RecordDict(
         {
             MAIN_CONFIGS_RECORD: ConfigRecord({WorkflowKey.CURRENT_ROUND: round_number}),
@@ -91,8 +91,8 @@ def secure_mean(
     return SecureMean(mean.found, mean.facts, "")
 
 
-class _Mean:
-    """What the workflow asks of a strategy: whom to ask for what, and what to do with the mean."""
+class _MeanStrategy:
+    """The methods of a strategy that the workflow calls: requests to the clients, and the mean."""
 
     def __init__(
         self, messages: Mapping[int, Message], arrays: dict[str, np.ndarray], most_rows: float

@@ -1,4 +1,4 @@
-"""What is shown of a graph: nodes, values and groups, as positions in lists."""
+"""Description of a graph for display: nodes, values and groups, as positions in lists."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MADE_BY = ("export", "loss", "rewrite", "fusion", "gradient", "update")
 """See `workbench.artifacts.provenance.NodeProvenance`."""
 
 ROOT = 0
-"""Position of the group that everything lies in."""
+"""Position of the group that contains all others."""
 
 
 def shape_text(shape: Sequence[int | str]) -> str:
@@ -45,7 +45,7 @@ class Node(NamedTuple):
     name: str
     """Its name, or that of its first output."""
     op: str
-    """Operator, "com.microsoft::Name" if it is of another domain than ONNX's own."""
+    """Operator type, "com.microsoft::Name" if its domain is not ONNX's default."""
     kind: Kind
     group: int
     """Position of its group."""
@@ -55,7 +55,7 @@ class Node(NamedTuple):
     made_by: str = "export"
     """One of `MADE_BY`."""
     origins: tuple[int, ...] = ()
-    """Positions in the forward graph of the nodes that it stands for."""
+    """Positions in the forward graph of the nodes that it replaces."""
     note: str = ""
     layer: str = ""
     """The module that it comes from, such as "blocks.0.norm"; empty if unknown."""
@@ -83,14 +83,14 @@ class GraphDescription(NamedTuple):
     groups: tuple[Group, ...]
     """The root first; a group comes after the one around it."""
     notices: tuple[str, ...] = ()
-    """Sentences on what is not as one would expect."""
+    """Sentences on unexpected properties of the graph."""
 
     @property
     def operator_count(self) -> int:
         return sum(node.kind == "operator" for node in self.nodes)
 
     def find(self, name: str) -> int | None:
-        """Position of the node with this name, or that gives the value of this name."""
+        """Position of the node with this name, or whose output has it."""
         for index, node in enumerate(self.nodes):
             if node.name == name:
                 return index

@@ -1,4 +1,4 @@
-"""The graphs of what a user gives: a model, artifacts, or a file."""
+"""The graphs of a model, of artifacts, or of a file."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ KINDS = ("forward", "training", "eval", "optimizer")
 """The graphs of artifacts."""
 
 _OLD = (
-    "These artifacts are from a device bundle, or of a workbench that did not record yet where "
-    "nodes are from, so gradients, rewrites and fusions are not marked. Generate the artifacts "
-    "again to see that."
+    "These artifacts are from a device bundle, or from an older workbench that did not record the "
+    "origin of nodes, so gradients, rewrites and fusions are not marked. Generate the artifacts "
+    "again to see them."
 )
 
 
 class GivenGraphs(NamedTuple):
-    """The graphs that something has; each is read on request."""
+    """The graphs of a model, of artifacts or of a file; each is read on request."""
 
     name: str
-    """For people."""
+    """Name to show."""
     keys: tuple[str, ...]
     """The graphs that there are, such as `KINDS`."""
     read: Callable[[str, Report], GraphFile]

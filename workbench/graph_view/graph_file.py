@@ -43,8 +43,8 @@ class GraphFile:
 
         Args:
             key: short name, such as "training".
-            title: name for people.
-            load: gives the graph; called again when values are requested.
+            title: name to show.
+            load: returns the graph; called again when values are requested.
             path: the file that it comes from, beside which external data lies; None if there is
                 none.
             parameters: names of values that are parameters.
@@ -69,7 +69,7 @@ class GraphFile:
         return cls(key, title, lambda: parse_onnx(path), path=path, **options)
 
     def node_details(self, index: int) -> dict[str, Any]:
-        """What is known of one node: attributes, inputs and outputs, in JSON types.
+        """Details of one node: attributes, inputs and outputs, in JSON types.
 
         Raises:
             ModelError: there is no such node.

@@ -31,6 +31,7 @@ class InferenceProcess:
             threads: intra-op threads of each model.
         """
         self._lock = threading.Lock()
+        self._closing = False
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 -- as long as the process
         self._child = subprocess.Popen(
             [sys.executable, "-P", "-m", "workbench.inference", str(threads)],
@@ -71,11 +72,11 @@ class InferenceProcess:
             except (BrokenPipeError, ValueError):  # it has exited, or was closed
                 answer = None
             except BaseException:
-                # Interrupted: the next question would get the answer to this one.
+                # Interrupted: the next request would receive the answer to this one.
                 self._child.kill()
                 raise
-        if answer is None:
-            raise EngineError(f"The process that runs {model} has ended.{self._reason()}")
+            if answer is None:
+                raise EngineError(f"The process that runs {model} has ended.{self._reason()}")
         message, outputs = answer
         if "error" in message:
             raise EngineError(message["error"])
@@ -83,6 +84,7 @@ class InferenceProcess:
 
     def close(self) -> None:
         """End the process, also while it runs a model."""
+        self._closing = True
         if self._child.poll() is None:
             self._child.kill()  # `run` holds the lock until its answer, or this, comes
         with self._lock:
@@ -92,12 +94,13 @@ class InferenceProcess:
                 self._log.close()
 
     def __del__(self) -> None:
-        # A log that was not opened: the process could not be started.
+        # The log was not opened: the process could not be started.
         if hasattr(self, "_child"):
             self.close()
 
     def _reason(self) -> str:
-        if self._log.closed:
+        """Why the process ended; called under the lock, as `close` closes the log."""
+        if self._closing:
             return " It was closed."
         self._log.seek(0)
         lines = self._log.read().decode(errors="replace").strip().splitlines()

@@ -16,9 +16,9 @@ class BaseSample(NamedTuple):
 
     name: str
     kind: Literal["image", "audio", "text"]
-    """Of the examples that it is personalised with."""
+    """Kind of the examples that it is personalised with."""
     classes: tuple[str, ...]
-    """What its first outputs stand for; further outputs are free."""
+    """Classes of its first outputs; further outputs are unassigned."""
     head: tuple[str, ...]
     """fnmatch patterns of the parameters of its last layer."""
     checkpoint: Path

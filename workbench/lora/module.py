@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from torch import nn
 
 _PROJECTIONS = ("in_proj_weight", "q_proj_weight", "k_proj_weight", "v_proj_weight")
-"""Of `nn.MultiheadAttention`: one packed, or three where keys or values have another size."""
+"""Weights of `nn.MultiheadAttention`: one packed, or three if keys or values differ in size."""
 
 _CONV1D = ("transformers.pytorch_utils", "Conv1D")
-"""By its name: transformers takes seconds to import, and is loaded where there is one."""
+"""Module and name of the class: importing transformers takes seconds."""
 
 _CALLED = {
     ("torch.nn.modules.linear", "Linear"),
@@ -58,7 +58,7 @@ def add_lora(module: nn.Module, options: LoraOptions) -> list[str]:
     """Add adapters to the layers of `module` whose weights match, in place.
 
     A layer gets the submodules `lora_A` and `lora_B`, and a subclass of its own class in which the
-    weight is the sum W + alpha / rank · B A for whoever reads it, such as `nn.MultiheadAttention`.
+    weight is the sum W + alpha / rank · B A when it is read, as by `nn.MultiheadAttention`.
     Where a layer is called, x goes through A and B instead, which is faster. The names of
     parameters stay.
 
@@ -152,7 +152,7 @@ def _adapt(layer: nn.Module, attribute: str, adapter: Adapter) -> None:
         return made
 
     body: dict[str, Any] = {"__module__": kind.__module__, attribute: property(weight)}
-    # Another forward pass may do anything with the weight.
+    # Another forward pass may use the weight in any way.
     definer = next(base for base in kind.__mro__ if "forward" in vars(base))
     if _names(definer)[0] in _CALLED:
         body["forward"] = forward

@@ -1,4 +1,4 @@
 """The machine: its description, its cores, and the load of other programs.
 
-It reads what the system tells, by psutil; neither torch nor onnxruntime is imported.
+It reads the system's data, by psutil; neither torch nor onnxruntime is imported.
 """

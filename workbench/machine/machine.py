@@ -53,7 +53,7 @@ def package_versions() -> dict[str, str]:
 
 
 def processor_model() -> str:
-    """The processor with its family, model and stepping, where the system tells them.
+    """The processor with its family, model and stepping, where the system reports them.
 
     A hypervisor may give several generations of processors one name.
     """

@@ -13,7 +13,7 @@ from workbench.files.input_file import check_file
 from workbench.specs import TensorSpec
 
 
-class Examples(NamedTuple):
+class ExampleInputs(NamedTuple):
     """One batch of example inputs."""
 
     arrays: tuple[np.ndarray, ...]
@@ -21,7 +21,7 @@ class Examples(NamedTuple):
     """Argument names of `forward` for the arrays; empty if they are positional."""
 
 
-def as_examples(examples: Any) -> Examples:
+def as_examples(examples: Any) -> ExampleInputs:
     """Convert example inputs to arrays of float32, int64 or bool with a batch of at least 2.
 
     A batch of 1 is repeated, because it could be confused with a static axis of size 1.
@@ -55,7 +55,7 @@ def as_examples(examples: Any) -> Examples:
         )
     if sizes == {1}:
         arrays = [np.concatenate([array, array]) for array in arrays]
-    return Examples(tuple(arrays), keywords)
+    return ExampleInputs(tuple(arrays), keywords)
 
 
 def _as_array(value: Any, name: str) -> np.ndarray:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from workbench.errors import ModelError
 from workbench.modules.dynamic_axes import BATCH, DynamicAxes, input_shapes
-from workbench.modules.example_inputs import Examples
+from workbench.modules.example_inputs import ExampleInputs
 from workbench.modules.flattened_outputs import output_names
 from workbench.modules.forward_pass import trace_shapes
 from workbench.modules.keyword_arguments import take_inputs_in_order
@@ -32,7 +32,10 @@ class ModuleSpecs(NamedTuple):
 
     @classmethod
     def of(
-        cls, module: torch.nn.Module, examples: Examples, dynamic_axes: DynamicAxes | None = None
+        cls,
+        module: torch.nn.Module,
+        examples: ExampleInputs,
+        dynamic_axes: DynamicAxes | None = None,
     ) -> ModuleSpecs:
         """Determine the specs from the signature of `forward` and by running it.
 

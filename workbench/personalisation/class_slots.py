@@ -1,4 +1,4 @@
-"""Which outputs of a base model stand for a user's own classes."""
+"""Assignment of a base model's outputs to a user's own classes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from workbench.errors import DataError
 
 NEVER = np.float32(-1e4)
-"""Logit of an output that stands for no class: its probability is 0 in float32."""
+"""Logit of an output without a class: its probability is 0 in float32."""
 
 
 class ClassSlots(NamedTuple):
@@ -18,14 +18,14 @@ class ClassSlots(NamedTuple):
 
     A label that is one of the base model's classes keeps its output; the others get free outputs.
     The shape of the model does not depend on the number of classes, nor do its initial weights, so
-    that its training artifacts come from the cache of exports whatever the labels are.
+    that its training artifacts come from the export cache for any labels.
     """
 
     labels: tuple[str, ...]
     outputs: tuple[int, ...]
-    """Of each label, its index among the outputs."""
+    """Index of the output of each label."""
     base_classes: tuple[str, ...]
-    """Of the base model: its first outputs."""
+    """Classes of the base model, which are its first outputs."""
 
     @classmethod
     def of(cls, labels: Sequence[str], base_classes: Sequence[str], count: int) -> ClassSlots:

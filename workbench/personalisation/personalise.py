@@ -18,6 +18,7 @@ from workbench.personalisation.plan import PersonalisationPlan
 from workbench.personalisation.text_windows import split_text, text_dataset
 from workbench.personalisation.training_data import class_dataset, split_examples
 from workbench.runs import train as start_training
+from workbench.settings.engines import engine_info
 
 DEFAULTS: dict[Kind, dict[str, Any]] = {
     "image": {"steps": 150, "batch_size": 32, "learning_rate": 1e-2},
@@ -27,7 +28,7 @@ DEFAULTS: dict[Kind, dict[str, Any]] = {
 """Settings of the run, by the kind of the examples: enough for a few classes and short texts."""
 
 PROMPT_CHARACTERS = 24
-"""Of the held-out text, what is continued where no prompt is given."""
+"""Length of the default prompt, the beginning of the held-out text."""
 
 
 def personalise(
@@ -45,7 +46,7 @@ def personalise(
     """Fine-tune a base model on a user's own examples; returns immediately.
 
     A share of the examples is held out: the base model and the trained one are compared on them.
-    The base checkpoint of the sample is the beginning, and its last layer is trained. The last
+    Training starts from the base checkpoint of the sample, and trains its last layer. The last
     layer has outputs for the base's classes and free ones for new labels.
 
     Args:
@@ -61,12 +62,13 @@ def personalise(
         augment: add varied copies to the training examples: images turned, scaled and moved a
             little, recordings at other speeds, moved and with noise. Held-out ones are never
             varied.
-        seed: of what is drawn: held-out examples, copies, order of the batches.
-        prompt: of texts: what both models continue; None: the beginning of the held-out part.
+        seed: random seed of held-out examples, copies and the order of the batches.
+        prompt: for texts: the text that both models continue; None: the beginning of the held-out
+            part.
         **settings: fields of `TrainingConfig`, such as `steps`, `learning_rate` or `lora`.
 
     Raises:
-        DataError: there are too few examples, or more labels than the model has room for.
+        DataError: there are too few examples, or more labels than the model has outputs.
         ConfigError: a setting is wrong, or the model has no base checkpoint for these examples.
         EngineError: the engine is unknown.
         RunFolderError: the run folder cannot be written.
@@ -85,9 +87,9 @@ def personalise(
         chosen["requires_grad"] = plan.base.head
     if "batch_size" not in settings:
         chosen["batch_size"] = min(chosen["batch_size"], len(plan.data.train))
-    # The folder goes with the result.
+    from_graph = head_alone and engine_info(engine).trains_artifacts
+    # The folder belongs to the result.
     folder = tempfile.TemporaryDirectory(prefix="workbench-")
-    from_graph = head_alone and engine == "ondevice"
     try:
         base = base_model(plan.base, Path(folder.name), from_graph=from_graph)
         run = start_training(base, plan.data, **chosen)
@@ -143,7 +145,7 @@ def _plan(
     seed: int,
     prompt: str | None,
 ) -> PersonalisationPlan:
-    """What is to be trained and compared."""
+    """The plan of the training and of the comparison."""
     kind = examples.kind
     base = chosen_base(kind, model)
     if kind == "text":

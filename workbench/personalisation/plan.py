@@ -1,4 +1,4 @@
-"""What a personalisation trains and compares."""
+"""The plan of a personalisation: what is trained, on which data, and compared."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from workbench.personalisation.example import Example
 
 
 class PersonalisationPlan(NamedTuple):
-    """What a personalisation trains and compares."""
+    """Base model and data of a personalisation."""
 
     base: BaseSample
     data: Dataset
     """The test split is the held-out part."""
     held_out: tuple[Example, ...] = ()
-    """In the order of the test split; of a text none."""
+    """In the order of the test split; empty for a text."""
     slots: ClassSlots | None = None
-    """Of a text None."""
+    """None for a text."""
     prompt: str = ""
-    """Of a text: what is continued."""
+    """For a text: the prompt that both models continue."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from workbench.figures.notebook_figure import StaticFigure
+from workbench.figures.notebook_figure import NotebookFigure
 from workbench.figures.static_figure import caption
 from workbench.profiling.engine_profile import EngineProfile, by_operator, doubt_sentence
 from workbench.run_folder.operator_timing import PASSES
@@ -36,7 +36,7 @@ def plot_profile(profile: Profile) -> Figure:
     """Plot the slowest operators of each engine, by parts of the step."""
     engines = profile.engines
     height = 1.3 + 0.24 * SHOWN_OPERATORS
-    figure = StaticFigure(figsize=(6.2 * len(engines), height), layout="constrained")
+    figure = NotebookFigure(figsize=(6.2 * len(engines), height), layout="constrained")
     figure.suptitle(
         f"One step of {profile.model}", fontsize=11, fontweight="bold", parse_math=False
     )

@@ -15,17 +15,15 @@ from workbench.losses.loss_functions import code_of, write_functions
 from workbench.machine.machine import describe_machine, machine_sentence
 from workbench.models import Model
 from workbench.profiling.engine_profile import EngineProfile
-from workbench.profiling.request import Answer, Request
+from workbench.profiling.request import ProfilingAnswer, ProfilingRequest
 from workbench.profiling.result import Profile
 from workbench.progress import ProgressBar
 from workbench.runs import prepare
 from workbench.runs.launch import worker_environment
 from workbench.settings.config import TrainingConfig
+from workbench.settings.engines import REFERENCE, engine_table
 
 Report = Callable[[str], None]
-
-ENGINES = ("ortmodule", "ondevice", "pytorch")
-"""The engines that can be profiled."""
 
 STEPS = 20
 
@@ -71,10 +69,10 @@ def profile(
     _check_arguments(engine, steps, settings)
     loaded, dataset, first = prepare(model, data, {**settings, "engine": engine})
     configs = [first]
-    if engine != "pytorch" and loaded.has_module:
-        configs.append(prepare(loaded, dataset, {**settings, "engine": "pytorch"})[2])
+    if engine != REFERENCE and loaded.has_module:
+        configs.append(prepare(loaded, dataset, {**settings, "engine": REFERENCE})[2])
     with temporary_folder() as folder, disk_errors(folder, EngineError), ProgressBar() as bar:
-        work = _Work(loaded, dataset, steps, folder, report or bar.say)
+        work = _ProfilingWork(loaded, dataset, steps, folder, report or bar.say)
         profiles = tuple(work.run(config) for config in configs)
     return Profile(
         model=loaded.name,
@@ -86,7 +84,7 @@ def profile(
     )
 
 
-class _Work:
+class _ProfilingWork:
     """The model and the data in a folder, and the child processes that read them."""
 
     def __init__(
@@ -107,7 +105,9 @@ class _Work:
         work.mkdir()
         losses = write_functions(config.losses, self.folder / "model")
         config = config.model_copy(update={"loss": losses})
-        request = Request(self.folder / "model", self.folder / "data", config, self.steps, work)
+        request = ProfilingRequest(
+            self.folder / "model", self.folder / "data", config, self.steps, work
+        )
         request.write(work / "request.json")
         run_child(
             "workbench.profiling",
@@ -117,7 +117,7 @@ class _Work:
             work=f"profiles {name}",
             failure=EngineError,
         )
-        answer = Answer.read(request.answer_path)
+        answer = ProfilingAnswer.read(request.answer_path)
         return EngineProfile(name, answer.wall_ms, answer.profiled_wall_ms, answer.times)
 
 
@@ -127,10 +127,11 @@ def _check_arguments(engine: str, steps: int, settings: dict[str, Any]) -> None:
         for name in RUN_SETTINGS
         if name in settings
     ]
-    if engine not in ENGINES:
+    engines = [name for name, info in engine_table().items() if info.profilers]
+    if engine not in engines:
         problems.append(
-            f"engine={engine!r}: only {', '.join(ENGINES)} can be profiled. "
-            f"{nearest(engine, ENGINES)}"
+            f"engine={engine!r}: only {', '.join(engines)} can be profiled. "
+            f"{nearest(engine, engines)}"
         )
     if not isinstance(steps, int) or steps < 1:
         problems.append(f"steps={steps!r}: must be an integer, at least 1.")

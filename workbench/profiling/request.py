@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from workbench.files.json_file import write_json
 from workbench.run_folder.operator_timing import OperatorTime
-from workbench.run_folder.run_folder import write_json
 from workbench.settings.config import TrainingConfig, read_config
 
 
-class Request(NamedTuple):
+class ProfilingRequest(NamedTuple):
     """The arguments of the process."""
 
     model: Path
@@ -35,7 +35,7 @@ class Request(NamedTuple):
         write_json(path, record)
 
     @classmethod
-    def read(cls, path: Path) -> Request:
+    def read(cls, path: Path) -> ProfilingRequest:
         """The request that `write` wrote."""
         record = json.loads(path.read_text(encoding="utf-8"))
         return cls(
@@ -56,7 +56,7 @@ class Request(NamedTuple):
         return self.work / "answer.json"
 
 
-class Answer(NamedTuple):
+class ProfilingAnswer(NamedTuple):
     """The profile of one engine."""
 
     wall_ms: float
@@ -70,7 +70,7 @@ class Answer(NamedTuple):
         write_json(path, {**self._asdict(), "times": times})
 
     @classmethod
-    def read(cls, path: Path) -> Answer:
+    def read(cls, path: Path) -> ProfilingAnswer:
         """The answer that `write` wrote."""
         record = json.loads(path.read_text(encoding="utf-8"))
         times = tuple(OperatorTime(**time) for time in record.pop("times"))

@@ -1,4 +1,4 @@
-"""What the processes of a run do that do not lead: they follow the commands of rank 0."""
+"""The loop of the ranks other than rank 0: they execute the commands of rank 0."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from workbench.engines.data_parallel.ranks import Ranks
 
 
 def follow(engine: Engine, ranks: Ranks, batches: Iterator[Batch]) -> None:
-    """Do with `engine` what rank 0 does with its own, until it ends.
+    """Execute the commands of rank 0 with `engine`, until it sends the end.
 
     Args:
         engine: of this rank.

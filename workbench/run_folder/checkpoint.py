@@ -22,9 +22,10 @@ from workbench.errors import RunFolderError, value_text
 from workbench.files.durable import flush_to_disk
 from workbench.files.format_version import refuse_newer_format
 from workbench.files.input_file import check_file, path_exists
+from workbench.files.json_file import read_json, write_json
 from workbench.files.sha256 import sha256
-from workbench.run_folder.records import check_record, read_json
-from workbench.run_folder.run_folder import RunFolder, write_json
+from workbench.run_folder.records import check_record
+from workbench.run_folder.run_folder import RunFolder
 from workbench.run_folder.training_progress import TrainingProgress
 
 WEIGHTS = "weights.safetensors"
@@ -49,7 +50,7 @@ def write_checkpoint(
     Args:
         path: the folder to write.
         weights: parameters and buffers by name.
-        save_state: writes further state of the engine into the folder that it is given.
+        save_state: writes further state of the engine into its argument, a folder.
         progress: progress of the training, for JSON; None: the run cannot be resumed from it.
         engine: name of the engine that can read its state back.
 
@@ -154,7 +155,7 @@ def without_checkpoint(folder: RunFolder) -> str:
 
 
 class ForeignCheckpointError(RunFolderError):
-    """A checkpoint that is whole, and of a newer version or another engine."""
+    """A complete checkpoint of a newer version or another engine."""
 
 
 def read_progress(path: Path, engine: str | None = None) -> TrainingProgress:

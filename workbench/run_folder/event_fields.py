@@ -55,7 +55,7 @@ def _are_numbers(value: Any) -> bool:
 def _are_losses(value: Any) -> bool:
     if not isinstance(value, list) or not value:
         return False
-    # A million steps are looked at in one go: the sum is finite only if every one is.
+    # All steps are checked at once, for speed: the sum is finite only if every one is.
     if set(map(type, value)) == {float} and math.isfinite(sum(value)):
         return True
     return all(map(_is_number_or_null, value))
@@ -85,6 +85,7 @@ _CLIENT_FIELDS: dict[str, Callable[[Any], bool]] = {
     "samples": _is_count,
     "loss": _is_number,
     "seconds": _is_number,
+    "simulated_seconds": _is_number,
     "peak_rss_bytes": _is_count,
     "test_loss": _is_number,
     "accuracy": _is_number_or_null,
@@ -148,6 +149,7 @@ _FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
 
 _OPTIONAL_FIELDS: dict[str, dict[str, Callable[[Any], bool]]] = {
     "steps": {"rank_rss_bytes": _are_counts},
+    "round": {"simulated_seconds": _is_number},
     "evaluation": {
         "perplexity": _is_number_or_null,
         "confusion": _is_confusion,

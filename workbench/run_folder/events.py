@@ -24,7 +24,7 @@ Kinds of events, by their `event` key (times are seconds since the epoch):
     layer_statistics  time, step, gradient_norms, update_ratios: a number or null for each layer
     checkpoint  time, step
     saved       time, step, request, finite: the request with this number was carried out; not if a
-                weight was not finite, which leaves the checkpoint before
+                weight was not finite, which keeps the previous checkpoint
     waiting     time, step: all granted steps are done; the worker waits for the next grant
     paused, resumed  time
 
@@ -52,7 +52,7 @@ from workbench.run_folder.event_fields import is_valid
 Event = dict[str, Any]
 
 PART_BYTES = 64 * 2**20
-"""How much of a log is read at once; a longer line is no event."""
+"""Bytes of a log that are read at once; a longer line is not an event."""
 
 
 class EventWriter:
@@ -98,7 +98,7 @@ class EventReader:
         self._path = path
         self._offset = 0
         self._overlong = False
-        """Whether what comes next is the rest of a line that is skipped."""
+        """Whether the next bytes are the rest of a line that is skipped."""
         self.skipped = 0
 
     def poll(self) -> list[Event]:
@@ -156,7 +156,7 @@ def _parsed(line: bytes) -> Any:
         # Three times as fast as `json`, which counts for a run of a million steps.
         return from_json(line)
     except ValueError:
-        # It also takes halves of surrogate pairs, which nothing could show.
+        # It also accepts lone surrogates, which cannot be displayed.
         return encodable_json(json.loads(line))
 
 

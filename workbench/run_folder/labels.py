@@ -1,4 +1,4 @@
-"""What a user wrote about a run: its display name, tags and notes, in labels.json."""
+"""Labels that a user gave a run: display name, tags and notes, in labels.json."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from workbench.display.display_name import check_name
 from workbench.errors import RunFolderError, value_text
 from workbench.files.advisory_lock import acquire_lock
 from workbench.files.disk import disk_errors
-from workbench.run_folder.records import read_json
-from workbench.run_folder.run_folder import RunFolder, write_json
+from workbench.files.json_file import read_json, write_json
+from workbench.run_folder.run_folder import RunFolder
 
 LONGEST_TAG = 60
 """In characters."""
@@ -24,7 +24,8 @@ LONGEST_NOTES = 10_000
 
 
 def _shown(text: str) -> str:
-    """Control characters would show the text, and what stands around it, as something else."""
+    """Refuse control characters, which could change the display of the text and its
+    surroundings."""
     if not _printable(text):
         raise ValueError("it contains control characters")
     return text
@@ -43,7 +44,7 @@ class Labels(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
     name: Text = ""
-    """The display name; empty: that is the id."""
+    """The display name; empty: the id."""
     tags: tuple[Text, ...] = Field(default=(), max_length=MOST_TAGS, strict=False)
     notes: Text = ""
 
@@ -67,7 +68,7 @@ def read_labels(folder: RunFolder) -> Labels:
 
 
 def labels_or_problem(folder: RunFolder) -> tuple[Labels, str]:
-    """The labels of a run; empty ones and why, in a sentence, if they are corrupt."""
+    """The labels of a run, and ""; empty labels and the reason, in a sentence, if corrupt."""
     try:
         return read_labels(folder), ""
     except RunFolderError as error:

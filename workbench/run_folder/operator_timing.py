@@ -21,9 +21,16 @@ class Timing(NamedTuple):
     node: str
     """Name of the node in the graph; empty if there is no graph."""
     provider: str
-    """What executed it: "PyTorch", an execution provider of ONNX Runtime, or `OWN_KERNELS`."""
+    """Executor: "PyTorch", an execution provider of ONNX Runtime, or `OWN_KERNELS`."""
     us: float
     """Microseconds, excluding nested operators."""
+
+
+class StepWindow(NamedTuple):
+    """When a step ran, in nanoseconds on the clock of `time.time_ns`."""
+
+    start_ns: int
+    end_ns: int
 
 
 class OperatorTime(NamedTuple):

@@ -14,16 +14,16 @@ Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 OWN_KERNELS = "the workbench"
-"""Among the libraries of `GraphStatistics.kernels`."""
+"""A library in `GraphStatistics.kernels`."""
 
 
-class _Record(BaseModel):
+class _StatisticsRecord(BaseModel):
     """Frozen; unknown fields, from a newer version, are ignored."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
 
 
-class RewriteCount(_Record):
+class RewriteCount(_StatisticsRecord):
     """Nodes of one operator that were rewritten in the same way."""
 
     op: str
@@ -34,7 +34,7 @@ class RewriteCount(_Record):
     """Whether the workbench defines their gradient instead of ONNX Runtime."""
 
 
-class Nodes(_Record):
+class Nodes(_StatisticsRecord):
     """Number of nodes of a graph with forward and backward pass."""
 
     forward: Count
@@ -42,7 +42,7 @@ class Nodes(_Record):
     """Nodes that only the gradients need."""
 
 
-class Memory(_Record):
+class Memory(_StatisticsRecord):
     """Memory of a graph, for a batch of the size that it was built for."""
 
     trained_bytes: Count
@@ -60,7 +60,7 @@ class Memory(_Record):
     """Activations and outputs of unknown size, which are not counted above."""
 
 
-class GraphStatistics(_Record):
+class GraphStatistics(_StatisticsRecord):
     """One graph that ONNX Runtime runs."""
 
     inputs: tuple[str, ...]
@@ -93,7 +93,7 @@ class GraphStatistics(_Record):
     memory: Memory | None = None
 
 
-class OptionState(_Record):
+class OptionState(_StatisticsRecord):
     """One option of the engine."""
 
     option: str
@@ -102,7 +102,7 @@ class OptionState(_Record):
     reason: str = ""
 
 
-class ByPyTorch(_Record):
+class ByPyTorch(_StatisticsRecord):
     """Something that PyTorch executed instead of the engine."""
 
     what: str
@@ -128,7 +128,7 @@ class Line(NamedTuple):
     """Indentation; 1 for a detail of the line above."""
 
 
-class Statistics(_Record):
+class Statistics(_StatisticsRecord):
     """Statistics of an engine in one run."""
 
     engine: str
@@ -138,7 +138,7 @@ class Statistics(_Record):
 
     @property
     def pytorch_fallbacks(self) -> tuple[ByPyTorch, ...]:
-        """What PyTorch executed instead of the engine."""
+        """Entries of `by_pytorch` that PyTorch executed instead of the engine."""
         return tuple(each for each in self.by_pytorch if each.fallback)
 
     def lines(self) -> Iterator[Line]:

@@ -10,7 +10,7 @@ from workbench.run_folder.statistics import Count
 
 
 class TrainingProgress(BaseModel):
-    """What the training loop needs to continue after `step` steps."""
+    """State of the training loop after `step` steps, from which it continues."""
 
     model_config = ConfigDict(extra="forbid", strict=True)
 

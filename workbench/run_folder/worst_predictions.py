@@ -1,4 +1,4 @@
-"""The rows that the last evaluation predicted worst, as a run folder keeps them."""
+"""The rows that the last evaluation predicted worst, in a run folder."""
 
 from __future__ import annotations
 
@@ -8,16 +8,17 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from workbench.errors import RunFolderError
-from workbench.run_folder.records import check_record, read_json
-from workbench.run_folder.run_folder import RunFolder, write_json
+from workbench.files.json_file import read_json, write_json
+from workbench.run_folder.records import check_record
+from workbench.run_folder.run_folder import RunFolder
 from workbench.run_folder.statistics import Count
 
 MOST_ROWS = 12
 MOST_VALUES = 1024
-"""Of the prediction of a row; further ones are left out."""
+"""Largest number of values of a row's prediction; further ones are left out."""
 
 PredictionKind = Literal["class", "classes", "probabilities", "values"]
-"""What the prediction of a row is: its class; a class for each position; of bce_with_logits, the
+"""Kind of the prediction of a row: its class; a class for each position; of bce_with_logits, the
 probability of 1 for each logit; or the output itself."""
 
 
@@ -29,11 +30,11 @@ class WorstRow(BaseModel):
     row: Count
     """Index in the test split."""
     loss: float | None = Field(allow_inf_nan=False)
-    """Of the row as a batch of its own; None: not finite."""
+    """Loss of the row as a single-row batch; None: not finite."""
     prediction: list[float | None] = Field(max_length=MOST_VALUES)
     """Flattened; classes are integers."""
     probability: float | None = Field(default=None, ge=0, le=1)
-    """Of the predicted class, where the output tells it."""
+    """Probability of the predicted class, where the output contains it."""
 
 
 class WorstPredictionsRecord(BaseModel):
@@ -42,7 +43,7 @@ class WorstPredictionsRecord(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
     step: Count
-    """After which they were predicted."""
+    """Step after which they were predicted."""
     kind: PredictionKind
     rows: list[WorstRow] = Field(max_length=MOST_ROWS)
 
@@ -50,7 +51,7 @@ class WorstPredictionsRecord(BaseModel):
 def write_worst_predictions(
     folder: RunFolder, step: int, kind: PredictionKind, rows: Sequence[dict[str, Any]]
 ) -> None:
-    """Replace those of the evaluation before.
+    """Replace those of the previous evaluation.
 
     Raises:
         OSError: they cannot be written.
@@ -74,7 +75,7 @@ def read_worst_predictions(folder: RunFolder) -> WorstPredictionsRecord | None:
 
 
 def forget_later_predictions(folder: RunFolder, step: int) -> None:
-    """Remove what was predicted after `step`, where a resumed run continues."""
+    """Remove predictions from after `step`, where a resumed run continues."""
     try:
         known = read_worst_predictions(folder)
     except RunFolderError:

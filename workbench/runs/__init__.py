@@ -62,12 +62,12 @@ def train(
     """Start training in a worker process; returns immediately.
 
     Args:
-        model: a `Model`, or what `load_model` takes.
-        data: a `Dataset`, or what `load_dataset` takes; None: the dataset of the sample.
-        base: the checkpoint to begin with instead of the model's own weights: a `Run` or its id,
+        model: a `Model`, or an argument of `load_model`.
+        data: a `Dataset`, or an argument of `load_dataset`; None: the dataset of the sample.
+        base: initial checkpoint, instead of the model's own weights: a `Run` or its id,
             with its latest checkpoint; a .safetensors or .onnx file; or the name of a sample, such
             as "sketch-cnn", with its base checkpoint. `lora` adapters of that run are merged.
-        base_except: names or fnmatch patterns of weights that are not taken from `base`, such as
+        base_except: names or fnmatch patterns of weights not taken from `base`, such as
             those of a head for other classes.
         detached: the run continues after this process has ended, and `load_run` attaches to it.
             Otherwise it saves a checkpoint then and ends as `interrupted`.
@@ -102,20 +102,21 @@ def resume(
     the checkpoint are repeated.
 
     Args:
-        run: a `Run`, or what `load_run` takes.
-        model: needed where only code of your own builds the model and another process started the
-            run: what was trained.
+        run: a `Run`, or an argument of `load_run`.
+        model: the trained model; needed if only your own code can build it and another process
+            started the run.
         detached: see `train`.
         **settings: `steps` or `epochs`, to train further than was planned, and other settings that
-            leave the steps already taken as they are.
+            do not affect the steps already taken.
 
     Raises:
-        RunError: the run still trains.
+        RunError: the run has not ended.
         RunFolderError: it has written no checkpoint, or it is damaged.
         ConfigError: all steps are done, or a setting is wrong or cannot change.
-        ModelError: the model cannot be loaded, or code of your own builds it and it is not given.
+        ModelError: the model cannot be loaded, or only your own code can build it and it is not
+            given.
     """
-    from workbench.runs.resume.resuming import resume_run
+    from workbench.runs.continuation.resuming import resume_run
 
     if not isinstance(detached, bool):
         raise ConfigError([f"detached={detached!r}: give True or False."])
@@ -129,7 +130,7 @@ def from_base(
     """The model with the weights of `base` (see `train`), and the record of their origin.
 
     Raises:
-        ConfigError: `base` is no run or file of weights, or a pattern matches nothing.
+        ConfigError: `base` is not a run or a file of weights, or a pattern matches nothing.
         ModelError: the weights cannot be read, or do not fit the model.
         RunError: the run has written no checkpoint.
     """
@@ -141,7 +142,11 @@ def from_base(
         if patterns:
             raise ConfigError([f"base_except={patterns!r} requires base=."])
         return model, None
-    from workbench.runs.resume.base_checkpoint import BaseCheckpoint, is_weights_file, with_base
+    from workbench.runs.continuation.base_checkpoint import (
+        BaseCheckpoint,
+        is_weights_file,
+        with_base,
+    )
 
     loaded = model if isinstance(model, Model) else load_model(model)
     if isinstance(base, str) and base in base_samples():
@@ -155,7 +160,7 @@ def from_base(
 def prepare(
     model: Model | str | Path, data: Dataset | str | None, settings: dict[str, Any]
 ) -> tuple[Model, Dataset, TrainingConfig]:
-    """Load and validate the arguments of a run, and choose its kernels by what was measured."""
+    """Load and validate the arguments of a run, and choose its kernels by tuning results."""
     loaded = model if isinstance(model, Model) else load_model(model)
     config = make_config({**loaded.defaults, **settings})
     if engine_info(config.engine).needs_module and not loaded.has_module:
@@ -220,7 +225,7 @@ def load_run(run_id: str | Path) -> Run:
 
 
 def undelete(run_id: str) -> Run:
-    """Bring back a run that `Run.delete` moved to the trash.
+    """Restore a run that `Run.delete` moved to the trash.
 
     Raises:
         RunFolderError: the trash holds no such run; or it cannot be moved, or read.

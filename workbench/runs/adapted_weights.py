@@ -1,4 +1,4 @@
-"""The weights of a run with LoRA: merged, or the model's and the adapters apart."""
+"""The weights of a run with LoRA: merged, or model and adapters separately."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class AdaptedWeights(NamedTuple):
         return write_adapter_file(adapters_only(self.weights, self.linear), path)
 
     def add_inputs(self, path: Path) -> Path:
-        """Give the inference model in `path` the adapters as inputs that are 0 by default.
+        """Add the adapters to the inference model in `path`, as inputs that are 0 by default.
 
         Raises:
             ModelError: it cannot be written.
@@ -80,7 +80,7 @@ def recorded_weights(spec: Mapping[str, Any]) -> tuple[LinearWeight, ...]:
     """The adapted weights that the record of a run names; none without LoRA.
 
     Raises:
-        RunFolderError: it names none that could be.
+        RunFolderError: it names no valid ones.
     """
     records = spec.get("adapted_weights")
     if records is None and spec["config"].get("lora") is None:

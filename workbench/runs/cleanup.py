@@ -20,7 +20,7 @@ TEMPORARY_RECORD = re.compile(r"\.(spec|summary|labels)\.json\.[a-z0-9_]{8}")
 def remove_abandoned_files(runs: Path) -> None:
     """Remove the folders of failed launches, unfinished checkpoints and temporary records.
 
-    What a resume that was killed had set aside is moved back, or removed if it was replaced.
+    Files set aside by a resume that was killed are moved back, or removed if they were replaced.
     Folders of active runs are locked and are skipped. No link is followed. Errors are ignored.
     """
     for path in runs.iterdir():
@@ -30,7 +30,7 @@ def remove_abandoned_files(runs: Path) -> None:
 
 
 def _settle_model(folder: RunFolder) -> None:
-    """Move the earlier model back, unless it was written again; then remove the earlier one."""
+    """Move the earlier model back, unless a new one was written; then remove the earlier one."""
     previous = folder.path / "model.previous"
     if not os.path.lexists(folder.model_path):
         with contextlib.suppress(FileNotFoundError):

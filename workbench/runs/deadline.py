@@ -8,7 +8,7 @@ from workbench.errors import ConfigError, value_text
 
 
 class Deadline:
-    """When a wait of `timeout` seconds is over."""
+    """Time limit of a wait of `timeout` seconds."""
 
     def __init__(self, timeout: float | None) -> None:
         """Start the clock.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def export_run(run: Run, path: Path, model: Model | None, *, merge_lora: bool) -> Path:
-    """As `Run.export`; of a `Model`."""
+    """See `Run.export`; `model` is a `Model`."""
     folder, weights, lora = run.folder, run.weights(), run.config.lora
     model = model or run.model
     is_adapter_file = path.suffix == SUFFIX
@@ -51,7 +51,7 @@ def _export_plain(
 def quantize_run(
     run: Run, path: Path, model: Model | str | Path | None, report: Callable[[str], None] | None
 ) -> Quantized:
-    """As `Run.quantize`."""
+    """See `Run.quantize`."""
 
     def export(to: Path) -> Path:
         return run.export(to, model)

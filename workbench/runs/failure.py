@@ -26,7 +26,7 @@ def failure_cause(
         folder: of the run.
         exit_status: of its worker, if this process started it and it has exited.
         is_lost: whether the worker has exited without a summary; asked if there is none.
-        launched: when the worker was started that the question is about.
+        launched: time when the worker in question was started.
     """
     try:
         summary = folder.read_summary()
@@ -35,7 +35,7 @@ def failure_cause(
     if summary is not None:
         cause: dict[str, str] | None = summary.get("error")
         if "resume_error" in summary and launched != folder.read_spec().get("launched"):
-            # The spec is again that of before: the run is as it was, but not to who resumed it.
+            # The spec is restored: the run is as before, but its resumption has failed.
             cause = summary["resume_error"]
         return cause
     if not is_lost():
@@ -63,7 +63,7 @@ def failure_text(run: Run, cause: dict[str, str]) -> str:
 
 
 def log_line(folder: RunFolder) -> str:
-    """Where the log is, on a line of its own; empty where it was removed with the folder."""
+    """Path of the log, on a separate line; empty if it was removed with the folder."""
     return f"\nLog: {folder.log_path}" if folder.path.exists() else ""
 
 

@@ -43,7 +43,7 @@ WORKER, FEDERATED_WORKER = "workbench.worker", "workbench.flower"
 """The packages whose `__main__` is the worker of a run."""
 
 AGENT = "workbench.ranks"
-"""The package whose `__main__` is in the worker's place where several processes train."""
+"""The package whose `__main__` replaces the worker where several processes train."""
 
 Worker = subprocess.Popen[bytes]
 """The watchdog process of a worker, which exits with the worker's status."""
@@ -76,8 +76,8 @@ def launch(
         config: the settings.
         granted_steps: steps that the worker may take before it waits for more; None: all.
         detached: the worker continues after this process has ended.
-        base: where the initial weights of the model are from, for the record.
-        federation: writes the data of the clients of a federated run, and gives its record.
+        base: origin of the initial weights of the model, for the record.
+        federation: writes the data of the clients of a federated run, and returns its record.
 
     Raises:
         RunFolderError: the run folder cannot be written; it is removed.
@@ -179,7 +179,8 @@ def write_run_folder(
 
 
 def _adapted_weights(model: Model, config: TrainingConfig) -> list[LinearWeight] | None:
-    """For the record, from which adapters are merged where the model cannot be built."""
+    """The adapted weights for the record, used to merge adapters where the model cannot be
+    built."""
     if config.lora is None:
         return None
     return targeted_weights(model.linear_weights, model.parameter_shapes, config.lora)
@@ -201,7 +202,7 @@ def start_worker(
         code: the user code that the worker may execute.
         lock: from `locked_for_worker`.
         detached: the worker continues after this process has ended.
-        package: whose `__main__` is the worker.
+        package: package whose `__main__` is the worker.
 
     Raises:
         RunError: the process cannot be started.

@@ -101,7 +101,7 @@ class Run(LabelledRun, RecordedRun):
 
     @property
     def phase(self) -> str:
-        """What the run is doing now, as a short text."""
+        """The current activity of the run, as a short text."""
         status = self.status
         return self._activity.phase if status == "starting" else status
 
@@ -126,7 +126,7 @@ class Run(LabelledRun, RecordedRun):
 
     @property
     def error(self) -> str | None:
-        """Why the run failed or cannot be read; None if neither is the case."""
+        """Why the run failed or cannot be read; None otherwise."""
         cause = self._cause()
         return str(cause["message"]) if cause else None
 
@@ -184,7 +184,7 @@ class Run(LabelledRun, RecordedRun):
     def resume(self) -> None:
         """Resume after a pause."""
         if self.spec.get("detached") and not self.ended:
-            # Left by a process that ended within a single step. No lockstep holds such a run.
+            # Left by a process that exited during a single step. No lockstep controls such a run.
             grant(self.folder.control_path, NO_LIMIT)
         self._request("run")
 
@@ -236,7 +236,7 @@ class Run(LabelledRun, RecordedRun):
             path: the .onnx file to write; a missing folder is created. One that ends in
                 ".onnx_adapter" gets the adapters of LoRA alone, which ONNX Runtime 1.20 and later
                 load. Other suffixes are refused.
-            model: the model that was trained: a `Model`, or what `load_model` takes.
+            model: the model that was trained: a `Model`, or an argument of `load_model`.
             merge_lora: merge the adapters into the weights; otherwise they are inputs of the graph,
                 which are 0 where no adapter is loaded.
 

@@ -9,11 +9,11 @@ from typing import Any
 
 
 def trained_by(spec: Mapping[str, Any]) -> str:
-    """The engine of a run and who shares the work, as "pytorch, 2 processes" or "ondevice, 8
+    """The engine of a run, and its processes or clients, as "pytorch, 2 processes" or "ondevice, 8
     clients".
 
     Args:
-        spec: of the run; what in it is damaged is left out.
+        spec: of the run; damaged fields are left out.
     """
     config, federation = spec.get("config"), spec.get("federation")
     if not isinstance(config, Mapping):
@@ -29,7 +29,7 @@ def trained_by(spec: Mapping[str, Any]) -> str:
 
 
 def step_word(spec: Mapping[str, Any]) -> str:
-    """What a step of a run is called: in federated training it is a round."""
+    """Name of a step of a run: in federated training it is a round."""
     return "step" if spec.get("federation") is None else "round"
 
 

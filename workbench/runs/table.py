@@ -22,8 +22,8 @@ def runs(*, active: bool = False, deleted: bool = False, tag: str | None = None)
     """The runs in this working directory, newest first.
 
     Columns: id, model, engine, status, steps, loss (last recorded), mean_samples_per_s (over all
-    measured steps; the `samples_per_s` of a comparison is over its rounds), duration_s, name (as a
-    person gave it), tags, error (why it failed, or why its record is unreadable). No code that a
+    measured steps; the `samples_per_s` of a comparison is over its rounds), duration_s, name
+    (display name), tags, error (why it failed, or why its record is unreadable). No code that a
     record names is imported or executed.
 
     Args:

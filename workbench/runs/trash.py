@@ -1,4 +1,4 @@
-"""Deleted runs: they are kept for at least 30 days, and can be brought back."""
+"""Deleted runs: they are kept for at least 30 days, and can be restored."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from workbench.files.disk import disk_errors
 from workbench.run_folder.run_folder import RunFolder, home, is_id, make_folder
 
 KEPT_DAYS = 30
-"""A run that was deleted so long ago is removed permanently when the next one is deleted."""
+"""Days after which a deleted run is removed permanently when the next one is deleted."""
 
 DAY_S = 86400
 
@@ -29,7 +29,7 @@ def trash(at: Path | None = None) -> Path:
 
 
 def move_to_trash(folder: RunFolder, at: Path | None = None) -> Path:
-    """Move a run to the trash, and remove what has been there for too long.
+    """Move a run to the trash, and remove expired runs from it.
 
     Args:
         folder: of the run.
@@ -81,7 +81,7 @@ def restore_from_trash(run_id: str, at: Path | None = None) -> RunFolder:
         at: see `trash`.
 
     Raises:
-        RunFolderError: there is no such deleted run, or another run has taken its place.
+        RunFolderError: there is no such deleted run, or another run has its id.
     """
     at = at or home()
     known = [path.name for path in deleted_folders(at)]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from workbench.series.blocks import COLUMNS, Blocks
 from workbench.series.incidents import Incident
-from workbench.series.recording import METRICS, Recording, Value
+from workbench.series.recording import METRICS, Recording, StepValue
 from workbench.series.scale import LOG_SPREAD, spread
 from workbench.series.smoothing import smoothed, trailing_rate
 
@@ -18,7 +18,7 @@ __all__ = [
     "Blocks",
     "Incident",
     "Recording",
-    "Value",
+    "StepValue",
     "smoothed",
     "spread",
     "trailing_rate",

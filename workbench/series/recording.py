@@ -14,24 +14,24 @@ from workbench.series.pyramid import LIMIT, RAW_ROWS, Pyramid
 from workbench.series.rank_memory import RankMemory
 from workbench.series.smoothing import rate_window
 
-__all__ = ["METRICS", "Metric", "Recording", "Value"]
+__all__ = ["METRICS", "Metric", "Recording", "StepValue"]
 
 
-class Value(NamedTuple):
+class StepValue(NamedTuple):
     """A value and the step that it belongs to; NaN and 0 if there is none."""
 
     value: float
     step: int
 
 
-NOTHING = Value(float("nan"), 0)
+NOTHING = StepValue(float("nan"), 0)
 
 
 class Recording:
     """The steps and the evaluations of one run, in bounded memory."""
 
     def __init__(self, limit: int = LIMIT) -> None:
-        """Make an empty recording that keeps `limit` blocks of each coarseness."""
+        """Create an empty recording that keeps `limit` blocks of each resolution."""
         self._pyramid = Pyramid(limit)
         self._watch = IncidentWatch()
         self._best = NOTHING
@@ -52,21 +52,21 @@ class Recording:
         rss_bytes: np.ndarray,
         rank_rss_bytes: tuple[np.ndarray, ...] = (),
     ) -> None:
-        """Take in steps that follow those before, all of shape (steps,).
+        """Add steps that follow those before, all of shape (steps,).
 
         Args:
             step: number of each step.
             seconds: duration of each step.
             samples: samples of each step.
             loss: NaN or infinite where it was not finite.
-            rss_bytes: resident set; NaN where it was not looked at. Such steps get the next known
+            rss_bytes: resident set; NaN where it was not measured. Such steps get the next known
                 value, and those after the last one the last.
-            rank_rss_bytes: of each process where several train; NaN where it was not looked at.
+            rank_rss_bytes: of each process where several train; NaN where it was not measured.
         """
         if len(step) == 0:
             return
         before = self._last
-        # One array and nothing beside it: of a million steps each further one costs page faults.
+        # A single array: of a million steps each further one costs page faults.
         raw = np.empty((RAW_ROWS, len(step)))
         raw[STEP], raw[3] = step, loss
         for row, values in ((SECONDS, seconds), (SAMPLES, samples)):
@@ -81,7 +81,7 @@ class Recording:
         self._note(step, loss)
 
     def cut(self, step: int) -> bool:
-        """Forget what came after `step`; returns whether there was anything."""
+        """Remove steps after `step`; returns whether there were any."""
         steps = self._pyramid.index_of(step + 1)
         self.evaluations.cut(step)
         self.rank_memory.cut(step)
@@ -98,11 +98,11 @@ class Recording:
         self._watch.add(step, loss)
         finite = np.where(np.isfinite(loss), loss, np.inf)
         if len(finite) and np.isfinite(low := finite.min()) and not low >= self._best.value:
-            self._best = Value(float(low), int(step[finite.argmin()]))
+            self._best = StepValue(float(low), int(step[finite.argmin()]))
 
     @property
     def last_step(self) -> int:
-        """0 before the first."""
+        """Number of the last step; 0 before the first."""
         return 0 if self._last is None else int(self._last[STEP])
 
     @property
@@ -115,22 +115,22 @@ class Recording:
         return 0.0 if self._last is None else float(self._last[SAMPLES])
 
     @property
-    def last_loss(self) -> Value:
-        return NOTHING if self._last is None else Value(float(self._last[3]), self.last_step)
+    def last_loss(self) -> StepValue:
+        return NOTHING if self._last is None else StepValue(float(self._last[3]), self.last_step)
 
     @property
-    def best_loss(self) -> Value:
+    def best_loss(self) -> StepValue:
         """The smallest loss of a batch."""
         return self._best
 
     @property
-    def best_evaluation(self) -> Value:
+    def best_evaluation(self) -> StepValue:
         """The smallest loss on the test split."""
         step, loss = self.evaluations.array[:2]
         if not np.isfinite(loss).any():
             return NOTHING
         at = int(np.nanargmin(loss))
-        return Value(float(loss[at]), int(step[at]))
+        return StepValue(float(loss[at]), int(step[at]))
 
     @property
     def incidents(self) -> list[Incident]:
@@ -167,11 +167,11 @@ class Recording:
         first, last = self._pyramid.index_of(low), self._pyramid.index_of(high)
         stride = self.stride_for(max(1, last - first), max(1, most))
         while first < self._pyramid.oldest_step_index and stride < 16:
-            stride *= 2  # single steps of so long ago are forgotten
+            stride *= 2  # single steps of so long ago were removed
         start = max(0, first // stride - 1)
         found = self.blocks(stride, start, -(-last // stride) + 1)
         total = -(-len(self) // stride)
-        # Fewer than requested come where the front is forgotten.
+        # Fewer than requested are returned if the front was removed.
         start = max(start, min(total, -(-last // stride) + 1) - found.shape[1])
         return stride, start, found
 
@@ -200,7 +200,7 @@ class Recording:
         return {"step": int(last[STEP]), **dict(zip(names, map(float, values), strict=True))}
 
     def add_events(self, events: Sequence[Mapping[str, Any]]) -> None:
-        """Take in the evaluations among `events`."""
+        """Add the evaluations among `events`."""
         self.evaluations.add(events)
 
 

@@ -30,15 +30,15 @@ from workbench.settings.processes import processes_problems
 from workbench.settings.setting_problems import problems_of
 
 LARGEST_COUNT = 2**53
-"""Up to here every integer is exact in a record and in a browser."""
+"""Up to this number every integer is exact in a record and in a browser."""
 OptimizerName = Literal["adamw", "sgd"]
 ScheduleName = Literal["constant", "linear", "cosine", "polynomial"]
 TUNINGS = ("kept", "off")
-"""What `TrainingConfig.tuning` may be but the path of a file."""
+"""Values of `TrainingConfig.tuning` other than the path of a file."""
 
 
 def _default_threads(settings: dict[str, Any]) -> int:
-    """As many as there are cores, here and on the device."""
+    """Number of cores of this machine, at most that of the device."""
     return min(default_threads(), _cores(settings) or default_threads())
 
 
@@ -106,8 +106,8 @@ class TrainingConfig(PlainNumbers):
     device: Device | None = Field(
         default=None,
         description="limits cores and memory of the worker: a name of `PROFILES`, or numbers of "
-        "your own, {'cores': 2, 'memory_bytes': 500_000_000}. Artifacts are generated beside it, "
-        "in a process whose memory is not limited: a real device is given them",
+        "your own, {'cores': 2, 'memory_bytes': 500_000_000}. Artifacts are generated in another "
+        "process, whose memory is not limited: a real device receives them",
     )
     processes: int = Field(
         default=1,
@@ -119,7 +119,7 @@ class TrainingConfig(PlainNumbers):
         default_factory=_default_threads,
         ge=1,
         description="intra-op threads of the engine, at most the number of cores; several "
-        "processes divide them, and each has one at least",
+        "processes divide them, and each has at least one",
     )
     device_kernels: bool = Field(
         default=True,
@@ -132,8 +132,8 @@ class TrainingConfig(PlainNumbers):
     )
     tuning: str | TunedKernels = Field(
         default="kept",
-        description="engines ondevice and ortmodule: kept applies what `workbench tune` measured "
-        "to be fastest here for such shapes, if it did; off does not; or the path of its file",
+        description="engines ondevice and ortmodule: kept applies the kernels that `workbench "
+        "tune` found fastest here for such shapes, if any; off does not; or the path of its file",
     )
     warmup_steps: int = Field(
         default=5, ge=0, le=LARGEST_COUNT, description="first steps, excluded from throughput"
@@ -225,7 +225,7 @@ class TrainingConfig(PlainNumbers):
 
     @model_validator(mode="after")
     def _fit_device(self, info: ValidationInfo) -> TrainingConfig:
-        """Here, as such a worker would be ended before it can say what it needs."""
+        """Checked here, as such a worker would be killed before it can report its memory."""
         memory_bytes = None if self.device is None else self.device.memory_bytes
         refused = self.engine == "ondevice" and info.context != RECORD
         if refused and memory_bytes is not None and memory_bytes < ONDEVICE_BYTES:

@@ -14,12 +14,12 @@ from workbench.settings.plain_numbers import PlainNumbers
 GIB = 2**30
 
 ONDEVICE_BYTES = 80_000_000
-"""What a worker of `ondevice` takes without a model: Python and what it imports 50 MB, ONNX Runtime
-31 MB, measured on x86-64 Linux and rounded down."""
+"""Memory of a worker of `ondevice` without a model: Python and imported packages 50 MB, ONNX
+Runtime 31 MB, measured on x86-64 Linux and rounded down."""
 
 
 class Device(PlainNumbers):
-    """Limits of a worker. They make it smaller, never faster: a phone's core is not simulated."""
+    """Limits of a worker's cores and memory. The speed of a device's cores is not simulated."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -30,7 +30,7 @@ class Device(PlainNumbers):
     )
 
     @model_validator(mode="after")
-    def _limit_something(self) -> Device:
+    def _require_a_limit(self) -> Device:
         if self.cores is None and self.memory_bytes is None:
             raise ValueError("cores: give it, or memory_bytes; this device limits nothing.")
         return self
@@ -44,7 +44,7 @@ PROFILES: Mapping[str, Device] = {
         Device(name="browser", cores=1, memory_bytes=4 * GIB),
     )
 }
-"""Typical devices; where yours is known, give its own numbers.
+"""Typical devices; for a known device, give its numbers.
 
 - phone: the performance cores of a common big.LITTLE processor (4 of 8), and half of the 4 GiB of
   an entry-level phone: a system ends an app in the foreground that takes much more.
@@ -55,10 +55,10 @@ PROFILES: Mapping[str, Device] = {
 
 
 def as_device(value: Any) -> Any:
-    """The profile that `value` names; anything else is left to the validation of `Device`.
+    """The profile named `value`; other values are validated by `Device`.
 
     Raises:
-        PydanticCustomError: no profile has this name; gives the nearest.
+        PydanticCustomError: no profile has this name; the message has the nearest.
     """
     if not isinstance(value, str):
         return value

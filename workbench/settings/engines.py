@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from types import MappingProxyType
-from typing import Annotated
+from typing import Annotated, Literal, get_args
 
 from pydantic import BeforeValidator, ValidationInfo
 
@@ -21,6 +21,11 @@ from workbench.errors import EngineError, nearest, value_text
 
 GROUP = "workbench.engines"
 """Entry points of this group register engines of other packages."""
+
+REFERENCE = "pytorch"
+"""The engine that `compare`, `verify` and `profile` hold the others against, where it can train."""
+
+Profiler = Literal["onnxruntime", "pytorch"]
 
 _NAME = re.compile(r"[a-z][a-z0-9-]*")
 _COLOR = re.compile(r"#[0-9a-f]{6}")
@@ -38,29 +43,34 @@ class EngineInfo:
     name: str
     """Lower-case letters, digits and hyphens."""
     implementation: str
-    """"package.module:Class" of the `Engine`, imported only where it trains or is asked whether it
-    can run."""
+    """"package.module:Class" of the `Engine`, imported only to train or to check availability."""
     description: str
-    """A few words, beside the name in lists."""
+    """A few words, shown with the name in lists."""
     color: str
-    """Of its line on a light background, "#rrggbb"."""
+    """Line color on a light background, "#rrggbb"."""
     dark_color: str
-    """On a dark background."""
+    """Line color on a dark background."""
     dash: tuple[float, ...] = ()
-    """Lengths of dashes and gaps in CSS pixels, for a line 1.75 pixels wide; empty: solid. Each
-    engine has dashes of its own, so that no reader depends on colour alone."""
+    """Lengths of dashes and gaps in CSS pixels, for a line 1.75 pixels wide; empty: solid. Dashes
+    differ between engines, so that lines are distinct without colour."""
     needs_module: bool = True
-    """Whether it trains an `nn.Module`, so that ONNX alone is not enough."""
+    """Whether it needs an `nn.Module`; an ONNX graph is not sufficient."""
     compared_by_default: bool = False
-    """Whether `compare` takes it when no engines are named; ignored for other packages."""
+    """Whether `compare` uses it by default; ignored for other packages."""
     verified_by_default: bool = False
-    """Whether `verify` takes it when no engines are named; ignored for other packages."""
+    """Whether `verify` uses it by default; ignored for other packages."""
     required: bool = False
-    """Whether `doctor` finds that the workbench does not work where this engine cannot run."""
+    """Whether `doctor` reports a failure if this engine cannot run."""
     several_processes: bool = False
     """Whether it can train in several processes that exchange gradients."""
+    trains_artifacts: bool = False
+    """Whether it trains the files of `generate_artifacts`. They hold the model and its losses, so
+    that a run that has them is continued without the user's code."""
+    profilers: tuple[Profiler, ...] = ()
+    """What `profile` times its operators by: "onnxruntime" times the nodes of its graphs, see
+    `Engine.graph_timings`, "pytorch" PyTorch's operators. Empty: it cannot be profiled."""
     offered: bool = True
-    """Whether pages, messages and help name it; False for tests."""
+    """Whether it is listed in pages, messages and help; False for tests."""
 
     def __post_init__(self) -> None:
         forms = {
@@ -73,11 +83,17 @@ class EngineInfo:
             value = getattr(self, field)
             if not isinstance(value, str) or not pattern.fullmatch(value):
                 raise EngineError(f"EngineInfo: {field}={value_text(value)}: give {form}.")
+        known = get_args(Profiler)
+        if not isinstance(self.profilers, tuple) or not {*self.profilers} <= {*known}:
+            raise EngineError(
+                f"EngineInfo: profilers={value_text(self.profilers)}: give a tuple of "
+                f"{' and '.join(map(repr, known))}, or leave it out."
+            )
 
 
 BUILT_IN = (
     EngineInfo(
-        name="pytorch",
+        name=REFERENCE,
         implementation="workbench.engines.pytorch:PyTorchEngine",
         description="PyTorch, eager",
         color="#c2410c",
@@ -85,6 +101,7 @@ BUILT_IN = (
         compared_by_default=True,
         required=True,
         several_processes=True,
+        profilers=("pytorch",),
     ),
     EngineInfo(
         name="pytorch-compile",
@@ -105,6 +122,8 @@ BUILT_IN = (
         compared_by_default=True,
         verified_by_default=True,
         required=True,
+        trains_artifacts=True,
+        profilers=("onnxruntime",),
     ),
     EngineInfo(
         name="ortmodule",
@@ -117,6 +136,7 @@ BUILT_IN = (
         verified_by_default=True,
         required=True,
         several_processes=True,
+        profilers=("onnxruntime", "pytorch"),
     ),
     EngineInfo(
         name="fake",
@@ -135,7 +155,7 @@ BUILT_IN = (
 def engine_table() -> Mapping[str, EngineInfo]:
     """Every engine by name: those of the workbench, then those that installed packages register.
 
-    One that is registered wrongly is left out: see `registration_problems`.
+    Invalid registrations are left out: see `registration_problems`.
     """
     table = {info.name: info for info in BUILT_IN}
     for entry in entry_points(group=GROUP):
@@ -146,7 +166,7 @@ def engine_table() -> Mapping[str, EngineInfo]:
 
 
 def registration_problems() -> list[str]:
-    """What is wrong with engines that installed packages register, a sentence each."""
+    """Problems of engines that installed packages register, a sentence each."""
     problems = []
     for entry in entry_points(group=GROUP):
         try:
@@ -157,7 +177,7 @@ def registration_problems() -> list[str]:
 
 
 def offered_engines() -> tuple[str, ...]:
-    """Names of the engines that pages, messages and help name."""
+    """Names of the engines listed in pages, messages and help."""
     return tuple(info.name for info in engine_table().values() if info.offered)
 
 
@@ -165,7 +185,7 @@ def engine_info(name: str) -> EngineInfo:
     """The engine called `name`.
 
     Raises:
-        EngineError: there is no such engine; offers the nearest names.
+        EngineError: there is no such engine; the message has the nearest names.
     """
     try:
         return engine_table()[name]

@@ -41,13 +41,13 @@ PRIVATE_MEANS: tuple[StrategyName, ...] = ("fedavg", "fedprox")
 MEANS: tuple[StrategyName, ...] = (
     *("fedavg", "fedavgm", "fedprox", "fedadagrad", "fedadam", "fedyogi"),
 )
-"""Strategies that need no more of the clients than their mean, as secure aggregation gives it."""
+"""Strategies that need only the mean of the clients, as secure aggregation computes it."""
 
 
 class OptionRange(NamedTuple):
-    """The values of an option of a strategy for which it means something.
+    """Valid values of an option of a strategy.
 
-    Flower takes any, and some of them end a run in its middle or make weights that are no numbers.
+    Flower accepts any value, and some of them fail in the middle of a run or make weights NaN.
     """
 
     low: float
@@ -56,7 +56,7 @@ class OptionRange(NamedTuple):
     whole: bool = False
 
     def problem(self, value: float) -> str:
-        """What is wrong with `value`, after its name; else empty."""
+        """Problem of `value`, as a text that follows its name; empty if there is none."""
         above = value >= self.low if self.low_included else value > self.low
         if self.whole and value != int(value):
             return "must be an integer."
@@ -86,7 +86,7 @@ OPTION_RANGES: Mapping[str, OptionRange] = {
     "num_malicious_nodes": OptionRange(0, math.inf, whole=True),
     "num_nodes_to_select": OptionRange(1, math.inf, whole=True),
 }
-"""Of each option, whichever strategy has it."""
+"""Limits of each option, for all strategies that have it."""
 
 _ADAPTIVE = ("eta", "eta_l", "beta_1", "beta_2", "tau")
 
@@ -235,7 +235,7 @@ class FederationOptions(PlainNumbers):
 
     @property
     def fewest_clients(self) -> int:
-        """Of how many clients the strategy needs the weights to aggregate them in a round.
+        """Fewest clients whose weights the strategy needs for an aggregation.
 
         Sources: Blanchard et al., Machine Learning with Adversaries, 2017 (Krum: n > 2f + 2);
         El Mhamdi et al., arXiv:1802.07927 (Bulyan: n >= 4f + 3).

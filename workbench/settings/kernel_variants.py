@@ -1,7 +1,7 @@
-"""The ways in which an engine can run a graph, of which `workbench tune` finds the fastest.
+"""Variants of an engine's kernels, of which `workbench tune` finds the fastest.
 
-Each is a graph as a whole: what a kernel takes alone says little of a step, in which the thread
-pools of two libraries wait for each other.
+Each applies to a whole graph: the time of a single kernel says little about a step, in which the
+thread pools of two libraries wait for each other.
 """
 
 from __future__ import annotations
@@ -28,34 +28,34 @@ Neither the workbench's kernels nor ONNX Runtime's are faster than PyTorch's for
 
 
 class TunedKernels(BaseModel):
-    """What tuning changed in the settings of a run, for its record. Frozen."""
+    """Changes of a run's settings by tuning, for its record. Frozen."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
     variant: str | None
-    """Of `VARIANTS`; None: nothing was changed."""
+    """A name of `VARIANTS`; None: nothing was changed."""
     refined: bool = False
-    """Whether families of operators are by other libraries too."""
+    """Whether families of operators were assigned to other libraries too."""
     reason: str
-    """What was measured, and where that is from; or why nothing was changed. A short text."""
+    """The measurement and its source, or why nothing was changed, as a short text."""
 
     def __str__(self) -> str:
         return self.reason
 
 
 class Variant(NamedTuple):
-    """A way to run a graph; where a field is None, what the settings say."""
+    """A variant; a field that is None is left to the settings."""
 
     description: str
     pytorch_kernels: PyTorchKernels | None = None
     device_kernels: bool | None = None
     one_thread: bool | None = None
-    """False: as many as the run has."""
+    """False: the threads of the run."""
     extension: str | None = None
-    """The compiled extension without which it is the same as another."""
+    """The compiled extension that it needs to differ from another variant."""
 
     def settings(self, engine: str, threads: int) -> dict[str, Any]:
-        """The fields of `TrainingConfig` that it changes, those of `ortmodule` nested."""
+        """The fields of `TrainingConfig` that it changes; options of `ortmodule` are nested."""
         count = None if self.one_thread is None else 1 if self.one_thread else threads
         if engine == "ortmodule":
             inner = {
@@ -111,7 +111,7 @@ VARIANTS: Mapping[str, Mapping[str, Variant]] = MappingProxyType(
         },
     }
 )
-"""Engine -> name -> variant. Names are kept in files; the default comes first."""
+"""Engine -> name -> variant. Names are stored in files; the default comes first."""
 
 
 def variants_of(engine: str, threads: int, extensions: frozenset[str]) -> dict[str, Variant]:

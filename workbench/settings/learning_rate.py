@@ -13,8 +13,8 @@ def learning_rate_at(config: TrainingConfig, step: int, total_steps: int) -> flo
     """The learning rate of the optimizer step after `step` others, of `total_steps`.
 
     It rises linearly over `lr_warmup_steps`, of which the first has 1 / (lr_warmup_steps + 1) of
-    `learning_rate`; the steps left follow the schedule, which would reach 0 in the step after the
-    last. In `torch.optim.lr_scheduler` this is
+    `learning_rate`; the remaining steps follow the schedule, which would reach 0 in the step after
+    the last. In `torch.optim.lr_scheduler` this is
 
         SequentialLR(
             [LinearLR(start_factor=1 / (warmup + 1), total_iters=warmup), schedule],

@@ -1,4 +1,4 @@
-"""Which library computes a family of operators, where an engine has several kernels for it."""
+"""Assignment of families of operators to libraries, where an engine has several kernels."""
 
 from __future__ import annotations
 
@@ -55,21 +55,21 @@ FAMILIES: Mapping[str, Mapping[str, tuple[str, ...]]] = MappingProxyType(
         },
     }
 )
-"""Engine -> family -> the libraries that can compute it, the usual one first.
+"""Engine -> family -> the libraries that can compute it, the default first.
 
 Without dropout, whose random numbers differ between libraries, and without ONNX Runtime's gradient
 of an embedding, whose sums differ from run to run."""
 
 
 def _split(value: Any) -> Any:
-    """A text of choices with commas becomes several."""
+    """Split a comma-separated text of choices."""
     if isinstance(value, str):
         return tuple(part.strip() for part in value.split(",") if part.strip())
     return value
 
 
 def check_choices(engine: str, choices: tuple[str, ...]) -> tuple[str, ...]:
-    """Check texts such as "gelu=standard"; in the order of the families.
+    """Validate texts such as "gelu=standard"; returned in the order of the families.
 
     Raises:
         ValueError: an unknown family or library, or a family twice.
@@ -126,7 +126,7 @@ _LEFT_OUT: Mapping[str | bool, tuple[str, ...]] = {
     "no_linear": ("linear", "attention"),
     "no_products": ("linear", "attention", "convolution"),
 }
-"""What is not PyTorch's by `pytorch_kernels`."""
+"""Families not computed by PyTorch, by `pytorch_kernels`."""
 
 
 def usual_libraries(
@@ -166,10 +166,10 @@ def without_kernels(engine: str) -> dict[str, str]:
 
 
 def of_device_graph(device_kernels: bool, choices: tuple[str, ...]) -> tuple[str, ...]:
-    """The choices for a graph that is ours but for them, with the same kernels.
+    """All choices for an on-device graph, which otherwise has the workbench's kernels.
 
     Args:
-        device_kernels: the setting, which says of the other families.
+        device_kernels: the setting, which applies to the other families.
         choices: `operator_kernels` of a run on device.
     """
     if device_kernels or not choices:

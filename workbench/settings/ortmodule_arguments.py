@@ -1,4 +1,4 @@
-"""Options of ORTModule as the command line gives them."""
+"""Options of ORTModule on the command line."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class OptionReport(NamedTuple):
     """Its name in `ORTModuleOptions`."""
     state: OptionStateName
     reason: str = ""
-    """What it did, or why it had no effect, as a short text."""
+    """Its effect, or why it had none, as a short text."""
 
 
 class ORTModuleOptions(PlainNumbers):
@@ -198,7 +198,7 @@ class ORTModuleOptions(PlainNumbers):
     @model_validator(mode="before")
     @classmethod
     def _drop_removed(cls, values: Any, info: ValidationInfo) -> Any:
-        """Records of older versions hold options that are gone."""
+        """Drop removed options from records of older versions."""
         if info.context == RECORD and isinstance(values, Mapping):
             return {name: value for name, value in values.items() if name not in _REMOVED}
         return values
@@ -220,13 +220,13 @@ class ORTModuleOptions(PlainNumbers):
     @field_validator("embedding_sparsity", mode="before")
     @classmethod
     def _switched(cls, value: Any) -> Any:
-        """A switch, as onnxruntime-training and older versions have, is on as it is there."""
+        """Accept a boolean, as in onnxruntime-training and older versions."""
         return ("zeros" if value else "off") if isinstance(value, bool) else value
 
     @field_validator("pytorch_kernels", mode="before")
     @classmethod
     def _switched_kernels(cls, value: Any) -> Any:
-        """A switch, as older versions have."""
+        """Accept a boolean, as in older versions."""
         return ("all" if value else "off") if isinstance(value, bool) else value
 
     @field_validator("recompute_config")

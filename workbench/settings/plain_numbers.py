@@ -1,4 +1,4 @@
-"""Settings whose numbers are given as numbers."""
+"""Settings that accept only numbers for numeric fields."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from workbench.errors import value_text
 
 
 class PlainNumbers(BaseModel):
-    """Refuses text and truth values where a number is wanted: pydantic would take '0.1' and True,
-    in which a mistake hides more often than a number."""
+    """Refuses text and booleans for numeric fields: pydantic would accept '0.1' and True, which
+    are usually mistakes."""
 
     @field_validator("*", mode="before")
     @classmethod

@@ -12,7 +12,7 @@ from workbench.errors import nearest, value_text
 
 
 def problems_by_setting(error: ValidationError, settings: type[BaseModel]) -> dict[str, str]:
-    """What is wrong with each setting, without its name and value; dotted names of inner ones."""
+    """Problem of each setting, without its name and value; inner settings have dotted names."""
     found: dict[str, str] = {}
     for problem in error.errors():
         if problem["type"] == "default_factory_not_called":
@@ -27,7 +27,7 @@ def problems_by_setting(error: ValidationError, settings: type[BaseModel]) -> di
 
 
 def _is_branch(part: object) -> bool:
-    """Whether it names the branch of a union, not a setting: pydantic's own words."""
+    """Whether it names the branch of a union in pydantic's error location, not a setting."""
     return isinstance(part, int) or str(part).startswith(("tuple[", "function-"))
 
 
@@ -41,7 +41,7 @@ def problems_of(error: ValidationError, settings: type[BaseModel]) -> list[str]:
     return [
         sentence
         for problem in error.errors()
-        # Not a problem of its own: the default depends on a setting that is wrong.
+        # Not a separate problem: the default depends on a setting that is wrong.
         if problem["type"] != "default_factory_not_called"
         for sentence in _sentences(problem, settings)
     ]

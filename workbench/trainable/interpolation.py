@@ -1,4 +1,4 @@
-"""Resizing along one axis as a matrix: each row says what an entry of the result is made of."""
+"""Resizing along one axis as a matrix: each row has the weights of one entry of the result."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Interpolation(NamedTuple):
         Raises:
             ValueError: no such interpolation is known.
         """
-        # In float32, as ONNX Runtime does: which entry is nearest may hang on the last digit.
+        # In float32, as ONNX Runtime does: which entry is nearest may depend on the last digit.
         at = np.asarray(self._coordinates(size, resized, np.float32(scale)), np.float32)
         if self.mode == "nearest":
             chosen = np.clip(self._nearest(at), 0, size - 1)
@@ -86,7 +86,7 @@ class Interpolation(NamedTuple):
         return np.asarray(found, np.int64)
 
     def _antialiased(self, at: np.ndarray, size: int, scale: float) -> np.ndarray:
-        """Where the axis shrinks, the filter is as wide as what one entry stands for."""
+        """Where the axis shrinks, the filter is as wide as the interval of one entry."""
         widened = max(1.0, 1 / scale)
         reach = (_CUBIC_REACH if self.mode == "cubic" else 1) * widened
         centre = at.astype(np.float64)[:, None] + 0.5

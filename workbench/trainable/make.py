@@ -21,7 +21,7 @@ from workbench.trainable.node_history import NodeHistory
 from workbench.trainable.obstacle import obstacle
 from workbench.trainable.postconditions import Postconditions
 from workbench.trainable.registry import REWRITES, own_gradient
-from workbench.trainable.report import Finding, Report, StateUpdate
+from workbench.trainable.report import NodeFinding, Report, StateUpdate
 from workbench.trainable.rewrite import GraphEdit, Rewrite
 
 if TYPE_CHECKING:
@@ -35,13 +35,14 @@ _STOPPED = "no gradient flows through it, as in PyTorch: it is detached, or its 
 def make_trainable(
     onnx_model: onnx.ModelProto, requires_grad: Collection[str]
 ) -> tuple[onnx.ModelProto, Report]:
-    """Rewrite what lies between the parameters to train and the outputs so that it trains.
+    """Rewrite the nodes between the parameters to train and the outputs so that they can be
+    trained.
 
-    Nothing native is called. A graph that trains as it is comes back as the same object.
+    No native code is called. A graph that needs no rewrite is returned as the same object.
 
     Args:
         onnx_model: parameters and buffers are initializers or inputs; functions are inlined. Its
-            outputs are what the loss sees: leave out those that it does not.
+            outputs are those that the loss reads: omit others.
         requires_grad: names of the parameters to train.
 
     Returns:
@@ -49,7 +50,7 @@ def make_trainable(
 
     Raises:
         EngineError: a rewrite left a wrong graph, which is a defect of the rewrite.
-        UntrainableError: names each node that cannot be trained through, why, and what to do.
+        UntrainableError: lists each node that cannot be trained through, why, and a remedy.
     """
     model = _read(onnx_model)
     history = NodeHistory(model.graph)
@@ -65,10 +66,10 @@ def make_trainable(
     return made, Report(rewritten, updates, gradients, history.replacements())
 
 
-def find(onnx_model: onnx.ModelProto, requires_grad: Collection[str]) -> list[Finding]:
-    """What `make_trainable` would do with each node, in the order of the graph; changes nothing.
+def find(onnx_model: onnx.ModelProto, requires_grad: Collection[str]) -> list[NodeFinding]:
+    """Findings of `make_trainable` for each node, in the order of the graph; changes nothing.
 
-    A node that was rewritten stands as what it was before.
+    A node that was rewritten is listed as it was before.
     """
     before = _read(onnx_model).graph
     in_backward = custom_backward_nodes(before)
@@ -82,10 +83,10 @@ def find(onnx_model: onnx.ModelProto, requires_grad: Collection[str]) -> list[Fi
         found = obstacle(node, inputs_requiring_grad)
         if found is not None:
             label = _label(node)
-            known[label] = Finding(
+            known[label] = NodeFinding(
                 _kind(node), label, "cannot", found.reason, found.remedy, layer_of(node)
             )
-    return [known.get(label, Finding(op, label, "trains")) for op, label in listed]
+    return [known.get(label, NodeFinding(op, label, "trains")) for op, label in listed]
 
 
 def leading_to_outputs(onnx_model: onnx.ModelProto, names: Sequence[str]) -> list[str]:
@@ -98,9 +99,9 @@ def leading_to_outputs(onnx_model: onnx.ModelProto, names: Sequence[str]) -> lis
 
 def _rewrite(
     model: ir.Model, requires_grad: Collection[str], history: NodeHistory
-) -> tuple[GraphEdit, tuple[Finding, ...]]:
+) -> tuple[GraphEdit, tuple[NodeFinding, ...]]:
     order = {_label(node): index for index, node in enumerate(model.graph)}
-    findings: list[Finding] = []
+    findings: list[NodeFinding] = []
     edit = GraphEdit(model, GradientPath(model.graph, requires_grad))
     postconditions = Postconditions(edit)
     for rewrite in REWRITES:
@@ -113,28 +114,30 @@ def _rewrite(
     for node in model.graph:
         own = own_gradient(node, edit.path.inputs_requiring_grad(node))
         if own is not None and _label(node) not in known:
-            findings.append(Finding(node.op_type, _label(node), "rewritten", own.note))
+            findings.append(NodeFinding(node.op_type, _label(node), "rewritten", own.note))
         if BACKWARD in node.metadata_props and edit.path.inputs_requiring_grad(node):
-            findings.append(Finding(_kind(node), _label(node), "rewritten", FUNCTION_NOTE))
+            findings.append(NodeFinding(_kind(node), _label(node), "rewritten", FUNCTION_NOTE))
         if edit.path.stops_at(node):
-            findings.append(Finding(node.op_type, _label(node), "rewritten", _STOPPED))
+            findings.append(NodeFinding(node.op_type, _label(node), "rewritten", _STOPPED))
     findings.sort(key=lambda finding: order.get(finding.node, len(order)))
     return edit, tuple(findings)
 
 
 def _apply(
     rewrite: Rewrite, edit: GraphEdit, history: NodeHistory
-) -> tuple[list[ir.Node], list[Finding]]:
-    """The nodes that `rewrite` was applied to, and what is to be reported of them."""
+) -> tuple[list[ir.Node], list[NodeFinding]]:
+    """The nodes that `rewrite` was applied to, and their findings."""
     rewritten: list[ir.Node] = []
-    findings: list[Finding] = []
+    findings: list[NodeFinding] = []
     for node in list(edit.graph):
         if node.domain or node.op_type != rewrite.op or node.graph is not edit.graph:
             continue
         if not rewrite.concerns(node, edit.path) or not rewrite.applies(node):
             continue
         group = rewrite.group(node)
-        found = [Finding(part.op_type, _label(part), "rewritten", rewrite.note) for part in group]
+        found = [
+            NodeFinding(part.op_type, _label(part), "rewritten", rewrite.note) for part in group
+        ]
         rewrite.apply(node, edit)
         history.record(group, rewrite.note)
         rewritten += group
@@ -162,7 +165,7 @@ def _refuse(graph: ir.Graph, path: GradientPath) -> None:
 
 
 def node_gradients(graph: ir.Graph, path: GradientPath) -> tuple[NodeGradient, ...]:
-    """Those of the nodes on the gradient's way whose gradient is our own."""
+    """Gradients of the nodes on the gradient's path that the workbench defines."""
     gradients = []
     for node in graph:
         inputs_requiring_grad = path.inputs_requiring_grad(node)
@@ -186,12 +189,12 @@ def _append_state(edit: GraphEdit) -> tuple[StateUpdate, ...]:
 
 
 def layer_of(node: ir.Node) -> str:
-    """Name of the module that the node came from, as the export notes it; empty if unknown."""
+    """Name of the module that the node came from, as recorded by the export; empty if unknown."""
     return node.metadata_props.get(LAYER, "")
 
 
 def _kind(node: ir.Node) -> str:
-    """Its op type; for what stands for a result of a custom autograd function, the function."""
+    """Its op type; for a result of a custom autograd function, the name of the function."""
     return node.metadata_props.get(FUNCTION, node.op_type)
 
 

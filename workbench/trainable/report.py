@@ -1,4 +1,4 @@
-"""What making a graph trainable did to it."""
+"""The report of making a graph trainable."""
 
 from __future__ import annotations
 
@@ -10,23 +10,24 @@ from workbench.trainable.node_history import Replacement
 State = Literal["trains", "rewritten", "cannot"]
 
 
-class Finding(NamedTuple):
-    """What is known of one node."""
+class NodeFinding(NamedTuple):
+    """Result for one node."""
 
     op: str
     node: str
     """Name of the node, or of its first output where it has none."""
     state: State
     note: str = ""
-    """How it was rewritten, or why it cannot be trained through; empty for what simply trains."""
+    """How it was rewritten, or why it cannot be trained through; empty for nodes that train
+    unchanged."""
     remedy: str = ""
-    """What to do about a node that cannot be trained through."""
+    """Suggested fix for a node that cannot be trained through."""
     layer: str = ""
-    """The module that the node came from, where the graph tells."""
+    """The module that the node came from; empty if unknown."""
 
 
 class StateUpdate(NamedTuple):
-    """A buffer that a training step gives a new value, such as a running mean."""
+    """A buffer that a training step updates, such as a running mean."""
 
     buffer: str
     """Name of the buffer: an initializer of the graph."""
@@ -36,20 +37,20 @@ class StateUpdate(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What `make_trainable` did."""
+    """Changes made by `make_trainable`."""
 
-    rewritten: tuple[Finding, ...] = ()
+    rewritten: tuple[NodeFinding, ...] = ()
     """One for each node that was rewritten, in the order of the graph."""
     state_updates: tuple[StateUpdate, ...] = ()
     """The outputs that were appended to the graph's, in this order."""
 
     gradients: tuple[NodeGradient, ...] = ()
-    """Of the nodes whose gradient is our own; their names are those of the rewritten graph."""
+    """Gradients that the workbench defines; the names of nodes are those of the rewritten graph."""
 
     replacements: tuple[Replacement, ...] = ()
-    """Of every node of the rewritten graph that a rewrite made or changed, in its order."""
+    """Every node of the rewritten graph that a rewrite made or changed, in its order."""
 
     @property
     def changed(self) -> bool:
-        """Whether the graph is another than the one given."""
+        """Whether the graph differs from the one given."""
         return bool(self.rewritten)

@@ -1,4 +1,4 @@
-"""The process of one variant: takes some steps for each line that it is sent.
+"""The process of one variant: takes some steps for each line of its input.
 
 `python -m workbench.tune REQUEST.json` is started by `workbench.tune.lock_step`.
 """
@@ -10,9 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from workbench.child_process.child import serve
-from workbench.profiling.request import Request
-from workbench.profiling.steps import Steps
-from workbench.run_folder.run_folder import write_json
+from workbench.files.json_file import write_json
+from workbench.profiling.request import ProfilingRequest
+from workbench.profiling.steps import EngineSteps
 from workbench.tune.lock_step import IDLE
 from workbench.tune.turns import turn
 
@@ -23,8 +23,8 @@ def take_turns(report: Callable[[str], None]) -> None:
     Raises:
         WorkbenchError: the engine cannot train this model.
     """
-    request = Request.read(Path(sys.argv[1]))
-    steps = Steps(request, report)
+    request = ProfilingRequest.read(Path(sys.argv[1]))
+    steps = EngineSteps(request, report)
     turns = []
     report(IDLE)
     for _ in sys.stdin:

@@ -1,4 +1,4 @@
-"""Processes that take turns of some steps, so that what disturbs the machine disturbs all alike."""
+"""Processes that take turns of some steps, so that other load affects all of them alike."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from workbench.child_process.child import as_error, command, exit_sentence, pars
 from workbench.child_process.watchdog import Watch
 from workbench.errors import EngineError
 from workbench.machine.load import Load, LoadMeter
-from workbench.profiling.request import Request
+from workbench.profiling.request import ProfilingRequest
 from workbench.settings.config import TrainingConfig
 from workbench.tune.turns import FEWEST_STEPS
 
@@ -28,7 +28,7 @@ IDLE = "idle"
 
 MOST_ROUNDS, FEWEST_ROUNDS = 21, 7
 BUDGET_S = 20.0
-"""What the rounds may take, unless they are the fewest."""
+"""Time limit of the rounds, unless they are the fewest."""
 
 Report = Callable[[str], None]
 
@@ -45,7 +45,7 @@ class LockStep:
         """Create it without a process.
 
         Args:
-            folder: holds `model` and `data`, as they save themselves.
+            folder: contains `model` and `data`, as written by their `save`.
         """
         self._folder = folder
         self._processes: dict[str, _Process] = {}
@@ -72,15 +72,17 @@ class LockStep:
         """
         work = self._folder / name
         work.mkdir()
-        request = Request(self._folder / "model", self._folder / "data", config, FEWEST_STEPS, work)
+        request = ProfilingRequest(
+            self._folder / "model", self._folder / "data", config, FEWEST_STEPS, work
+        )
         self._processes[name] = _Process(request, environment)
         self._processes[name].wait(report)
 
     def measure(self, report: Report) -> Load | None:
-        """Let each take its turn, round after round; who begins alternates.
+        """Run each in turn, round after round; the first alternates.
 
         Returns:
-            What other programs did meanwhile; None: not known.
+            Load of other programs meanwhile; None: not known.
         """
         started = time.perf_counter()
         self._round(0)
@@ -106,7 +108,7 @@ class LockStep:
 class _Process:
     """One variant, which waits for its turns."""
 
-    def __init__(self, request: Request, environment: Mapping[str, str]) -> None:
+    def __init__(self, request: ProfilingRequest, environment: Mapping[str, str]) -> None:
         self._request = request
         path = request.work / "request.json"
         request.write(path)
@@ -125,7 +127,7 @@ class _Process:
 
     @property
     def pid(self) -> int:
-        """Of the watchdog, whose child trains."""
+        """Process id of the watchdog, whose child trains."""
         return self._child.pid
 
     def turn(self) -> None:
@@ -139,14 +141,14 @@ class _Process:
             self._child.stdin.write("\n")
             self._child.stdin.flush()
         except BrokenPipeError:
-            pass  # it has ended: it has said why, or the log does
+            pass  # it has ended: its last message or the log has the reason
         self.wait(lambda _: None)
 
     def wait(self, report: Report) -> None:
         """Wait until it is idle.
 
         Raises:
-            WorkbenchError: it has ended; the error says why.
+            WorkbenchError: it has ended; the error states why.
         """
         last = self._follow(report)
         if last is not None:
@@ -193,10 +195,10 @@ class _Process:
         return EngineError(exit_sentence(self._child.wait(), work, self._log))
 
     def close(self) -> None:
-        """End it, whatever it does."""
+        """Terminate it and close its pipes."""
         if self._child.poll() is None:
             self._child.terminate()
-        # What was not sent yet to a process that has ended cannot be flushed.
+        # Data that was not sent to a process that has ended cannot be flushed.
         for pipe in (self._child.stdin, self._child.stdout):
             assert pipe is not None
             try:

@@ -26,7 +26,7 @@ CLEARLY = 0.97
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Tuning:
-    """What `wb.tune` measured and chose, one entry for each engine."""
+    """Measurements and choices of `wb.tune`, one entry for each engine."""
 
     record: TuningRecord
 
@@ -127,14 +127,14 @@ def _figures(family: Family) -> str:
 
 
 def notes(entry: Entry) -> list[str]:
-    """What a reader should know of the figures."""
+    """Notes for readers of the figures."""
     said = [f"Ratios to the default: medians of {entry.rounds} rounds, with 95 % intervals."]
     if entry.problem:
         said.append(f"Families of operators were not tried: {entry.problem}")
     if entry.disturbed:
         said.append(
-            f"Other programs used {entry.other_cores:.1f} cores meanwhile: what is best beside "
-            "them may not be on an idle machine. Tune again when it is."
+            f"Other programs used {entry.other_cores:.1f} cores meanwhile: other kernels may be "
+            "faster on an idle machine. Tune again when it is idle."
         )
     return said
 
@@ -147,15 +147,15 @@ def as_entry(
     load: Load | None,
     now_s: float,
 ) -> Entry:
-    """What was measured, and what follows from it.
+    """The entry of a measurement, with the variant that it selects.
 
     Args:
-        config: of the engine, without any variant.
+        config: settings of the engine, without any variant.
         model: its name.
         shapes: see `shape_class`.
         rounds: (rounds,) seconds of a step, by variant.
-        load: of other programs.
-        now_s: when, since 1970.
+        load: CPU time of other programs.
+        now_s: time of the measurement, in seconds since 1970.
     """
     measured = []
     for variant, seconds in rounds.items():
@@ -184,6 +184,6 @@ def as_entry(
 
 
 def fastest(measured: list[Measured]) -> str:
-    """The variant with the least ratio of those that are clearly faster; else the default."""
+    """The variant with the smallest ratio of those that are clearly faster; else the default."""
     clear = [each for each in measured if each.high < CLEARLY]
     return min(clear, key=lambda each: each.ratio).variant if clear else DEFAULT

@@ -32,13 +32,13 @@ from workbench.tuning_results.shapes import shape_class
 def with_chosen_kernels(config: TrainingConfig, model: Model) -> TrainingConfig:
     """The settings with those of the chosen variant, where `config.tuning` finds one.
 
-    What the settings say of kernels and threads themselves stays.
+    Explicit settings of kernels and threads are not changed.
 
     Returns:
-        `config`, or a copy whose `tuning` says what was changed, or why nothing was.
+        `config`, or a copy whose `tuning` states the changes, or why there are none.
 
     Raises:
-        ConfigError: `tuning` is a file that is no tuning, or is not of this machine and shapes.
+        ConfigError: `tuning` is not a file of a tuning, or is not of this machine and shapes.
     """
     tuning = config.tuning
     if config.engine not in VARIANTS or tuning == "off" or isinstance(tuning, TunedKernels):
@@ -89,13 +89,13 @@ def with_faster_products(config: TrainingConfig, model: Model) -> TrainingConfig
     """With ONNX Runtime's products where these were measured faster on this processor.
 
     With them go the workbench's own kernels, if they are built. ORTModule chooses this by itself;
-    said before the process starts, PyTorch's idle threads leave the cores to them. Not so where
-    PyTorch runs convolutions: its threads take longer to wake.
+    if chosen before the process starts, PyTorch's idle threads leave the cores to them. Not so
+    where PyTorch runs convolutions: its threads take longer to wake.
     """
     if config.engine != "ortmodule" or config.ortmodule.pytorch_kernels != "auto":
         return config
     if os.environ.get("OMP_WAIT_POLICY", "PASSIVE").upper() != "PASSIVE":
-        return config  # the user's own policy stays, and with it the threads do not sleep
+        return config  # the user's policy is kept, with which the threads do not sleep
     times = kept_product_times()
     own = config.ortmodule.device_kernels and DEVICE_KERNELS in usable_extensions()
     most = MOST_CONVOLUTIONS if own else 0
@@ -118,7 +118,7 @@ def _with_note(config: TrainingConfig, variant: str | None, reason: str) -> Trai
 
 
 def _given(config: TrainingConfig) -> str:
-    """A setting of the user's that a variant would change; empty: there is none."""
+    """A user's setting that a variant would change; empty: there is none."""
     if config.processes > 1:
         return f"processes={config.processes}"
     own = config.operator_kernels if config.engine == "ondevice" else ()
@@ -136,7 +136,7 @@ def _given(config: TrainingConfig) -> str:
 
 
 def _named(name: str, config: TrainingConfig, model: Model) -> Entry:
-    """What a file of the user's says of a run like this.
+    """The entry of the user's file for a run like this.
 
     Raises:
         ConfigError: see `with_chosen_kernels`.

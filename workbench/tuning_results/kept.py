@@ -1,4 +1,4 @@
-"""The measurements that are kept for this user, in the cache beside the compiled extensions."""
+"""The measurements of this user, in the cache beside the compiled extensions."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 from workbench.errors import EngineError
-from workbench.export_cache.place import UnusableCacheError, cache_folder
 from workbench.extensions.native_extension import EXTENSIONS, key, native_extension
 from workbench.files.output_file import replacing_file
+from workbench.files.user_cache import UnusableCacheError, cache_folder
 from workbench.machine.machine import package_versions, processor_model
 from workbench.machine.threads import default_threads
 from workbench.tuning_results.record import (
@@ -22,6 +22,7 @@ from workbench.tuning_results.record import (
     read_tuning,
 )
 
+FOLDER = "tuning"
 AGAIN = "measure again with `workbench tune`"
 _PACKAGES = ("onnxruntime-training-cpu", "onnxruntime-training", "torch")
 
@@ -32,10 +33,9 @@ def kept_folder() -> Path | None:
     `WORKBENCH_CACHE` names its parent, as of the exports.
     """
     try:
-        exports = cache_folder()
+        return cache_folder(FOLDER)
     except UnusableCacheError:
         return None
-    return None if exports is None else exports.with_name("tuning")
 
 
 def usable_extensions() -> frozenset[str]:
@@ -44,7 +44,7 @@ def usable_extensions() -> frozenset[str]:
 
 
 def this_environment() -> Environment:
-    """What a measurement of now holds for."""
+    """The environment that a new measurement would be valid for."""
     found = package_versions()
     usable = usable_extensions()
     versions = {name: found[name] for name in _PACKAGES if name in found}
@@ -70,7 +70,7 @@ def processor_digest() -> str:
 
 
 def keep(entry: Entry) -> Path | None:
-    """Write a measurement of now, in place of an earlier one; None where nothing is cached.
+    """Write a new measurement, in place of an earlier one; None where nothing is cached.
 
     Raises:
         EngineError: it cannot be written.
@@ -96,13 +96,13 @@ class Kept(NamedTuple):
 
     path: Path
     entry: Entry | None
-    """None: it is not used."""
+    """Its content; None: it is not used."""
     problem: str = ""
     """Why it is not used, as a sentence."""
 
 
 def read_kept(path: Path) -> Kept | None:
-    """A file of the folder as it stands for this machine; None: there is none."""
+    """State of a saved file for this machine; None: there is no such file."""
     try:
         record = read_tuning(path)
     except FileNotFoundError:
@@ -113,7 +113,7 @@ def read_kept(path: Path) -> Kept | None:
     difference = record.place.difference(this_environment())
     if difference:
         return Kept(
-            path, None, f"What is kept for {entry.model} is not used: it is {difference}; {AGAIN}."
+            path, None, f"The tuning of {entry.model} is not used: it is {difference}; {AGAIN}."
         )
     if path != kept_path(entry.engine, entry.shapes, entry.threads):
         return Kept(path, None, f"{path} is not used: it is for other shapes; {AGAIN}.")

@@ -1,4 +1,4 @@
-"""What a measurement is kept by: graphs with the same class of shapes prefer the same kernels."""
+"""The key of a measurement: graphs with the same class of shapes prefer the same kernels."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from workbench.settings.config import TrainingConfig
 
 
 def shape_class(model: Model, config: TrainingConfig) -> str:
-    """A digest of the shapes that a step of `config` works with, and of what it leaves out.
+    """A digest of the shapes of a step of `config`, and of the settings that change its graph.
 
     Batches of 2ⁿ to 2ⁿ⁺¹ - 1 rows are one class. Of a model, the shapes of its parameters and
-    inputs count, in whatever order; what it computes with them does not.
+    inputs count, in any order; the operations on them do not.
     """
     facts: dict[str, Any] = {
         "parameters": sorted(list(shape) for shape in model.parameter_shapes.values()),

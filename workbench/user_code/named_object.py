@@ -1,4 +1,4 @@
-"""What "package.module:name" names: a factory, or the record of a sample."""
+"""Finds the object of a name "package.module:name": a factory, or the record of a sample."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from workbench.errors import ModelError, exception_text, nearest
 
 
 def find_object(path: str) -> Any:
-    """What "package.module:name" names; its module is imported.
+    """The object named by "package.module:name"; its module is imported.
 
     Raises:
         ModelError: there is no such module or nothing of that name in it.

@@ -11,7 +11,11 @@ from pathlib import Path
 from workbench.child_process.child import serve
 from workbench.data import Batch, load_saved_dataset
 from workbench.data.target_specs import target_specs
-from workbench.verification.request import FINITE_DIFFERENCES, Answer, Request
+from workbench.verification.request import (
+    FINITE_DIFFERENCES,
+    VerificationAnswer,
+    VerificationRequest,
+)
 
 Report = Callable[[str], None]
 
@@ -22,7 +26,7 @@ def answer(report: Report) -> None:
     Raises:
         WorkbenchError: the engine cannot train this model.
     """
-    request = Request.read(Path(sys.argv[1]))
+    request = VerificationRequest.read(Path(sys.argv[1]))
     split = load_saved_dataset(request.data).train
     batch = next(split.in_order(len(split)))
     if request.engine == FINITE_DIFFERENCES:
@@ -33,7 +37,7 @@ def answer(report: Report) -> None:
         _of_engine(request, batch, report).write(request.answer_path)
 
 
-def _of_engine(request: Request, batch: Batch, report: Report) -> Answer:
+def _of_engine(request: VerificationRequest, batch: Batch, report: Report) -> VerificationAnswer:
     from workbench.engines import engine_class
     from workbench.engines.base import EngineSetup
 
@@ -49,7 +53,7 @@ def _of_engine(request: Request, batch: Batch, report: Report) -> Answer:
     )
     report("computing the gradients")
     found = engine.gradients(batch)
-    return Answer(found.loss, found.gradients)
+    return VerificationAnswer(found.loss, found.gradients)
 
 
 if __name__ == "__main__":

@@ -21,7 +21,7 @@ from workbench.ort.graph.inference import InferenceSession
 from workbench.trainable import make_trainable
 from workbench.verification.double_precision import in_double_precision
 from workbench.verification.mixed_run import MixedRun
-from workbench.verification.request import Answer, Request
+from workbench.verification.request import VerificationAnswer, VerificationRequest
 
 if TYPE_CHECKING:
     import onnx
@@ -46,7 +46,9 @@ class Method(NamedTuple):
     """Expected relative error of a gradient."""
 
 
-def measure(request: Request, batch: Batch, report: Callable[[str], None]) -> Answer:
+def measure(
+    request: VerificationRequest, batch: Batch, report: Callable[[str], None]
+) -> VerificationAnswer:
     """Central differences (L(w + h) - L(w - h)) / 2h at the first entries of the request.
 
     In float64, where operators without a float64 kernel in ONNX Runtime are run by the reference
@@ -79,7 +81,7 @@ def measure(request: Request, batch: Batch, report: Callable[[str], None]) -> An
             continue
         each = max(1, int(LONGEST_S / seconds))
         taken = {name: places[:each] for name, places in entries.items()}
-        return Answer(
+        return VerificationAnswer(
             loss, _differences(run, method, feeds, taken), method.source, method.tolerance
         )
     raise UntrainableError(
@@ -127,7 +129,7 @@ def _methods(graph: onnx.ModelProto, threads: int) -> Iterator[Method]:
 
 
 def _loss_graph(
-    request: Request, batch: Batch, report: Callable[[str], None]
+    request: VerificationRequest, batch: Batch, report: Callable[[str], None]
 ) -> tuple[onnx.ModelProto, Feeds]:
     """The forward graph with the loss as its only output, and its parameters, which are inputs.
 

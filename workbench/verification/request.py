@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from workbench.run_folder.run_folder import write_json
+from workbench.files.json_file import write_json
 from workbench.settings.config import TrainingConfig, read_config
 
 FINITE_DIFFERENCES = "finite-differences"
 """Used instead of an engine's name."""
 
 
-class Request(NamedTuple):
+class VerificationRequest(NamedTuple):
     """The arguments of a verification process."""
 
     model: Path
@@ -38,7 +38,7 @@ class Request(NamedTuple):
         write_json(path, record)
 
     @classmethod
-    def read(cls, path: Path) -> Request:
+    def read(cls, path: Path) -> VerificationRequest:
         """The request that `write` wrote."""
         record = json.loads(path.read_text(encoding="utf-8"))
         return cls(
@@ -59,7 +59,7 @@ class Request(NamedTuple):
         return self.work / "gradients.safetensors"
 
 
-class Answer(NamedTuple):
+class VerificationAnswer(NamedTuple):
     """Loss and gradients."""
 
     loss: float
@@ -82,7 +82,7 @@ class Answer(NamedTuple):
         )
 
     @classmethod
-    def read(cls, path: Path) -> Answer:
+    def read(cls, path: Path) -> VerificationAnswer:
         """The answer that `write` wrote."""
         from safetensors import safe_open
 

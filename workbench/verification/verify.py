@@ -19,12 +19,17 @@ from workbench.losses.loss_functions import code_of, write_functions
 from workbench.models import Model
 from workbench.progress import ProgressBar
 from workbench.settings.config import TrainingConfig, make_config
-from workbench.settings.engines import BUILT_IN, engine_info
+from workbench.settings.engines import BUILT_IN, REFERENCE, engine_info
 from workbench.settings.requires_grad import trainable_names
 from workbench.verification.agreement import gradient_rows, loss_error
 from workbench.verification.entries import choose_entries
 from workbench.verification.random_rows import random_rows
-from workbench.verification.request import FINITE_DIFFERENCES, Answer, Request, save_arrays
+from workbench.verification.request import (
+    FINITE_DIFFERENCES,
+    VerificationAnswer,
+    VerificationRequest,
+    save_arrays,
+)
 from workbench.verification.result import EngineVerdict, GradientRow, Verification
 
 Report = Callable[[str], None]
@@ -93,17 +98,17 @@ def verify(
     given = {name: value for name, value in settings.items() if value is not None}
     configs = {
         name: make_config({**given, "seed": seed, "optimizer": "sgd", "engine": name})
-        for name in ("pytorch", *names)
+        for name in (REFERENCE, *names)
     }
     if requires_grad is not None:
         trainable_names(loaded.parameter_names, requires_grad)
-    batch = _batch(loaded, data, configs["pytorch"], batch_size)
+    batch = _batch(loaded, data, configs[REFERENCE], batch_size)
     with temporary_folder() as folder, disk_errors(folder, EngineError), ProgressBar() as bar:
-        work = _Work(loaded, batch, configs, folder, report or bar.say)
+        work = _VerificationWork(loaded, batch, configs, folder, report or bar.say)
         return work.compare(names, tolerance)
 
 
-class _Work:
+class _VerificationWork:
     """The model and the batch in a folder, and the child processes that read them."""
 
     def __init__(
@@ -117,7 +122,7 @@ class _Work:
         self.model, self.batch, self.folder, self.report = model, batch, folder, report
         model.save(folder / "model")
         batch.save(folder / "data")
-        losses = write_functions(configs["pytorch"].losses, folder / "model")
+        losses = write_functions(configs[REFERENCE].losses, folder / "model")
         self.configs = {
             name: config.model_copy(update={"loss": losses}) for name, config in configs.items()
         }
@@ -127,13 +132,15 @@ class _Work:
         """Run the reference and each engine."""
         entries = None
         if self.model.has_module:
-            expected = self.run("pytorch")
+            expected = self.run(REFERENCE)
             answers = {name: self._try(name) for name in names}
         else:
             answers = {name: self._try(name) for name in names}
-            known = next((a.gradients for a in answers.values() if isinstance(a, Answer)), {})
-            entries = choose_entries(known, self.configs["pytorch"].seed)
-            expected = Answer(math.nan, {}, "finite differences")
+            known = next(
+                (a.gradients for a in answers.values() if isinstance(a, VerificationAnswer)), {}
+            )
+            entries = choose_entries(known, self.configs[REFERENCE].seed)
+            expected = VerificationAnswer(math.nan, {}, "finite differences")
             if known:
                 expected = self.run(FINITE_DIFFERENCES, entries)
                 # Fewer entries may have been computed, because of the time limit.
@@ -141,7 +148,7 @@ class _Work:
         verdicts, rows = [], []
         for name, answer in answers.items():
             verdicts.append(_verdict(name, expected, answer))
-            if isinstance(answer, Answer):
+            if isinstance(answer, VerificationAnswer):
                 rows += self._rows(name, expected, answer, entries)
         return Verification(
             model=self.model.name,
@@ -153,7 +160,7 @@ class _Work:
             gradients=tuple(rows),
         )
 
-    def run(self, name: str, entries: Mapping[str, np.ndarray] | None = None) -> Answer:
+    def run(self, name: str, entries: Mapping[str, np.ndarray] | None = None) -> VerificationAnswer:
         """Compute loss and gradients by one engine in a child process.
 
         Raises:
@@ -161,8 +168,10 @@ class _Work:
         """
         work = self.folder / name
         work.mkdir()
-        config = self.configs.get(name, self.configs["pytorch"])
-        request = Request(self.folder / "model", self.folder / "data", name, config, work)
+        config = self.configs.get(name, self.configs[REFERENCE])
+        request = VerificationRequest(
+            self.folder / "model", self.folder / "data", name, config, work
+        )
         request.write(work / "request.json")
         if entries is not None:
             save_arrays(request.entries_path, dict(entries))
@@ -174,9 +183,9 @@ class _Work:
             work=f"computes the gradients by {name}",
             failure=EngineError,
         )
-        return Answer.read(request.answer_path)
+        return VerificationAnswer.read(request.answer_path)
 
-    def _try(self, name: str) -> Answer | WorkbenchError:
+    def _try(self, name: str) -> VerificationAnswer | WorkbenchError:
         try:
             return self.run(name)
         except WorkbenchError as error:
@@ -185,8 +194,8 @@ class _Work:
     def _rows(
         self,
         name: str,
-        expected: Answer,
-        answer: Answer,
+        expected: VerificationAnswer,
+        answer: VerificationAnswer,
         entries: Mapping[str, np.ndarray] | None,
     ) -> list[GradientRow]:
         shapes = {key: tuple(value.shape) for key, value in answer.gradients.items()}
@@ -200,7 +209,9 @@ class _Work:
         return gradient_rows(name, ordered, expected.gradients, answer.gradients, entries)
 
 
-def _verdict(name: str, expected: Answer, answer: Answer | WorkbenchError) -> EngineVerdict:
+def _verdict(
+    name: str, expected: VerificationAnswer, answer: VerificationAnswer | WorkbenchError
+) -> EngineVerdict:
     if isinstance(answer, WorkbenchError):
         return EngineVerdict(name, math.nan, math.nan, str(answer))
     return EngineVerdict(name, answer.loss, loss_error(expected.loss, answer.loss), "")

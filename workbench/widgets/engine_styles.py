@@ -19,10 +19,10 @@ def engine_styles() -> dict[str, dict[str, Any]]:
 
 
 class HasEngineStyles(traitlets.HasTraits):
-    """Part of a widget that draws samples or lines of engines."""
+    """Base class of widgets that draw samples or lines of engines."""
 
     engine_styles = traitlets.Dict().tag(sync=True)
-    """What the function `engine_styles` returns."""
+    """Result of the function `engine_styles`."""
 
     @traitlets.default("engine_styles")
     def _default_engine_styles(self) -> dict[str, dict[str, Any]]:

@@ -1,4 +1,4 @@
-"""What an option of a widget cannot be."""
+"""The error for a refused option of a widget."""
 
 from __future__ import annotations
 
@@ -8,4 +8,4 @@ from workbench.errors import ConfigError
 
 
 class OptionError(ConfigError, traitlets.TraitError):
-    """A refused option. traitlets gives the old value back for a `TraitError` alone."""
+    """A refused option. traitlets restores the old value for a `TraitError` alone."""

@@ -129,7 +129,7 @@ def train_run(
     Args:
         folder: of the run.
         spec: the record of what to train.
-        control: what its clients request.
+        control: requests of its clients.
         summary: the record of the result.
         ranks: the processes that train together, of which this is rank 0; None: this one alone.
     """
@@ -183,7 +183,7 @@ def build_engine(setup: EngineSetup) -> Engine:
     """Build the engine of the config.
 
     Raises:
-        EngineError: it cannot be built, or the state in the checkpoint is not one of its own.
+        EngineError: it cannot be built, or it cannot restore the state in the checkpoint.
     """
     try:
         with infrequent_garbage_collection():
@@ -200,10 +200,10 @@ def build_engine(setup: EngineSetup) -> Engine:
 def last_checkpoint(
     folder: RunFolder, spec: dict[str, Any]
 ) -> tuple[Path | None, TrainingProgress]:
-    """The checkpoint that a resumed run continues from, and how far it was; none for a new run.
+    """The checkpoint that a resumed run continues from, and its progress; none for a new run.
 
     Raises:
-        RunFolderError: it is gone or damaged.
+        RunFolderError: it is missing or damaged.
     """
     step = spec.get("resumed_from")
     if step is None:
@@ -213,7 +213,8 @@ def last_checkpoint(
 
 
 def earlier_evaluation(folder: RunFolder, step: int) -> dict[str, Any] | None:
-    """The last evaluation of a resumed run up to `step`, as a summary has it; None without one."""
+    """The last evaluation of a resumed run up to `step`, in the form of a summary; None without
+    one."""
     found = None
     for event in EventReader(folder.events_path).poll():
         if event["event"] == "evaluation" and event["step"] <= step:
@@ -266,7 +267,7 @@ def write_early_stop(
     Args:
         folder: of the run.
         engine: its name.
-        control: says why it ends.
+        control: has the reason.
         steps: taken before it was resumed.
         evaluation: the last one, from before it was resumed.
     """

@@ -1,4 +1,4 @@
-"""The order of the batches of a training, from any step on."""
+"""The order of the batches of a run, from any step on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def batches_after(split: Split, config: TrainingConfig, step: int) -> Iterator[B
         epoch += 1
         first = done * config.gradient_accumulation
         batches = split.batches(config.batch_size, config.seed, epoch, first=first)
-        # What is left over at the end is less than a step.
+        # The remaining rows are fewer than a step needs.
         for _ in range((steps_per_epoch - done) * config.gradient_accumulation):
             yield next(batches)
         done = 0

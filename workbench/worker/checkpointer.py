@@ -1,4 +1,4 @@
-"""When a run keeps its weights, and which of them."""
+"""Decides when a run saves its weights, and removes older checkpoints."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ COST_SHARE = 0.001
 
 
 class Trained(Protocol):
-    """What is trained: an engine, or the server of a federated run."""
+    """The object that is trained: an engine, or the server of a federated run."""
 
     def weights(self) -> dict[str, np.ndarray]:
         """Parameters and buffers by name."""
         ...
 
     def save_state(self, folder: Path) -> None:
-        """Write what else training depends on into `folder`."""
+        """Write the rest of the training state into `folder`."""
         ...
 
 
@@ -46,9 +46,9 @@ class Checkpointer:
 
         Args:
             folder: of the run.
-            trained: whose state is saved.
+            trained: object whose state is saved.
             events: where checkpoints are recorded.
-            config: says how often.
+            config: has the intervals.
             flush_steps: writes the steps so far: a checkpoint is never ahead of the record.
         """
         self._folder = folder
@@ -92,7 +92,7 @@ class Checkpointer:
                 older = [each for each in self._folder.checkpoints() if each != path]
 
                 def save_state(temporary: Path, weights: dict[str, np.ndarray] = weights) -> None:
-                    # They are written by now, and the engine needs as much memory for its own.
+                    # Freed once written, as the engine needs as much memory for its state.
                     weights.clear()
                     self._trained.save_state(temporary)
 

@@ -20,7 +20,7 @@ REASONS = {
     signal.SIGHUP: "The process that started the run has exited.",
     signal.SIGTERM: "The run received SIGTERM.",
 }
-"""The signals that interrupt a run, and the reason that its summary gives."""
+"""The signals that interrupt a run, and the reason in its summary."""
 
 
 def _block_signals() -> None:
@@ -50,7 +50,7 @@ class Control:
         self._poll = Poll()
         self._polled_after = -1
         self.is_request: Callable[[], bool] = lambda: True
-        """Whether a signal that arrives now asks the run to end."""
+        """Whether a signal received now is a request to end the run."""
         self.interruption = ""
         """Why a signal interrupts the run; empty if none does."""
         for number in REASONS:
@@ -99,7 +99,7 @@ class Control:
         return not self.interruption and self._reader.may_step(done_steps)
 
     def granted(self) -> bool:
-        """Whether the next step is granted, whatever the requested state."""
+        """Whether the next step is granted, independently of the requested state."""
         return self._reader.granted(self._done_steps)
 
     def requested_saves(self) -> int:

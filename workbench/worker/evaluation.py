@@ -18,7 +18,7 @@ from workbench.worker.worst_rows import WorstRows
 
 
 class Evaluator(Protocol):
-    """An engine, or another model that is evaluated as one."""
+    """An engine, or another model that can be evaluated."""
 
     def evaluate(self, batch: Batch) -> Evaluation:
         """Loss and output of a batch in evaluation mode."""
@@ -32,7 +32,7 @@ class EvaluationResult(NamedTuple):
     """Equal to PyTorch's loss of the whole split as one batch; NaN if all labels are ignored."""
     accuracy: float | None
     """Accuracy by the targets of the first loss, 0 to 1, of each logit for bce_with_logits; None if
-    it is another loss, or all labels are ignored."""
+    the loss has no accuracy, or all labels are ignored."""
     metrics: dict[str, Any] = {}  # noqa: RUF012 -- never written to
     """Further metrics of the first loss's output, see `workbench.worker.metrics`."""
     worst: WorstRows | None = None

@@ -1,4 +1,4 @@
-"""Records how large gradients and updates are, layer by layer."""
+"""Records the norms of gradients and updates of each layer."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ class LayerRecorder:
     """Writes the gradient norm and the update-to-weight ratio of each layer every few steps."""
 
     def __init__(self, events: EventWriter, every_steps: int | None) -> None:
-        """Record every so many steps; None: never."""
+        """Record every `every_steps` steps; None: never."""
         self._events = events
         self._every_steps = every_steps
         self._names: list[str] = []
@@ -43,7 +43,7 @@ class LayerRecorder:
 
 
 def _joined(norms: Iterable[float]) -> float:
-    """The norm of what several parts of these norms are together."""
+    """The norm of the concatenation of parts with these norms."""
     return math.hypot(*norms)
 
 

@@ -166,7 +166,7 @@ class TrainingLoop:
         self._progress.add_evaluation(found.loss)
         step = self._progress.step
         if found.worst is not None:
-            # Before the event, on which whoever follows the run reads them.
+            # Before the event, on which clients read them.
             rows = found.worst.records()
             write_worst_predictions(self._folder, step, found.worst.kind, rows)
         epoch = (step - 1) // self._steps_per_epoch + 1

@@ -23,15 +23,15 @@ class ResidentSets:
     """Resident sets of this process and of others of the same run, in bytes."""
 
     def __init__(self, pids: Sequence[int] = ()) -> None:
-        """Look at the processes `pids`; none given: at this one."""
+        """Measure the processes `pids`; empty: this one."""
         self._processes = [psutil.Process(pid) for pid in pids] or [_process]
 
     def now(self) -> list[int]:
-        """The current one of each process; 0 of one that has ended."""
+        """Current resident set of each process; 0 if it has ended."""
         return [_rss_of(process) for process in self._processes]
 
     def peaks(self) -> list[int]:
-        """The peak of each process; without Linux the current one of others."""
+        """Peak of each process; on other systems than Linux the current value for others."""
         return [
             peak_rss_bytes()
             if process.pid == os.getpid()

@@ -11,7 +11,7 @@ from workbench.losses.class_axis import has_classes_last
 from workbench.losses.loss import CLASS_LOSSES, Loss
 
 MAX_CLASSES = 100
-"""A confusion matrix of more classes is not kept: nobody could read it."""
+"""Largest number of classes of a confusion matrix: a larger one would be unreadable."""
 
 
 class ClassMetrics:
@@ -25,7 +25,7 @@ class ClassMetrics:
         self._is_text = False
 
     def add(self, output: np.ndarray, target: np.ndarray) -> None:
-        """Take in a batch.
+        """Add a batch.
 
         Args:
             output: float32, (batch, classes, ...) or (batch, ..., classes); of bce_with_logits
@@ -58,7 +58,7 @@ class ClassMetrics:
         return found
 
     def _predicted(self, output: np.ndarray, target: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Predicted and true classes of all targets that count, each int64 of one axis."""
+        """Predicted and true classes of all targets that count, each int64, one-dimensional."""
         if self._loss.name == "bce_with_logits":
             return (output > 0).ravel().astype(np.int64), (target > 0.5).ravel().astype(np.int64)
         if target.dtype.kind == "f":
@@ -84,13 +84,13 @@ class ValueMetrics:
         self._origin: np.ndarray | None = None
 
     def add(self, output: np.ndarray, target: np.ndarray) -> None:
-        """Take in a batch; both (batch, ...), of one number of values."""
+        """Add a batch; both arrays (batch, ...), with the same number of values."""
         expected = target.reshape(len(target), -1).astype(np.float64)
         error = output.reshape(expected.shape).astype(np.float64) - expected
         self._absolute += float(np.abs(error).sum())
         self._squared += float((error**2).sum())
         # Relative to the first row: of large targets that vary little, the difference of sums of
-        # squares would be nothing but rounding.
+        # squares would be rounding error.
         self._origin = expected[0] if self._origin is None else self._origin
         expected = expected - self._origin
         self._sum = self._sum + expected.sum(axis=0)
@@ -99,7 +99,7 @@ class ValueMetrics:
         self._values += expected.size
 
     def record(self) -> dict[str, Any]:
-        """For JSON: `r2`, 1 - squared error / variance, both summed over what a row holds, and
+        """For JSON: `r2`, 1 - squared error / variance, both summed over the values of a row, and
         `mean_absolute_error`; null where there is none."""
         if not self._values:
             return {"r2": None, "mean_absolute_error": None}
@@ -111,7 +111,7 @@ class ValueMetrics:
 
 
 def metrics_of(loss: Loss) -> ClassMetrics | ValueMetrics | None:
-    """The metrics of what `loss` compares; None for a function of the user's own."""
+    """The metrics for `loss`; None for a user function."""
     if loss.custom:
         return None
     if loss.name in CLASS_LOSSES or loss.name == "bce_with_logits":
@@ -120,7 +120,7 @@ def metrics_of(loss: Loss) -> ClassMetrics | ValueMetrics | None:
 
 
 def _is_log_likelihood(loss: Loss) -> bool:
-    """Whether the loss is the mean negative log-likelihood of the classes, and nothing more."""
+    """Whether the loss is exactly the mean negative log-likelihood of the classes."""
     changed = loss.factor != 1 or loss.weight is not None or loss.label_smoothing
     return loss.name in CLASS_LOSSES and not changed
 
@@ -130,7 +130,7 @@ def _class_axis(output: np.ndarray, target: np.ndarray) -> int:
 
 
 def _is_text(output: np.ndarray, target: np.ndarray) -> bool:
-    """Whether there is a class for each position of a sequence; an image has two axes of them."""
+    """Whether there is a class for each position of a sequence; an image has two such axes."""
     if target.dtype.kind == "f" or target.ndim < 2:
         return False
     return target.ndim == 2 or has_classes_last(output.shape, target.shape)

@@ -1,4 +1,4 @@
-"""The loss of each row of a batch, which an engine gives of the batch as a whole."""
+"""The loss of each row of a batch; an engine returns that of the whole batch."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from workbench.losses.loss import CLASS_LOSSES, Loss
 
 
 def row_losses(loss: Loss, output: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """What `loss` would be of each row as a batch of its own, float64, (batch,).
+    """`loss` of each row as a single-row batch, float64, (batch,).
 
     Definitions are those of `torch.nn.functional` with reduction="mean"; NaN where every label of
     a row is ignored.
 
     Args:
-        loss: with a name; a function of the user's own cannot be computed here.
+        loss: a built-in loss; a user function cannot be computed here.
         output: float32, (batch, ...).
-        target: as the loss takes it.
+        target: as accepted by the loss.
     """
     if loss.name in CLASS_LOSSES:
         found = _of_classes(loss, output.astype(np.float64), target)
@@ -33,7 +33,7 @@ def class_axis(output: np.ndarray, target: np.ndarray) -> int:
 
 
 def _of_classes(loss: Loss, output: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Every position counts by the weight of its label, as in the mean over a batch."""
+    """Every position is weighted by its label's weight, as in the mean over a batch."""
     axis = class_axis(output, target)
     scores = np.moveaxis(output, axis, -1)
     if loss.name == "cross_entropy":

@@ -15,7 +15,7 @@ from workbench.worker.row_losses import class_axis, row_losses
 class _Row(NamedTuple):
     row: int
     loss: float
-    """NaN and infinity come first: nothing is worse."""
+    """NaN and infinity sort first."""
     output: np.ndarray
     target: np.ndarray
 
@@ -33,7 +33,7 @@ class WorstRows:
         self._rows: list[_Row] = []
 
     def add(self, output: np.ndarray, target: np.ndarray) -> None:
-        """Take in the batch that follows those before; arrays as `row_losses` takes them."""
+        """Add the next batch; arrays as in `row_losses`."""
         first, self._seen = self._seen, self._seen + len(target)
         losses = row_losses(self._loss, output, target)
         finite = np.where(np.isfinite(losses), losses, np.inf)
@@ -58,7 +58,7 @@ class WorstRows:
 
     @property
     def kind(self) -> PredictionKind:
-        """What the prediction of a row is."""
+        """Kind of the prediction of a row."""
         if self._loss.name == "bce_with_logits":
             return "probabilities"
         if self._loss.name not in CLASS_LOSSES:

@@ -14,7 +14,7 @@ from tests.runs.written import steps, write_run
 from workbench.child_process.cancellation import ended_if_cancelled
 from workbench.controller.recorded_runs.deleted_runs import DeletedRun
 from workbench.controller.recorded_runs.recorded_runs import RecordedRuns
-from workbench.controller.recorded_runs.run_detail import RunDetail
+from workbench.controller.recorded_runs.run_detail import RunDescription
 from workbench.data import Dataset
 from workbench.quantization import Evaluated, Quantized
 from workbench.runs import Run, train
@@ -34,7 +34,7 @@ class Told:
         self.cancellable = False
         self.outcomes: list[tuple[str, str, list[str]]] = []
         self.problems: list[str] = []
-        self.details: list[RunDetail] = []
+        self.details: list[RunDescription] = []
         self.deleted: list[str] = []
         self.runs = RecordedRuns(self)
 
@@ -55,7 +55,7 @@ class Told:
     def show_deleted(self, deleted: Sequence[DeletedRun]) -> None:
         self.deleted = [run.title for run in deleted]
 
-    def show_detail(self, detail: RunDetail) -> None:
+    def show_detail(self, detail: RunDescription) -> None:
         self.details.append(detail)
 
     def wait(self) -> None:

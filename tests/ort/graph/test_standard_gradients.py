@@ -72,6 +72,66 @@ def test_gelu_is_the_derivative_in_double_precision() -> None:
     assert worst < 1e-6, f"differs by {worst:.1e}"
 
 
+@pytest.mark.parametrize("axis", [-1, 1])
+def test_log_softmax_is_the_derivative_in_double_precision(axis: int) -> None:
+    spec = (FLOAT, ["n", 7, 5])
+    node = gradient_node("LogSoftmaxGrad_13", "dy", "y", axis=axis)
+    model = model_of(node, {"dy": spec, "y": spec})
+    random = np.random.default_rng(0)
+    x = random.standard_normal((3, 7, 5)) * 5
+    y = x - np.log(np.exp(x).sum(axis, keepdims=True))
+    dy = random.standard_normal(y.shape)
+    expected = dy - np.exp(y) * dy.sum(axis, keepdims=True)
+    found = computed(model, dy=dy.astype(np.float32), y=y.astype(np.float32))
+    worst = np.abs(found - expected).max()
+    assert worst < 1e-6, f"differs by {worst:.1e}"
+
+
+def power(
+    exponent: float, less: float | None, rank: int | None = 1, dims: Sequence[int] = ()
+) -> onnx.ModelProto:
+    """X to the power of a constant number, or of the difference of two, as the gradient of X² has.
+
+    Args:
+        exponent: the number.
+        less: what is subtracted from it.
+        rank: of X; None: not known.
+        dims: of `exponent`.
+    """
+    name = "exponent" if less is None else "lower"
+    model = model_of(
+        helper.make_node("Pow", ["x", name], ["dx"], "power"), {"x": (FLOAT, ["n"] * (rank or 0))}
+    )
+    if rank is None:
+        model.graph.input[0].type.tensor_type.ClearField("shape")
+    constants = [helper.make_tensor("exponent", FLOAT, dims, [exponent])]
+    if less is not None:
+        constants.append(helper.make_tensor("less", FLOAT, [1], [less]))
+        model.graph.node.insert(0, helper.make_node("Sub", ["exponent", "less"], ["lower"]))
+    model.graph.initializer.extend(constants)
+    return model
+
+
+@pytest.mark.parametrize(("exponent", "less"), [(1, None), (2, 1)])
+def test_a_first_power_is_the_value_itself(exponent: float, less: float | None) -> None:
+    x = np.array([-2, 0, 3, np.inf], np.float32)
+    model = power(exponent, less)
+    assert np.array_equal(computed(model, x=x), x)
+    assert [node.op_type for node in model.graph.node] == ["Identity"]
+    assert not model.graph.initializer
+
+
+@pytest.mark.parametrize(
+    "model",
+    [power(2, None), power(3, 1), power(2, 1, rank=None), power(1, None, dims=[1, 1])],
+    ids=["square", "difference-of-two", "unknown-shape", "more-axes-than-the-base"],
+)
+def test_other_powers_stay(model: onnx.ModelProto) -> None:
+    before = model.SerializeToString()
+    assert write_standard_gradients(model) == {}
+    assert model.SerializeToString() == before
+
+
 def gathered(
     indices: Array, shape: tuple[int, ...], axis: int
 ) -> tuple[onnx.ModelProto, dict[str, Array]]:

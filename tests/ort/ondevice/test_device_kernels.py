@@ -23,7 +23,7 @@ from tests.ort.ondevice.kernels_probe import WORDS
 from workbench.artifacts import Artifacts, open_bundle
 from workbench.artifacts.manifest_record import KERNELS_MODEL
 from workbench.errors import EngineError
-from workbench.extensions import build_extensions as building
+from workbench.extension_build import build_extensions as building
 from workbench.extensions.native_extension import DEVICE_KERNELS, native_extension, sources
 from workbench.ort.graph.kernels.device_kernels import DOMAIN
 from workbench.ort.ondevice.kernels import CHECK_VALUES

@@ -36,7 +36,7 @@ def test_losses_and_gradients_are_pytorchs(name: str, answers: Answers) -> None:
     assert answer["loss"] <= 1e-6, f"losses differ by {answer['loss']}"
     assert answer["gradient"] <= 2e-6, f"gradients differ by {answer['gradient']}"
     count = PRODUCTS[name]
-    assert answer["report"][1] == f"{count} matrix products leave out padding, which input_1 tells"
+    assert answer["report"][1] == f"{count} matrix products leave out padding, marked by input_1"
 
 
 def test_logits_that_may_be_read_keep_padding(answers: Answers) -> None:

@@ -11,7 +11,7 @@ from workbench.child_process.child import serve
 
 
 def run(_: Callable[[str], None]) -> None:
-    """Measure what the request asks for; the result is a file beside it."""
+    """Run the measurement of the request; the result is a file beside it."""
     measure(Path(sys.argv[1]))
 
 

@@ -1,4 +1,4 @@
-"""What the programs of a bundle need to know of a model: one object, from which all are written."""
+"""The description of a model that all programs of a bundle are generated from."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ STEPS = 20
 """Optimizer steps that each program takes on the sample."""
 
 TOLERANCE = 1e-3
-"""Relative difference up to which a loss equals the expected one: processors round differently."""
+"""Relative difference up to which a loss equals the expected one: rounding differs between
+processors."""
 
 
 class Tensor(NamedTuple):
@@ -19,22 +20,22 @@ class Tensor(NamedTuple):
 
     name: str
     dtype: str
-    """As numpy names it."""
+    """numpy's name, as "float32"."""
     shape: tuple[int | str, ...]
-    """The model's: an axis of any length has a name."""
+    """Shape in the model: a dynamic axis has a name."""
     sample_shape: tuple[int, ...]
-    """In the sample."""
+    """Shape in the sample."""
     file: str
     """The values in the sample, row-major and little-endian; empty for an output."""
 
     @property
     def axes(self) -> str:
-        """The model's shape, for people."""
+        """The model's shape as text."""
         return "(" + ", ".join(map(str, self.shape)) + ")"
 
 
 class Description(NamedTuple):
-    """A model, its sample, and what training on the sample gives."""
+    """A model, its sample, and the expected results of training on the sample."""
 
     model: str
     inputs: tuple[Tensor, ...]
@@ -42,7 +43,7 @@ class Description(NamedTuple):
     results: tuple[Tensor, ...]
     """Outputs of the eval model: the loss first."""
     outputs: tuple[str, ...]
-    """Names of the outputs of the model that is exported."""
+    """Names of the outputs of the exported model."""
     parameter: str
     """Name of the first trained parameter."""
     accumulation: int
@@ -51,13 +52,13 @@ class Description(NamedTuple):
     loss_before: float
     """Loss of the sample with the parameters of the checkpoint, in evaluation mode."""
     loss_after: float
-    """After `steps` optimizer steps; without Dropout every device gets nearly the same."""
+    """Loss after `steps` optimizer steps; without Dropout nearly the same on every device."""
     steps: int = STEPS
     tolerance: float = TOLERANCE
 
     @property
     def fed(self) -> tuple[Tensor, ...]:
-        """What a step is given, in this order."""
+        """Tensors passed to a step, in order: inputs, then targets."""
         return (*self.inputs, *self.targets)
 
     @property

@@ -30,20 +30,20 @@ class Language(NamedTuple):
 
     name: str
     file: str
-    """In the bundle."""
+    """Path in the bundle."""
     template: str
     dtypes: Mapping[str, str]
-    """The binding's element types, by numpy's name; it has no others."""
+    """The element types that the binding supports, by numpy's name."""
     package: str
-    """What to link."""
+    """Libraries and headers to link, and the version of the language."""
     parameters: str
     """How the binding reads a parameter by its name."""
     checked: str
-    """What the tests of this version do with the program, in one sentence."""
+    """How the tests of this version check the program, in one sentence."""
 
 
 RUN = "compiled and run"
-DECLARED = "type-checked against declarations of the API that the tests hold, not run"
+DECLARED = "type-checked against declarations of the API in the tests, not run"
 PARSED = "parsed, neither compiled nor run"
 
 LANGUAGES = (
@@ -64,7 +64,7 @@ LANGUAGES = (
         "libonnxruntime and the headers of a training build 1.19.2, C++17",
         "state.GetParameter(name)",
         f"{RUN} with g++ on onnxruntime-training-cpu 1.19.2 for Linux, with declarations of the "
-        "API that the tests hold instead of its own headers",
+        "API in the tests instead of its own headers",
     ),
     Language(
         "C",
@@ -74,7 +74,7 @@ LANGUAGES = (
         "libonnxruntime and the headers of a training build 1.19.2, C11",
         "GetParameter(state, name, allocator, &value)",
         f"{RUN} with gcc on onnxruntime-training-cpu 1.19.2 for Linux, with declarations of the "
-        "API that the tests hold instead of its own headers",
+        "API in the tests instead of its own headers",
     ),
     Language(
         "C#",

@@ -1,4 +1,4 @@
-"""Trains on the sample of a bundle, as the programs do, so that devices know what to expect."""
+"""Trains on the sample of a bundle, as the programs do, for the expected losses."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from workbench.artifacts.artifacts_folder import ArtifactsFolder
 from workbench.artifacts.bundle.description import STEPS
 from workbench.child_process.child import run_child
 from workbench.errors import ArtifactsError
+from workbench.files.json_file import write_json
 from workbench.files.temporary_folder import temporary_folder
 from workbench.ort.ondevice.ondevice import TrainingSession
-from workbench.run_folder.run_folder import write_json
 
 LEARNING_RATES = (1e-3, 1e-2, 1e-1, 1e-4)
 """Tried in this order, until one lowers the loss of the sample."""
 
 CLEAR, LEAST = 0.1, 0.01
-"""Fractions of the loss by which training lowers it: so much that no other learning rate is tried;
-and so much at least, or a device could not tell it from noise."""
+"""Relative decrease of the loss: at `CLEAR` no further learning rate is tried; `LEAST` is required,
+or a device could not distinguish it from noise."""
 
 
-class Measured(NamedTuple):
-    """What training on the sample gave."""
+class SampleTraining(NamedTuple):
+    """Results of training on the sample."""
 
     learning_rate: float
     loss_before: float
@@ -38,11 +38,11 @@ class Measured(NamedTuple):
 
 def measure_in_child(
     artifacts: ArtifactsFolder, arrays: Sequence[np.ndarray], learning_rate: float | None
-) -> Measured:
+) -> SampleTraining:
     """Train on the sample in a child process: native code may crash.
 
     Args:
-        artifacts: those of the bundle.
+        artifacts: artifacts of the bundle.
         arrays: inputs and targets of the sample.
         learning_rate: None: one is found that lowers the loss.
 
@@ -70,7 +70,7 @@ def measure_in_child(
             failure=ArtifactsError,
         )
         result = json.loads((folder / "result.json").read_text(encoding="utf-8"))
-    return Measured(
+    return SampleTraining(
         result["learning_rate"],
         result["loss_before"],
         result["loss_after"],

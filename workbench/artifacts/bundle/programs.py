@@ -75,6 +75,6 @@ def _comment(value: str) -> str:
 
 
 def _float32(value: float) -> str:
-    """A literal with the digits that tell two float32 apart, always with a point or exponent."""
+    """A literal with the digits that distinguish two float32, always with a point or exponent."""
     text = f"{value:.9g}"
     return text if {".", "e"} & set(text) else f"{text}.0"

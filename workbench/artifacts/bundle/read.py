@@ -1,4 +1,4 @@
-"""Opens a device bundle, which may come from anywhere: nothing in it is trusted or executed."""
+"""Opens a device bundle, which is untrusted: nothing in it is executed."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ MOST_ENTRIES = 1000
 MANIFEST_BYTES = 4 << 20
 """Largest bundle.json."""
 SMALL_BYTES = 64 << 20
-"""Content up to this size is unpacked however well it is compressed."""
+"""Content up to this size is unpacked at any compression ratio."""
 RATIO = 100
 """Above that, content is at most this many times as large as the zip: float32 hardly compresses."""
 
@@ -97,7 +97,7 @@ def unpack_bundle(path: Path, directory: Path | None) -> ArtifactsFolder:
 
 @contextmanager
 def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
-    """The open zip; whatever the standard library raises for a corrupt one becomes one error."""
+    """The open zip; all errors of the standard library for a corrupt one become one error."""
     try:
         with zipfile.ZipFile(path) as archive:
             yield archive
@@ -121,7 +121,7 @@ def _archive(path: Path) -> Iterator[zipfile.ZipFile]:
 
 
 def _checked_entries(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.ZipInfo]:
-    """The entries by name, once every name and kind is harmless."""
+    """The entries by name; every name and file type is validated."""
     infos = archive.infolist()
     if len(infos) > MOST_ENTRIES:
         raise ArtifactsError(
@@ -143,7 +143,7 @@ def _checked_entries(archive: zipfile.ZipFile, path: Path) -> dict[str, zipfile.
             raise zipfile.BadZipFile(f"the offset of {name!r} is outside the file")
         if info.is_dir():
             continue
-        # Folders of some systems do not tell upper from lower case.
+        # Folders of some systems are not case-sensitive.
         if name.casefold() in folded:
             raise ArtifactsError(f"{path} has the entry {name!r} twice; nothing was unpacked.")
         folded.add(name.casefold())

@@ -23,11 +23,11 @@ def sample_arrays(
     """Arrays for the inputs and the targets, C-contiguous and little-endian.
 
     Args:
-        inputs: those of the eval model, as the manifest describes them.
-        targets: its targets.
-        data: the first rows of its training split are taken. None: drawn from a fixed seed,
-            uniform in [0, 1), and 0 or 1 for integers, which are in range for any embedding or
-            classes.
+        inputs: inputs of the eval model, as described in the manifest.
+        targets: targets of the eval model.
+        data: dataset; the sample is the first rows of its training split. None: random, with a
+            fixed seed, uniform in [0, 1), and 0 or 1 for integers, which are in range for any
+            embedding or classes.
         rows: number of rows, unless the model has a fixed batch.
 
     Raises:

@@ -1,4 +1,4 @@
-"""Where bundles are unpacked that were given no folder: in the workbench's home."""
+"""Default folders of unpacked bundles, in the workbench's home."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Writes a device bundle: what a device needs of the artifacts, a sample and the programs.
+"""Writes a device bundle: the artifacts that a device needs, a sample and the programs.
 
-What only explains the graphs to people, on the computer where they were made, is left out.
+Files that only describe the graphs, such as their provenance, are left out.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from workbench.artifacts.bundle.description import (
     exported_outputs,
     fed_values,
 )
-from workbench.artifacts.bundle.measure import Measured, measure_in_child
+from workbench.artifacts.bundle.measure import SampleTraining, measure_in_child
 from workbench.artifacts.bundle.programs import programs
 from workbench.artifacts.bundle.sample import ROWS, sample_arrays
 from workbench.artifacts.manifest_record import FORWARD_MODEL, KERNELS_MODEL, MANIFEST, PROVENANCE
@@ -39,7 +39,7 @@ BUNDLE_MANIFEST = "bundle.json"
 ARTIFACTS_FOLDER = "artifacts"
 
 _DATE = (1980, 1, 1, 0, 0, 0)
-"""Of every entry, so that the same artifacts give the same bytes."""
+"""Date of every entry, so that equal artifacts make equal bundles."""
 
 
 def write_bundle(
@@ -65,7 +65,7 @@ def write_bundle(
             f"rows={rows} is below the smallest batch that this model trains on, "
             f"{artifacts.manifest.get('minimum_batch', 1)}."
         )
-    # A manifest that describes other files gives a bundle that nobody can open.
+    # With a manifest of other files, the bundle could not be opened.
     artifacts.check_unchanged()
     say = report or (lambda _: None)
     say("training on the sample")
@@ -166,7 +166,7 @@ def _description(
     artifacts: ArtifactsFolder,
     inputs: Sequence[np.ndarray],
     targets: Sequence[np.ndarray],
-    measured: Measured,
+    measured: SampleTraining,
 ) -> Description:
     input_values, target_values = fed_values(artifacts)
     results = artifacts.manifest["graphs"]["eval"]["outputs"]

@@ -21,17 +21,29 @@ from workbench.artifacts.footprint.footprint import (
 )
 from workbench.artifacts.footprint.predict import LARGEST_BATCH, SPARE_BYTES
 from workbench.child_process.child import serve
+from workbench.files.json_file import write_json
 from workbench.files.temporary_folder import temporary_folder
 from workbench.ort.graph.memory.memory_plan import memory_plan, optimized_model
-from workbench.run_folder.run_folder import write_json
+from workbench.ort.ondevice.kernels import device_kernels
 
 
-class Predictor:
+class FootprintPredictor:
     """Predicts the footprint of some artifacts at any batch size."""
 
-    def __init__(self, artifacts: ArtifactsFolder) -> None:
+    def __init__(self, artifacts: ArtifactsFolder, own_kernels: bool) -> None:
+        """
+        Args:
+            own_kernels: training takes the workbench's own kernels, where this machine has them.
+        """
+        kernels = artifacts.kernels_model if own_kernels else None
+        operators = artifacts.manifest.get("device_kernels")
+        library = device_kernels().library if kernels is not None and operators else None
         with temporary_folder() as folder:
-            self._training = optimized_model(artifacts.training_model, folder)
+            portable = optimized_model(artifacts.training_model, folder)
+            self._training, self._portable = portable, None
+            if kernels is not None and (library is not None or not operators):
+                self._training = optimized_model(kernels, folder, library)
+                self._portable = portable
             self._eval = optimized_model(artifacts.eval_model, folder)
         groups, optimizer = artifacts.manifest["parameters"], artifacts.manifest["optimizer"]
         trained, frozen = (
@@ -42,8 +54,7 @@ class Predictor:
         self._gradients = gradients_bytes(trained, clipped=optimizer["max_grad_norm"] is not None)
         self._state = MOMENTS[optimizer["name"]] * sum(trained)
         nodes = NODE_BYTES * len(self._training.graph.node)
-        kernels = KERNELS_BYTES if artifacts.manifest.get("device_kernels") else 0
-        self._runtime = RUNTIME_BYTES + nodes + kernels
+        self._runtime = RUNTIME_BYTES + nodes + (0 if library is None else KERNELS_BYTES)
         self._cache: dict[int, Footprint] = {}
 
     def footprint(self, batch_size: int) -> Footprint:
@@ -68,7 +79,7 @@ class Predictor:
         return min(fitting, LARGEST_BATCH)
 
     def _predicted(self, batch_size: int) -> Footprint:
-        training = memory_plan(self._training, batch_size)
+        training = memory_plan(self._training, batch_size, self._portable)
         evaluation = memory_plan(self._eval, batch_size)
         return Footprint(
             batch_size=batch_size,
@@ -91,7 +102,7 @@ def answer(_: Callable[[str], None]) -> None:
     """
     request = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     artifacts = ArtifactsFolder.read(Path(request["directory"]))
-    predictor = Predictor(artifacts)
+    predictor = FootprintPredictor(artifacts, request["device_kernels"])
     minimum = artifacts.manifest["minimum_batch"]
     batch_size = request.get("batch_size", minimum)
     footprint, largest = predictor.footprint(batch_size), batch_size

@@ -1,4 +1,4 @@
-"""What of the footprint is known before the artifacts are generated: all but what a batch takes."""
+"""The part of the footprint that is known before artifacts are generated: all but the batch's."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from workbench.settings.requires_grad import trainable_names
 
 
 class Estimate(NamedTuple):
-    """Bytes that on-device training takes for the parameters, whatever the batch size.
+    """Bytes that on-device training takes for the parameters, at any batch size.
 
-    Activations and evaluation, and what ONNX Runtime takes for each node, are known by
+    Activations, evaluation and ONNX Runtime's memory for each node are known by
     `Artifacts.footprint` alone. Running statistics of normalization layers are left out.
     """
 

@@ -14,14 +14,15 @@ RUNTIME_BYTES = 31_000_000
 x86-64 Linux: 18 MB to load them, 11 MB for the sessions, 2 MB in the first step."""
 
 NODE_BYTES = 25_000
-"""What sessions take for each node of the training graph, measured with the bundled samples."""
+"""Bytes of the sessions for each node of the training graph, measured with the bundled samples."""
 
 
 KERNELS_BYTES = 2_500_000
-"""The library of our own kernels and its check; two samples grew by 2.1 and 2.8 MB with it."""
+"""The library of the workbench's kernels and its check; two samples grew by 2.1 and 2.8 MB with
+it."""
 
 MOMENTS = {"adamw": 2, "sgd": 0}
-"""How many values each optimizer keeps for an element of a parameter."""
+"""Values that each optimizer stores for an element of a parameter."""
 
 FLOAT32_BYTES = 4
 
@@ -38,7 +39,7 @@ def gradients_bytes(trained: Collection[int], *, clipped: bool) -> int:
 
 
 def checkpoint_bytes(parameters_bytes: int, optimizer_state_bytes: int) -> int:
-    """What writing a checkpoint takes for a moment, see `Footprint.checkpoint_bytes`."""
+    """Bytes taken temporarily while a checkpoint is written, see `Footprint.checkpoint_bytes`."""
     saved = parameters_bytes + optimizer_state_bytes
     # The buffer of the native checkpoint doubles: the old one, full, and the new one.
     doubled: int = 2 ** math.ceil(math.log2(max(saved, 1)))
@@ -58,19 +59,21 @@ class Footprint(NamedTuple):
     optimizer_state_bytes: int
     """Two moments of that size with adamw; 0 with sgd, which has no momentum."""
     activations_bytes: int
-    """What a training step writes to in ONNX Runtime's arena: the values of forward and backward
-    pass in the order of execution, reused as its planner does, placed as its arena does. With it
-    the working memory of kernels that take it elsewhere."""
+    """Bytes that a training step writes to in ONNX Runtime's arena: the values of forward and
+    backward pass in the order of execution, reused as by its planner, placed as by its arena.
+    Includes the working memory that kernels allocate elsewhere."""
     evaluation_bytes: int
-    """The same of an evaluated batch: the eval model has an arena of its own, which is kept."""
+    """The same of an evaluated batch, which takes the memory of the activations: the models share
+    one arena, and do not run at the same time."""
     checkpoint_bytes: int
     """While a checkpoint is written: the memory of a copy of the parameters, and the file with the
-    optimizer's state in a buffer that has just doubled to a power of two."""
+    optimizer's state in a buffer that has just doubled to a power of two. The activations are given
+    back to the system before."""
     runtime_bytes: int
     """ONNX Runtime itself: `RUNTIME_BYTES`, and `NODE_BYTES` for each node; and `KERNELS_BYTES`
-    where kernels of our own fit the graph."""
+    where the workbench's kernels run nodes of the graph."""
     unknown_values: int
-    """Values whose size is not known before the graph runs; they are in none of the bytes."""
+    """Values whose size is not known before the graph runs; they are not included."""
 
     @property
     def total_bytes(self) -> int:
@@ -83,16 +86,18 @@ class Footprint(NamedTuple):
         )
 
     def peak_bytes(self, *, evaluate: bool = True) -> int:
-        """Growth of the resident set of a run's process: everything above together.
+        """Growth of the resident set of a run's process: what is always there, and the largest of
+        what is there one after another: activations, evaluation and checkpoint.
 
         Args:
             evaluate: whether the run evaluates its test split.
         """
+        always = self.total_bytes - self.activations_bytes + self.runtime_bytes
         evaluation = self.evaluation_bytes if evaluate else 0
-        return self.total_bytes + evaluation + self.checkpoint_bytes + self.runtime_bytes
+        return always + max(self.activations_bytes, evaluation, self.checkpoint_bytes)
 
     def budget_bytes(self, *, evaluate: bool = True) -> int:
-        """What has to be free for it: `peak_bytes`, if that is too low by all of `ACCURACY`.
+        """Free memory needed in bytes: `peak_bytes`, if that is too low by all of `ACCURACY`.
 
         Args:
             evaluate: see `peak_bytes`.

@@ -10,11 +10,11 @@ from workbench.artifacts.artifacts_folder import ArtifactsFolder
 from workbench.artifacts.footprint.footprint import Footprint
 from workbench.child_process.child import run_child
 from workbench.errors import ArtifactsError, ConfigError, value_text
+from workbench.files.json_file import write_json
 from workbench.files.temporary_folder import temporary_folder
-from workbench.run_folder.run_folder import write_json
 
 SPARE_BYTES = 2_000_000
-"""What the batch that is advised leaves free: the next process may begin a little larger."""
+"""Bytes left free by the recommended batch size: the next process may begin a little larger."""
 
 MOST_ROWS = 2**31
 """Of a batch whose footprint is predicted: sizes in bytes stay integers of 64 bits."""
@@ -23,21 +23,36 @@ LARGEST_BATCH = 2**16
 """No larger batch is considered."""
 
 
-def footprint(artifacts: ArtifactsFolder, batch_size: int) -> Footprint:
+def footprint(
+    artifacts: ArtifactsFolder, batch_size: int, *, device_kernels: bool = True
+) -> Footprint:
     """As `Artifacts.footprint`."""
     if _positive("batch_size", batch_size) > MOST_ROWS:
         raise ConfigError([f"batch_size={value_text(batch_size)}: give at most {MOST_ROWS:,}."])
-    return _predict(artifacts, batch_size=batch_size)[0]
+    return _predict(artifacts, batch_size=batch_size, device_kernels=device_kernels)[0]
 
 
-def largest_batch(artifacts: ArtifactsFolder, memory_bytes: int, *, evaluate: bool = True) -> int:
+def largest_batch(
+    artifacts: ArtifactsFolder,
+    memory_bytes: int,
+    *,
+    evaluate: bool = True,
+    device_kernels: bool = True,
+) -> int:
     """As `Artifacts.largest_batch`."""
     _positive("memory_bytes", memory_bytes)
-    return _predict(artifacts, memory_bytes=memory_bytes, evaluate=evaluate)[1]
+    return _predict(
+        artifacts, memory_bytes=memory_bytes, evaluate=evaluate, device_kernels=device_kernels
+    )[1]
 
 
 def footprint_within(
-    artifacts: ArtifactsFolder, batch_size: int, memory_bytes: int, *, evaluate: bool
+    artifacts: ArtifactsFolder,
+    batch_size: int,
+    memory_bytes: int,
+    *,
+    evaluate: bool,
+    device_kernels: bool,
 ) -> tuple[Footprint, int]:
     """The footprint at `batch_size`, and the largest batch where that does not fit.
 
@@ -45,7 +60,13 @@ def footprint_within(
         The footprint, and `batch_size` where its `budget_bytes` are at most `memory_bytes`, else
         the largest that fits with `SPARE_BYTES` to spare; 0: none does.
     """
-    return _predict(artifacts, batch_size=batch_size, memory_bytes=memory_bytes, evaluate=evaluate)
+    return _predict(
+        artifacts,
+        batch_size=batch_size,
+        memory_bytes=memory_bytes,
+        evaluate=evaluate,
+        device_kernels=device_kernels,
+    )
 
 
 def _positive(name: str, value: Any) -> int:

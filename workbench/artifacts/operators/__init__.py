@@ -1,4 +1,4 @@
-"""What a minimal build of ONNX Runtime needs to train, from the training artifacts alone.
+"""Operators that a minimal build of ONNX Runtime needs to train, from the training artifacts alone.
 
 `python -m workbench.artifacts.operators REQUEST.json` converts the models in a child process.
 """

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from workbench.artifacts.artifacts_folder import ArtifactsFolder
 from workbench.child_process.child import run_child
 from workbench.errors import ArtifactsError
+from workbench.files.json_file import write_json
 from workbench.files.temporary_folder import temporary_folder
-from workbench.run_folder.run_folder import write_json
 
 
 class OperatorSet(NamedTuple):
@@ -24,7 +24,7 @@ class OperatorSet(NamedTuple):
 
 
 class RequiredOperators(NamedTuple):
-    """What a minimal build needs to train, evaluate and step."""
+    """Operators that a minimal build needs to train, to evaluate and for the optimizer."""
 
     operator_sets: tuple[OperatorSet, ...]
     ort_format_bytes: dict[str, int]

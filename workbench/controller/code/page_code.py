@@ -1,4 +1,4 @@
-"""The Python that does the same as the page."""
+"""The Python code equivalent to the page."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ ONDEVICE = ("engine='ondevice'",)
 
 
 def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) -> str:
-    """A program of the public names that does what a step of the page does.
+    """A program of public names equivalent to a step of the page.
 
     Args:
-        setup: what the page would do.
+        setup: setup of the page.
         step: "model", "artifacts", "train" or "compare"; for the runs see `runs_code`.
-        names: objects of the notebook, which code may name; None: those there are.
+        names: objects of the notebook, which code may name; None: the current ones.
     """
     own = own_names() if names is None else names
     lines = ["import workbench as wb", ""]
@@ -44,9 +44,10 @@ def code_for(setup: Setup, step: str, names: Mapping[str, Any] | None = None) ->
             chosen = {name: settings[name] for name in ARTIFACT_SETTINGS if name in settings}
             profiled = profile_settings(setup)
             batch = settings.get("batch_size", 'model.defaults.get("batch_size", 32)')
+            own = {name: settings[name] for name in ["device_kernels"] if name in settings}
             lines += [
                 f"artifacts = {call_text('wb.generate_artifacts', ['model', 'data=data'], chosen)}",
-                f"artifacts.footprint(batch_size={batch})",
+                call_text("artifacts.footprint", [f"batch_size={batch}"], own),
                 "graph = wb.GraphView(artifacts)",
                 f"profile = {call_text('wb.profile', ['model', 'data', *ONDEVICE], profiled)}",
                 "graph.paint(profile)",

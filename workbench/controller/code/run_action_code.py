@@ -1,4 +1,4 @@
-"""The Python that does what was last done with recorded runs."""
+"""The Python code equivalent to the last action on recorded runs."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 
 
 def action_code(action: str, run_ids: Sequence[str], text: str) -> str:
-    """A program of the public names.
+    """A program of public names.
 
     Args:
-        action: name of a button of the list, or of what it does.
-        run_ids: of the runs that it was done with.
-        text: what was typed for it.
+        action: name of a button of the list, or of its action.
+        run_ids: ids of its runs.
+        text: the text typed for it.
     """
     return "\n".join(["import workbench as wb", "", *_lines(action, list(run_ids), text)]) + "\n"
 
@@ -30,7 +30,7 @@ def _lines(action: str, run_ids: list[str], text: str) -> list[str]:
 
 
 def _of_run(line: str) -> Callable[[str, str], list[str]]:
-    """With a run; `line` has a place for the text."""
+    """Code for a run; `line` has a placeholder for the text."""
     return lambda run, text: [f"run = wb.load_run({run})", line.format(text=repr(text))]
 
 

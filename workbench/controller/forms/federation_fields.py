@@ -1,4 +1,4 @@
-"""The fields of federated training, and what is made of them."""
+"""The fields of federated training, and their conversion to arguments."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SPLITS: Mapping[str, Callable[..., ClientSplit]] = {
     "quantity": quantity,
     "feature_shift": feature_shift,
 }
-"""By its name in the form. `groups` needs a group of each row, which nobody types."""
+"""Splits by name in the form. `groups` needs a group of each row, which cannot be typed."""
 GROUPS = (
     "This run was divided by groups of rows, which only code can give: "
     "wb.federate(..., split=wb.federated.groups(...)). Choose another split to train here."
@@ -36,17 +36,17 @@ OF_ALPHA = ("dirichlet", "quantity")
 
 
 class FederationForm(FederationOptions):
-    """The options of federated training, and how a form says who has which rows; frozen."""
+    """The options of federated training, and the division of the rows, in a form; frozen."""
 
     split: SplitName = Field(
         default="iid",
-        description="who has which rows: at random, by label, by number, or by the inputs' mean",
+        description="how rows are divided: at random, by label, by number, or by the inputs' mean",
     )
     alpha: float = Field(
         default=0.3,
         gt=0,
         lt=1e9,
-        description="of dirichlet and quantity: the smaller, the less alike are the clients",
+        description="of dirichlet and quantity: the smaller, the more the clients differ",
     )
 
     @field_validator("split", mode="before")
@@ -90,7 +90,7 @@ LABELS: Mapping[str, tuple[str, str]] = {
     "federation.delta": ("Delta", ""),
     "federation.secure_aggregation": ("Secure aggregation", ""),
 }
-"""In the order of the form: label, and a description where that of the options would not do."""
+"""In the order of the form: label, and a description where that of the options is unsuitable."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
     "federation.strategy": get_args(StrategyName),
@@ -104,7 +104,7 @@ UNSET = {
     "federation.devices": "this machine",
     "federation.privacy": "none",
 }
-"""What applies while nothing is given, where the default says nothing."""
+"""Effective value of an empty field, where the default does not show it."""
 
 ELSEWHERE: Mapping[str, str] = {
     "epochs": "Federated training goes by rounds: give Local epochs.",
@@ -114,11 +114,11 @@ ELSEWHERE: Mapping[str, str] = {
     "gradient_accumulation": "Clients do not accumulate: give a larger Batch size.",
     "base_except": "Clients start from all of the initial weights.",
 }
-"""What a person may have typed for a training, and why a federated one does not take it."""
+"""Training settings that federated training does not accept, with the reason and an alternative."""
 
 
 def federate_settings(form: Mapping[str, Any]) -> dict[str, Any]:
-    """Keyword arguments of `federate` from what was given in the form.
+    """Keyword arguments of `federate` for the values of the form.
 
     Raises:
         ConfigError: some are wrong; lists all of them.
@@ -144,7 +144,7 @@ def split_code(form: Mapping[str, Any]) -> str:
 
 
 def form_of(options: FederationOptions, split: str) -> dict[str, Any]:
-    """What a person would give in the form for a recorded run.
+    """The values of the form that describe a recorded run.
 
     Args:
         options: of the run.

@@ -22,13 +22,13 @@ class SettingField(NamedTuple):
     """One field."""
 
     name: str
-    """Of the setting; dotted where it is one of several of a setting, such as "lora.rank"."""
+    """Name of the setting; dotted for a part of a setting, such as "lora.rank"."""
     label: str
     description: str
     kind: str
     """"whole", "number", "bytes", "choice", "switch", "names", "options" or "text"."""
     default: str
-    """What applies while nothing is given, in words or as it would be typed."""
+    """Effective value of an empty field, in words or as it would be typed."""
     choices: tuple[str, ...] = ()
 
 
@@ -52,14 +52,14 @@ OTHER = {
     "federation": federation.SWITCH,
     "detached": ("Continue without the kernel", "the run continues when this notebook is closed"),
 }
-"""What `train` takes besides the configuration: label and description."""
+"""Arguments of `train` besides the configuration: label and description."""
 
 LABELS: Mapping[str, tuple[str, str]] = {
     "epochs": ("Epochs", ""),
     "steps": ("Steps", ""),
     "batch_size": ("Batch size", ""),
     "learning_rate": ("Learning rate", "size of an optimizer step"),
-    "optimizer": ("Optimizer", "the algorithm that changes the parameters"),
+    "optimizer": ("Optimizer", "the algorithm that updates the parameters"),
     "loss": ("Loss function", "what is minimized"),
     "lr_schedule": ("Schedule", ""),
     "lr_warmup_steps": ("Warm-up steps", ""),
@@ -79,7 +79,7 @@ LABELS: Mapping[str, tuple[str, str]] = {
     "lora.seed": ("LoRA seed", ""),
     "checkpoint_every": ("Checkpoint every (steps)", ""),
     "checkpoint_every_s": ("Checkpoint every (s)", ""),
-    "device": ("Device", "limits cores and memory of the worker, as a small device has them"),
+    "device": ("Device", "limits the worker to the cores and memory of a small device"),
     "device.cores": ("Device cores", ""),
     "device.memory_bytes": ("Device memory", ""),
     "processes": ("Processes", ""),
@@ -93,7 +93,7 @@ LABELS: Mapping[str, tuple[str, str]] = {
     "warmup_steps": ("Unmeasured steps", ""),
     **federation.LABELS,
 }
-"""Label of each setting, and what it is where the schema says nothing a reader would understand."""
+"""Label of each setting, and a description where that of the schema is unsuitable."""
 
 UNSET = {
     "steps": "by epochs",
@@ -114,7 +114,7 @@ UNSET = {
     "base_except": "none",
     **federation.UNSET,
 }
-"""What applies while nothing is given, where the default is None or depends on the machine."""
+"""Effective value of an empty field, where the default is None or depends on the machine."""
 
 LAYOUT: tuple[tuple[str, bool, tuple[str, ...]], ...] = (
     ("Training", False, ("epochs", "batch_size", "learning_rate", "optimizer", "loss", "seed")),
@@ -177,7 +177,7 @@ OWNERS: Mapping[str, type[BaseModel]] = {
     "device": Device,
     "federation": federation.FederationForm,
 }
-"""Of dotted names: the class that holds the settings."""
+"""For dotted names: the class of the settings."""
 SWITCHES = (
     *("evaluate", "lora", "device_kernels", "label_sparsity", "detached"),
     *("federation", "federation.secure_aggregation"),
@@ -191,7 +191,7 @@ def field_groups(defaults: Mapping[str, Any] | None = None) -> tuple[FieldGroup,
     """All fields, grouped; those of rarely used settings are folded.
 
     Args:
-        defaults: of the model, which come before those of `TrainingConfig`.
+        defaults: of the model, which override those of `TrainingConfig`.
     """
     known = dict(defaults or {})
     return tuple(
@@ -229,7 +229,7 @@ def _field(name: str, defaults: Mapping[str, Any]) -> SettingField:
 
 
 def _without_none(description: str) -> str:
-    """The description without what None means, which stands in the field while it is empty."""
+    """The description without the meaning of None, which the empty field shows."""
     kept = [part for part in description.split("; ") if not part.startswith("None: ")]
     return "; ".join(kept) or description.removeprefix("None: ")
 
@@ -264,7 +264,7 @@ COMPARISON_FIELDS = (
         ),
     ),
 )
-"""What a comparison takes besides the settings of the engines."""
+"""Settings of a comparison besides those of the engines."""
 
 
 def value_as_text(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""What is typed into the settings form: read, and checked while it is typed."""
+"""Reads the texts of the settings form, and validates them as they are typed."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ PARTS = ("lora", "device", "federation")
 """Settings that have several fields."""
 UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 DIGITS = r"(?:\d{1,3}(?:,\d{3})+|\d+(?:_\d+)*)"
-"""Commas stand between thousands only: one before a fraction, as in 1,5, is refused."""
+"""Commas separate thousands only: a decimal comma, as in 1,5, is refused."""
 WHOLE = re.compile(rf"[+-]?{DIGITS}")
 SIZE = re.compile(rf"({DIGITS}(?:\.\d+)?)\s*((?:[kmg]i?)?)b?", re.IGNORECASE)
 COMMA = re.compile(r"([+-]?\d+),(\d+)(.*)")
 
 
 class ReadSettings(NamedTuple):
-    """What the texts of a form mean."""
+    """Settings read from the texts of a form."""
 
     settings: dict[str, Any]
-    """Of `TrainingConfig`; what was left empty is not in it."""
+    """Of `TrainingConfig`, without those left empty."""
     further: dict[str, Any]
     """Of `train`: base, base_except, detached. Of `compare`: comparison_steps, quiet_s. federation:
-    what was given of federated training, if that is on."""
+    the settings given for federated training, if that is on."""
     problems: dict[str, str]
-    """By field, in a sentence each. A field with a problem is not in `settings` when it cannot be
-    read at all; one that is out of its limits is."""
+    """By field, in a sentence each. An unreadable field is not in `settings`; one that is out of
+    its limits is."""
 
 
 def read_texts(
@@ -56,12 +56,12 @@ def read_texts(
     defaults: Mapping[str, Any] | None = None,
     engines: Sequence[str] = (),
 ) -> ReadSettings:
-    """Read what was typed, by name of the field; an empty text means the default.
+    """Read the typed texts, by name of the field; an empty text means the default.
 
     Args:
         texts: as typed.
         defaults: of the model, with which they are checked together.
-        engines: that are to train with them; none: the default one.
+        engines: engines to train with; empty: the default one.
     """
     values: dict[str, Any] = {}
     problems: dict[str, str] = {}
@@ -95,10 +95,10 @@ def read_texts(
 
 
 def write_texts(settings: Mapping[str, Any]) -> dict[str, str]:
-    """The texts that mean `settings`: keyword arguments of `train`.
+    """The texts for `settings`: keyword arguments of `train`.
 
     Raises:
-        ConfigError: there is no field for one of them; names the nearest.
+        ConfigError: one of them has no field; names the nearest.
     """
     texts: dict[str, str] = {}
     for name, value in settings.items():
@@ -131,7 +131,7 @@ def _parts_as_texts(owner: str, value: Any) -> dict[str, str]:
 
 
 def _federation_problems(form: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, str]:
-    """What is wrong with federated training, by field."""
+    """Problems of the settings of federated training, by field."""
     found = {name: why for name, why in federation_fields.ELSEWHERE.items() if texts.get(name)}
     try:
         federation_fields.FederationForm(**form)
@@ -164,7 +164,7 @@ def read_field(field: SettingField, text: str) -> Any:
     """The value of one field, of a text that is not empty.
 
     Raises:
-        ValueError: it cannot be read, with a sentence that says what to give.
+        ValueError: it cannot be read; the message has the expected form.
     """
     if field.kind in READERS:
         return READERS[field.kind](text)
@@ -223,7 +223,7 @@ def _plain(digits: str) -> str:
 
 
 def _decimal_point_hint(text: str) -> str:
-    """What to write in place of a comma before a fraction."""
+    """Hint to write a decimal point, if the text is a number with a decimal comma."""
     found = COMMA.fullmatch(text)
     return f" Write {found[1]}.{found[2]}{found[3]}." if found else ""
 
@@ -235,4 +235,4 @@ READERS: Mapping[str, Callable[[str], Any]] = {
     "names": lambda text: tuple(split_names(text)),
     "options": _options,
 }
-"""By the kind of the field."""
+"""Reader by the kind of the field."""

@@ -1,1 +1,1 @@
-"""What the Model step shows: models found in the notebook, layers, rows of the data."""
+"""Contents of the Model step: models found in the notebook, layers, rows of the data."""

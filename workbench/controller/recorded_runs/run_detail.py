@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from pydantic import BaseModel
 
-from workbench.controller.recorded_runs.worst_rows import ShownRow, WorstRows
+from workbench.controller.recorded_runs.worst_rows import ShownRow, WorstRowsReader
 from workbench.display.number_format import significant
 from workbench.run_folder.worst_predictions import read_worst_predictions
 from workbench.runs import Run
@@ -23,22 +23,22 @@ Facts = list[tuple[str, str]]
 """Names and values to show."""
 
 
-class RunDetail(NamedTuple):
-    """What is shown of a recorded run."""
+class RunDescription(NamedTuple):
+    """Details of a recorded run, for display."""
 
     run_id: str
     heading: str
     facts: Facts
     settings: Facts
-    """Those that differ from their defaults."""
+    """Settings that differ from their defaults."""
     problem: str
-    """Why the run failed, was interrupted, or is not what it was planned to be; may be empty."""
+    """Why the run failed, was interrupted, or deviates from its plan; may be empty."""
     traceback: str
-    """Of the failure, if it has one."""
+    """Traceback of the failure, if it has one."""
     figure: Figure | None
     """None if no step was taken."""
     figure_text: str
-    """What the figure shows; empty: there is to be none."""
+    """Text alternative of the figure; empty if there is to be no figure."""
     worst: tuple[ShownRow, ...] = ()
     """The rows of the test split that it predicted worst; empty where none are recorded."""
     worst_problem: str = ""
@@ -46,11 +46,11 @@ class RunDetail(NamedTuple):
     federated: Run | None = None
     """The run, if it is federated: its rounds and clients are shown in place of a figure."""
     classes: tuple[str, ...] = ()
-    """Names of the classes of its dataset, if it is."""
+    """Names of the classes of its dataset, if it is federated."""
 
 
-def describe_run(run: Run) -> RunDetail:
-    """One run: its facts, settings, failure and figure."""
+def describe_run(run: Run) -> RunDescription:
+    """The details of a run: facts, settings, failure and figure."""
     done, total = run.progress
     evaluations = run.evaluations
     summary, federation = run.summary or {}, run.federation
@@ -84,7 +84,7 @@ def describe_run(run: Run) -> RunDetail:
     if run.status == "failed":
         facts.append(("Log", str(run.folder.log_path)))
     worst, worst_problem = _worst_rows(run)
-    return RunDetail(
+    return RunDescription(
         run_id=run.id,
         heading=run.title,
         facts=facts,
@@ -99,13 +99,13 @@ def describe_run(run: Run) -> RunDetail:
         worst=tuple(worst),
         worst_problem=worst_problem,
         federated=run if federation else None,
-        classes=tuple(WorstRows().classes(run)) if federation else (),
+        classes=tuple(WorstRowsReader().classes(run)) if federation else (),
     )
 
 
 def _worst_rows(run: Run) -> tuple[list[ShownRow], str]:
-    """As `WorstRows.rows`, of a run that has recorded some; of another the dataset is not read."""
-    return WorstRows().rows(run) if read_worst_predictions(run.folder) else ([], "")
+    """`WorstRowsReader.rows` for a run that has recorded some; else the dataset is not read."""
+    return WorstRowsReader().rows(run) if read_worst_predictions(run.folder) else ([], "")
 
 
 METRICS = (
@@ -115,11 +115,11 @@ METRICS = (
     ("r2", "Test R²"),
     ("mean_absolute_error", "Test mean absolute error"),
 )
-"""Columns of `Run.evaluations` and what they are called."""
+"""Columns of `Run.evaluations` and their labels."""
 
 
 def duration_text(seconds: float) -> str:
-    """A duration as people read it: 0.8 s, 134 s as "2 min 14 s", 3 h 5 min."""
+    """A duration as text: 0.8 s, 134 s as "2 min 14 s", 3 h 5 min."""
     if math.isnan(seconds):
         return "–"  # noqa: RUF001
     if seconds < 10:

@@ -1,4 +1,4 @@
-"""What each step of a page can do beside training, one task a file."""
+"""Tasks of the page's steps besides training, one task a file."""
 
 from __future__ import annotations
 

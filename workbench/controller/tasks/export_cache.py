@@ -12,7 +12,7 @@ from workbench.controller.tasks.task import Inputs, Report, Task, TaskResult
 from workbench.errors import WorkbenchError
 from workbench.export_cache.cache import ExportCache
 from workbench.export_cache.clear import clear_cache
-from workbench.export_cache.place import OFF, VARIABLE
+from workbench.files.user_cache import OFF, VARIABLE
 from workbench.models import Model
 from workbench.run_folder.statistics import size_text
 
@@ -41,7 +41,7 @@ class ExportCacheTask(Task):
         self._before: list[str | None] = []
         """The variable as it was before the switch was first used, once it was."""
         self._written: str | None = None
-        """What the switch made of it. Another value is the notebook's own."""
+        """Value last set by the switch. Another value was set by the notebook."""
 
     def run(self, inputs: Inputs, report: Report) -> TaskResult:  # noqa: ARG002
         if os.environ.get(VARIABLE) == OFF:

@@ -15,7 +15,7 @@ from workbench.federated.prepared import SIMULATED
 
 PATH = "federated-app"
 LEFT_OUT = (*SIMULATED, "detached", "split", "alpha")
-"""What has a meaning for simulated clients alone, and what is given otherwise."""
+"""Settings that apply to simulated clients alone, or that are given by other means."""
 
 
 class FederatedAppTask(Task):

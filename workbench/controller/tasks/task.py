@@ -1,4 +1,4 @@
-"""What a page can do beside training: a task with a few fields, and what is shown of it."""
+"""A task of the page besides training: its fields, and its displayed state."""
 
 from __future__ import annotations
 
@@ -35,20 +35,20 @@ class TaskResult(NamedTuple):
 
 
 class TaskState(NamedTuple):
-    """What is shown of a task."""
+    """Displayed state of a task."""
 
     texts: Mapping[str, str]
-    """What was typed, by name of the field."""
+    """Typed texts, by field name."""
     problems: Mapping[str, str]
-    """What is wrong with a field, in a sentence, by its name."""
+    """Problem of each invalid field, in a sentence, by field name."""
     applies: bool = True
     """Whether it has a meaning with the settings of now."""
     refusal: str = ""
     """Why it cannot be started now, in a sentence."""
     about: str = ""
-    """What there is before it is started, in sentences."""
+    """Description before it is started, in sentences."""
     doing: str = ""
-    """What is being done now; empty while nothing is."""
+    """Current activity; empty while there is none."""
     problem: str = ""
     """Why it failed, in sentences."""
     result: TaskResult | None = None
@@ -57,7 +57,7 @@ class TaskState(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """What a task is done with, as it was when it was started."""
+    """Inputs of a task, as they were when it was started."""
 
     setup: Setup
     values: Mapping[str, Any]
@@ -134,11 +134,11 @@ class Task(ABC):
         return ""
 
     def describe(self, model: Model | None) -> str:  # noqa: ARG002
-        """What there is before it is done, in sentences; asked when its section is opened."""
+        """Description before the task is started, in sentences; read when its section is opened."""
         return ""
 
     def typed(self, values: Mapping[str, Any]) -> None:  # noqa: B027
-        """What takes effect at once when a field is changed."""
+        """Apply a changed field immediately."""
 
     def read(self, texts: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, str]]:
         """The values of the fields that were filled in, and what is wrong with others."""

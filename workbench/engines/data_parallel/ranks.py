@@ -32,21 +32,21 @@ STORE_VARIABLE = "WORKBENCH_RANKS_STORE"
 """The file over which the ranks find each other."""
 
 NO_TIMEOUT = datetime.timedelta(days=365)
-"""A paused run may wait for long; a rank that dies closes its connections at once."""
+"""A paused run may wait long; a rank that dies closes its connections immediately."""
 
 STATES = "rank_states.safetensors"
-"""File of a checkpoint: the state of each rank's random number generator but that of rank 0."""
+"""File of a checkpoint: the state of each rank's random number generator except rank 0."""
 
 COMMANDS = ("end", "accumulate", "train_step", "learning_rate", "save")
-"""What rank 0 tells the others to do with it."""
+"""Commands that rank 0 sends to the other ranks."""
 
 
 class Ranks:
     """This process among those that train one model.
 
     Attributes:
-        rank: number of this process, from 0.
-        count: how many there are.
+        rank: rank of this process, from 0.
+        count: number of processes.
         pids: process id of each.
         rss_before_bytes: resident set of each when it was given to `join`.
     """
@@ -61,7 +61,7 @@ class Ranks:
 
     @classmethod
     def join(cls, rss_bytes: int) -> Ranks:
-        """Meet the other processes that torchrun's elastic agent has started.
+        """Join the process group of the processes that torchrun's elastic agent started.
 
         Args:
             rss_bytes: resident set of this process, for the record.
@@ -100,13 +100,13 @@ class Ranks:
         )
 
     def command(self, name: str, value: float = 0.0) -> None:
-        """Of rank 0: tell the others what is done next. Others call the same methods and tell
+        """On rank 0: send the next command to the others. Others call the same methods and send
         nothing."""
         if self.rank == 0:
             self._broadcast(float(COMMANDS.index(name)), value)
 
     def next_command(self) -> tuple[str, float]:
-        """Of the others: wait for what rank 0 does next."""
+        """On the others: wait for the next command of rank 0."""
         number, value = self._broadcast(0.0, 0.0)
         return COMMANDS[int(number)], value
 
@@ -120,13 +120,13 @@ class Ranks:
         return received
 
     def own_rows(self, batch: Batch) -> Batch:
-        """The rows of this rank; all ranks have as many."""
+        """The rows of this rank; their number is equal on all ranks."""
         count = len(batch.target) // self.count
         return batch.rows(slice(self.rank * count, (self.rank + 1) * count))
 
     def factors(self, losses: Sequence[Loss], batch: Batch) -> list[float]:
-        """By what each loss of this rank's rows is multiplied, so that the mean over the ranks is
-        the loss of the batch: with labels that are ignored or have weights, rows count unequally.
+        """Factor of each loss of this rank's rows, so that the mean over the ranks is the loss of
+        the batch: with ignored or weighted labels, the weights of rows differ.
         """
         own = self.own_rows(batch)
         return [
@@ -157,11 +157,11 @@ class Ranks:
         return self._parallel
 
     def forward_pass(self) -> AbstractContextManager[None]:
-        """While it lasts, a module is called as by what exchanges its gradients."""
+        """Context for forward passes by the module that exchanges gradients."""
         return nullcontext() if self._parallel is None else self._parallel._inside_ddp_forward()
 
     def without_exchange(self) -> AbstractContextManager[None]:
-        """While it lasts, a backward pass exchanges nothing, and its gradients are kept."""
+        """Context in which backward passes exchange nothing and accumulate their gradients."""
         return nullcontext() if self._parallel is None else self._parallel.no_sync()
 
     def refuse_batch_statistics(self, module: nn.Module) -> None:
@@ -180,9 +180,9 @@ class Ranks:
                 continue
             raise UntrainableError(
                 f"processes={self.count}: layer {name!r} is a {type(layer).__name__}, which would "
-                "take the statistics of each process's rows for those of the batch, and PyTorch's "
-                "SyncBatchNorm runs on GPUs alone. Train in one process, or normalize by GroupNorm "
-                "or LayerNorm."
+                "compute the statistics of each process's rows in place of the batch's, and "
+                "PyTorch's SyncBatchNorm runs on GPUs alone. Train in one process, or normalize by "
+                "GroupNorm or LayerNorm."
             )
 
     def compare_buffers(self) -> None:
@@ -206,14 +206,14 @@ class Ranks:
         what = "parameter" if found in own else "buffer"
         raise UntrainableError(
             f"processes={self.count}: the forward pass computes {what} {found!r} from the rows "
-            "that it is given, and each process has others. Train in one process."
+            "of its input, which differ between processes. Train in one process."
         )
 
     def save_states(self, folder: Path | None) -> None:
         """Gather the states of the random number generators; rank 0 writes them into `folder`.
 
         Raises:
-            UntrainableError: the ranks no longer hold the same model.
+            UntrainableError: the ranks no longer have the same model.
         """
         import torch
         from safetensors.torch import save_file
@@ -248,5 +248,5 @@ class Ranks:
 
 def _factor(loss: Loss, own: np.ndarray, whole: np.ndarray, count: int) -> float:
     total = mean_weight(loss, whole)
-    # Without any label the loss is no number, in one process too.
+    # Without labels the loss is NaN, in one process too.
     return count * mean_weight(loss, own) / total if total else 1.0

@@ -15,7 +15,7 @@ TOLERANCE = 1e-3
 
 
 def first_difference(tensors: Mapping[str, Tensor]) -> str | None:
-    """The name of a tensor that is another one in some rank; every rank is told the same.
+    """Name of a tensor that differs between ranks; the result is the same on every rank.
 
     Values are exchanged only of tensors whose check sums differ.
     """

@@ -1,1 +1,1 @@
-"""What on-device training checks before it starts, and keeps beside the weights."""
+"""Checks before on-device training starts, and its state beside the weights."""

@@ -70,7 +70,7 @@ def refuse_other_settings(artifacts: Artifacts, config: TrainingConfig) -> None:
         if generated != wanted:
             raise EngineError(
                 f"The artifacts in {artifacts.directory} were generated with "
-                f"{name}={_shown(generated)}, but the run wants {name}={_shown(wanted)}. Generate "
+                f"{name}={_shown(generated)}, but the run has {name}={_shown(wanted)}. Generate "
                 "them again."
             )
 

@@ -1,4 +1,4 @@
-"""Whether a session on device runs the workbench's own kernels, and what the record says."""
+"""Selects the workbench's own kernels for a session on device, and describes the choice."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ class ChosenKernels(NamedTuple):
 
     training_model: Path
     library: Path | None
-    """That runs its operators; None where it has ONNX Runtime's alone."""
+    """Library of its operators; None if it has only ONNX Runtime's."""
     nodes: Mapping[str, int]
-    """How many nodes each kernel of the workbench runs."""
+    """Number of nodes run by each kernel of the workbench."""
     state: OptionState
     """For the statistics of the run."""
 
 
 def chosen_kernels(config: TrainingConfig, artifacts: Artifacts) -> ChosenKernels:
-    """The workbench's own kernels, where they are wanted, built, right, and of use."""
+    """The workbench's own kernels, if they are enabled, built, correct and applicable."""
 
     def without(state: str, reason: str = "") -> ChosenKernels:
         return ChosenKernels(
@@ -58,7 +58,7 @@ def chosen_kernels(config: TrainingConfig, artifacts: Artifacts) -> ChosenKernel
 
 
 def operator_state(artifacts: Artifacts) -> OptionState:
-    """What `operator_kernels` says of the graph that runs."""
+    """State of the option `operator_kernels` for the graph that runs."""
     chosen = libraries_of(artifacts.manifest.get("operator_kernels", ()))
     state = "on" if chosen else "off"
     return OptionState(option="operator_kernels", state=state, reason=sentence_of(chosen))

@@ -12,12 +12,12 @@ from workbench.settings.config import TrainingConfig
 
 
 def refuse_over_device_memory(artifacts: Artifacts, config: TrainingConfig) -> None:
-    """Compare the predicted footprint with the memory of the device; nothing without one.
+    """Compare the predicted footprint with the memory of the device, if one is set.
 
     The memory is that of the whole process: what it has taken before counts as well.
 
     Raises:
-        EngineError: it does not fit; gives the largest batch that does.
+        EngineError: it does not fit; the message has the largest batch that does.
     """
     device = config.device
     if device is None or device.memory_bytes is None:
@@ -28,6 +28,7 @@ def refuse_over_device_memory(artifacts: Artifacts, config: TrainingConfig) -> N
         config.batch_size,
         max(0, device.memory_bytes - taken_bytes),
         evaluate=config.evaluate,
+        device_kernels=config.device_kernels,
     )
     if largest >= config.batch_size:
         return

@@ -1,4 +1,4 @@
-"""What on-device training depends on beside the weights, in two files of a checkpoint."""
+"""State of on-device training beside the weights, in two files of a checkpoint."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from pydantic import BaseModel, ConfigDict
 
 from workbench.errors import EngineError, RunFolderError
 from workbench.files.input_file import check_file
-from workbench.run_folder.records import check_record, read_json
-from workbench.run_folder.run_folder import write_json
+from workbench.files.json_file import read_json, write_json
+from workbench.run_folder.records import check_record
 from workbench.run_folder.statistics import Count
 
 NATIVE_CHECKPOINT, STATE = "ondevice.checkpoint", "ondevice.json"
@@ -22,7 +22,7 @@ class OnDeviceState(BaseModel):
     model_config = ConfigDict(strict=True)
 
     batches: Count
-    """Number of batches that were fed."""
+    """Number of batches trained."""
     training_model: str | None = None
     """SHA-256 of the training model; None in checkpoints of older versions."""
 

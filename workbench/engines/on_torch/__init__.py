@@ -1,1 +1,1 @@
-"""What the engines share that train a torch module."""
+"""Code shared by the engines that train a torch module."""

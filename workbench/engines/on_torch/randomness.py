@@ -1,4 +1,4 @@
-"""PyTorch whose random draws are constants, so that two engines compute the same."""
+"""Replaces PyTorch's random draws by constants, so that two engines compute the same."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 @contextmanager
 def disable_randomness() -> Iterator[None]:
-    """While it lasts, PyTorch draws constants: Dropout is off, whoever calls it and however.
+    """Context in which PyTorch draws constants: Dropout is off, however it is called.
 
-    The constants are those of `workbench.trainable.without_randomness`. They take the place of the
+    The constants are those of `workbench.trainable.without_randomness`. They replace the
     random operator's result where it is dispatched, so nothing of the module or of torch is
     changed: Dropout keeps an element with a probability of 1 - p and divides by that, and where
-    the draw is the probability itself, what is left is 1. What draws integers or an order
-    (randint, multinomial, randperm) still does, by the seed.
+    the draw is the probability itself, what is left is 1. Integers and permutations (randint,
+    multinomial, randperm) are still drawn, by the seed.
     """
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
@@ -78,7 +78,7 @@ def _exponential(result: Any, _: Any, args: Any) -> None:
 
 
 def _completed(given: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The two arguments of a draw, whose defaults are 0 and 1."""
+    """The two arguments of a draw, with defaults 0 and 1."""
     return (given + (0.0, 1.0)[len(given) :])[:2]
 
 
@@ -93,7 +93,7 @@ def _rrelu(result: Any, func: Any, args: Any) -> None:
 
 
 _RRELU_DEFAULTS = (1 / 8, 1 / 3, False)
-"""Of the slope's bounds, and of whether it draws."""
+"""Defaults of the slope's bounds, and of `training`."""
 
 
 def _half(result: Any, _: Any, __: Any) -> None:
@@ -111,4 +111,4 @@ _CONSTANTS = {
     "randn_like": _half,
     "rrelu_with_noise": _rrelu,
 }
-"""Kernel -> what writes the constant into its result."""
+"""Kernel -> the function that writes the constant into its result."""

@@ -1,4 +1,5 @@
-"""Whether a model and its losses treat the rows of a batch apart: processes can share them then."""
+"""Checks that a model and its losses compute rows independently, so that processes can share
+them."""
 
 from __future__ import annotations
 
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
     from workbench.engines.on_torch.torch_losses import TotalLoss
 
 ROWS = 4
-"""How many of a batch are looked at, in two parts."""
+"""Rows of a batch that are checked, in two parts."""
 
 TOLERANCE = 1e-3
-"""Relative; of half precision the square root of its rounding, which is more."""
+"""Relative tolerance; in half precision the square root of its rounding error, which is larger."""
 
 
 class _Computed(NamedTuple):
@@ -34,7 +35,7 @@ class _Computed(NamedTuple):
 def refuse_mixed_rows(
     module: nn.Module, loss: TotalLoss, losses: Sequence[Loss], batch: Batch, processes: int
 ) -> None:
-    """Raise if the first rows of `batch` give something else together than in two parts.
+    """Raise if the results of the first rows of `batch` differ when they are computed in two parts.
 
     The module is called as a copy that shares its parameters, so nothing of it changes. Not looked
     at are modules that cannot be copied, or called with a few rows, and those that compute
@@ -72,7 +73,7 @@ def refuse_mixed_rows(
     for index, each in enumerate(losses):
         weights = [mean_weight(each, part.targets[index]) for part in parts]
         if not all(weights):
-            continue  # without labels a loss is no number
+            continue  # without labels a loss is NaN
         mean = (weights[0] * first.terms[index] + weights[1] * second.terms[index]) / sum(weights)
         value = together.terms[index]
         if abs(value - mean) > tolerance * max(abs(value), abs(mean)):
@@ -86,7 +87,7 @@ def refuse_mixed_rows(
 
 
 def _compute(module: nn.Module, loss: TotalLoss, batches: Sequence[Batch]) -> list[_Computed]:
-    """What a copy of `module` computes of each batch, in turn."""
+    """Results of a copy of `module` for each batch, in turn."""
     import torch
 
     # What maps to itself is not copied.

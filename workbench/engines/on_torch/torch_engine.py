@@ -45,7 +45,7 @@ class TorchEngine(Engine):
     """
 
     draws_in_torch: ClassVar[bool] = True
-    """Whether PyTorch draws, eagerly, what is random in the forward pass."""
+    """Whether PyTorch draws the random numbers of the forward pass eagerly."""
 
     @classmethod
     @override
@@ -111,20 +111,21 @@ class TorchEngine(Engine):
         self.load_weights(weights)
 
     def prepare(self, setup: EngineSetup) -> None:
-        """Whatever the subclass needs before the first step.
+        """Preparation of the subclass before the first step.
 
         `self.replica` is what the forward pass of a step calls: the module, or what wraps it.
         """
 
     def build(self, setup: EngineSetup) -> None:
-        """Whatever the subclass does ahead for `self.replica`, by now the one of several ranks."""
+        """Work of the subclass before the first step on `self.replica`, which may be that of a
+        rank."""
 
     def batch_loss(self, inputs: tuple[Tensor, ...], targets: tuple[Tensor, ...]) -> Tensor:
         """The loss of a batch, a scalar with a gradient."""
         return self.loss(self.replica(*inputs), targets)
 
     def _command(self, name: str, value: float = 0.0) -> None:
-        """Have the other ranks do the same, if there are any."""
+        """Send the command to the other ranks, if there are any."""
         if self._ranks is not None:
             self._ranks.command(name, value)
 
@@ -164,7 +165,7 @@ class TorchEngine(Engine):
         self.optimizer.zero_grad(set_to_none=True)
 
     def _backward(self, batch: Batch, *, is_last: bool = True) -> Tensor:
-        """Add the gradient of the batch to those of the step; its loss."""
+        """Add the gradient of the batch to those of the step; return its loss."""
         from torch.autograd import backward
 
         ranks = self._ranks
@@ -251,12 +252,12 @@ class TorchEngine(Engine):
                         f"Weight {name!r} of shape {array.shape} does not fit the model: "
                         f"{expected}."
                     )
-                # In place, so that whoever holds the parameter's storage sees the new values.
+                # In place, so that other holders of the parameter's storage see the new values.
                 own[name].copy_(torch.from_numpy(np.array(array)))
 
 
 def _norm(values: Tensor | None) -> float:
-    """The Euclidean norm; 0 of a gradient that is not there."""
+    """The Euclidean norm; 0 for a missing gradient."""
     import torch
 
     if values is None:
@@ -266,7 +267,7 @@ def _norm(values: Tensor | None) -> float:
 
 @contextmanager
 def buffers_kept(module: nn.Module) -> Iterator[None]:
-    """Give the buffers of `module` their values back afterwards."""
+    """Context that restores the buffers of `module` at its end."""
     import torch
 
     before = [(buffer, buffer.clone()) for buffer in module.buffers()]

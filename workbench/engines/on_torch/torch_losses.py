@@ -22,7 +22,7 @@ Compare = Callable[["Tensor", "Tensor"], "Tensor"]
 
 
 def all_outputs(outputs: Any) -> tuple[Tensor, ...]:
-    """Every tensor of whatever a module returned, in order.
+    """Every tensor in the result of a module, in order.
 
     Raises:
         DataError: there is none.
@@ -42,12 +42,12 @@ class TotalLoss:
     def __init__(
         self, losses: Sequence[Loss], outputs: Sequence[str], model_folder: Path | None = None
     ) -> None:
-        """Load what is a function of the user's own.
+        """Load the losses that are user functions.
 
         Args:
-            losses: one at least.
+            losses: at least one.
             outputs: names of the model's outputs.
-            model_folder: of the saved model beside which functions lie.
+            model_folder: of the saved model, with its loss functions.
 
         Raises:
             ConfigError: there is no such output.
@@ -57,19 +57,19 @@ class TotalLoss:
             for loss, indices in zip(losses, outputs_read(losses, outputs), strict=True)
         ]
         self.factors: Sequence[float] | None = None
-        """What each term is multiplied by in the sum, as for a part of a batch; None: by 1."""
+        """Factor of each term in the sum, as for a part of a batch; None: 1."""
         self._own_alone = len(losses) == 1 and losses[0].custom
 
     def __call__(self, outputs: Any, targets: Sequence[Tensor]) -> Tensor:
         """The loss of what a module returned, a scalar.
 
         Raises:
-            DataError: the outputs do not suit the targets.
+            DataError: the outputs do not fit the targets.
             ConfigError: a function returned no scalar.
         """
         values = self.terms(outputs, targets)
         if self.factors is not None:
-            # A term without labels is no number.
+            # A term without labels is NaN.
             values = [
                 factor * value if factor else 0 * self.read_first(outputs).sum()
                 for factor, value in zip(self.factors, values, strict=True)
@@ -80,7 +80,7 @@ class TotalLoss:
         return total
 
     def terms(self, outputs: Any, targets: Sequence[Tensor]) -> list[Tensor]:
-        """What each loss adds to the whole, a scalar each; raises as the call does."""
+        """Contribution of each loss to the sum, a scalar each; raises as the call does."""
         found = all_outputs(outputs)
         if self._own_alone:
             ((indices, compare),) = self._terms
@@ -160,7 +160,7 @@ def _elementwise(loss: Loss) -> Compare:
     reduce = elementwise[loss.name]
 
     def compare(output: Tensor, target: Tensor) -> Tensor:
-        # torch broadcasts unequal shapes, which trains something else than was meant.
+        # torch broadcasts unequal shapes, which would compute another loss than intended.
         if output.shape != target.shape:
             raise DataError(
                 f"Loss {loss.name} needs output and target of one shape, but the output is "

@@ -20,7 +20,7 @@ def make_trainable(module: nn.Module, config: TrainingConfig) -> None:
     if config.lora is None:
         freeze(module, config.requires_grad)
         return
-    # Patterns select among the model's own parameters; the adapters are trained in any case.
+    # Patterns select among the model's own parameters; the adapters are always trained.
     if config.requires_grad is None:
         module.requires_grad_(False)
     else:
@@ -41,10 +41,10 @@ def freeze(module: nn.Module, patterns: tuple[str, ...] | None) -> None:
 def make_optimizer(module: nn.Module, config: TrainingConfig) -> Optimizer:
     """The optimizer of the config over the trainable parameters, in PyTorch's fused form.
 
-    Everything that the config does not say is the default of `torch.optim`.
+    Other arguments have the defaults of `torch.optim`.
 
     Raises:
-        EngineError: no parameter would train.
+        EngineError: no parameter is trainable.
     """
     from torch import optim
 

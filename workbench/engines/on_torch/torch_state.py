@@ -1,4 +1,4 @@
-"""What PyTorch's training depends on beside the weights, in one safetensors file."""
+"""State of PyTorch's training beside the weights, in one safetensors file."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
 STATE = "torch_state.safetensors"
 
 _RANDOM = "random_state"
-"""Of torch's default generator."""
+"""State of torch's default generator."""
 _SEPARATOR = ":"
-"""Between the name of a parameter and that of what the optimizer keeps for it."""
+"""Between the name of a parameter and the name of an optimizer state."""
 
 _KEPT = {"AdamW": {"step", "exp_avg", "exp_avg_sq"}, "SGD": set[str]()}
-"""What an optimizer keeps for each parameter that it has stepped; of others anything is taken."""
+"""State that an optimizer has for each parameter it has updated; other optimizers may have any."""
 
 
 def save_torch_state(module: nn.Module, optimizer: Optimizer, path: Path) -> None:
@@ -43,7 +43,7 @@ def save_torch_state(module: nn.Module, optimizer: Optimizer, path: Path) -> Non
 
 
 def load_torch_state(module: nn.Module, optimizer: Optimizer, path: Path) -> None:
-    """Give the optimizer and the random number generator what `save_torch_state` wrote.
+    """Restore the optimizer and the random number generator from the file of `save_torch_state`.
 
     Raises:
         EngineError: the file is missing, or is of another model or optimizer.
@@ -88,7 +88,8 @@ def load_torch_state(module: nn.Module, optimizer: Optimizer, path: Path) -> Non
 
 
 def _in_format_of(parameter: nn.Parameter, value: torch.Tensor) -> torch.Tensor:
-    """`value` in the memory format of `parameter`, as the optimizer made it; a scalar as it is."""
+    """`value` in the memory format of `parameter`, as the optimizer allocates it; a scalar
+    unchanged."""
     import torch
 
     if not value.dim():

@@ -1,4 +1,4 @@
-"""What a custom autograd function writes to while only the shapes of its results are wanted."""
+"""Contexts (`ctx`) of a custom autograd function while its shapes are inferred or it is traced."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ IN_PLACE = (
 
 
 class ShapeContext:
-    """What `forward` writes to in a run that only tells the shapes of its results."""
+    """Context of a `forward` that is run only for the shapes of its results."""
 
     def __init__(self, args: tuple[Any, ...]) -> None:
         import torch
@@ -29,20 +29,20 @@ class ShapeContext:
         self.saved_tensors = tensors
 
     def save_for_forward(self, *tensors: Tensor | None) -> None:
-        """Nothing is differentiated here."""
+        """Ignored: nothing is differentiated here."""
 
     def mark_non_differentiable(self, *tensors: Tensor) -> None:
-        """What is run later says so itself."""
+        """Ignored: the traced call marks its results itself."""
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Nothing is differentiated here."""
+        """Ignored: nothing is differentiated here."""
 
     def mark_dirty(self, *_: Tensor) -> None:
         raise UntrainableError(IN_PLACE)
 
 
 class TracedContext(ShapeContext):
-    """What the `forward` and `backward` of a function share while both are traced.
+    """Context shared by the `forward` and `backward` of a function while both are traced.
 
     Args:
         number: of the call.
@@ -68,11 +68,11 @@ class TracedContext(ShapeContext):
 
     @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
-        """The older name."""
+        """Deprecated name of `saved_tensors`."""
         return self.saved_tensors
 
     def has_gradient(self, value: Any) -> bool:
-        """Whether a result of the call is one that gradients come from."""
+        """Whether a result of the call has a gradient."""
         import torch
 
         smooth = isinstance(value, torch.Tensor) and value.is_floating_point()

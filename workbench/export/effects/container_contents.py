@@ -13,7 +13,7 @@ import torch
 from workbench.export.effects.user_functions import is_looked_into
 
 Ways = tuple[Callable[[], dict[Any, Any]], Callable[[Mapping[Any, Any]], None]]
-"""What reads the content, by keys of any kind, and what writes that which was read before."""
+"""Functions that read the content, by keys of any type, and write back content read before."""
 
 
 def ways_of(value: Any) -> Ways | None:

@@ -14,10 +14,10 @@ from workbench.export.effects.written_tensors import WrittenTensors
 
 
 class Effects(NamedTuple):
-    """What a forward pass changed. Running statistics of normalizations are left out."""
+    """State changed by a forward pass, except for running statistics of normalization layers."""
 
     arguments: bool
-    """Whether it wrote into an argument, or gave it another shape, or changed a list of them."""
+    """Whether it wrote into an argument, changed its shape, or changed a list of arguments."""
     overwritten: bool
     """Whether it wrote into an argument."""
     parameters: tuple[str, ...]
@@ -27,23 +27,23 @@ class Effects(NamedTuple):
     replaced: tuple[str, ...]
     """Names of the buffers that are other tensors now, or of another shape."""
     state: tuple[str, ...]
-    """All else, each as a phrase: "its attribute 'calls'"."""
+    """Other changes, each as a phrase: "its attribute 'calls'"."""
     unregistered: tuple[str, ...]
-    """Tensors that it holds and that get a gradient, but are not its parameters."""
+    """Tensors of the module that get a gradient but are not its parameters."""
 
 
 class Observation:
-    """A block within which one forward pass of a module is run in PyTorch."""
+    """Context in which one forward pass of a module is run in PyTorch."""
 
     effects: Effects
     """Known after the block."""
 
     def __init__(self, module: nn.Module, arguments: Any) -> None:
-        """Note what there is before.
+        """Record the state before the block.
 
         Args:
-            module: what will be run.
-            arguments: that it will be given, in any nesting.
+            module: module that will be run.
+            arguments: its arguments, in any nesting.
         """
         self._held = HeldState(module, arguments)
         self._tensors = self._held.tensors
@@ -93,7 +93,7 @@ class Observation:
         )
 
     def restore(self) -> None:
-        """Leave everything as it was before the block, the random generators included."""
+        """Restore the state from before the block, the random generators included."""
         self._held.restore()
         for place, each in enumerate(self._tensors):
             if _facts(each.tensor) != self._facts[place]:
@@ -104,7 +104,7 @@ class Observation:
         self.restore_modelled()
 
     def restore_modelled(self) -> None:
-        """Undo no more than what a graph does as well: buffers that it writes, and draws."""
+        """Undo only the effects that a graph has too: writes to buffers, and random draws."""
         self._writes.restore()
         for tensor, before in self._statistics:
             tensor.data.copy_(before)
@@ -118,7 +118,7 @@ def _statistics(module: nn.Module) -> Iterator[torch.Tensor]:
 
 
 def _facts(tensor: torch.Tensor) -> tuple[Any, ...]:
-    """What an operation may change of a tensor but its numbers."""
+    """Properties of a tensor, other than its values, that an operation may change."""
     hooks = tensor._backward_hooks
     stored: Iterable[Any] = ()
     if tensor.layout is torch.strided and not tensor.is_meta:

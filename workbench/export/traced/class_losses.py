@@ -1,7 +1,7 @@
-"""Losses whose target is a class, of what every exporter knows.
+"""Losses whose target is a class, in operators that every exporter supports.
 
-The exporter of torch writes them as one node that knows no smoothing and no probabilities, and
-whose gradient ONNX Runtime does not build.
+The exporter of torch writes them as one node without smoothing and probabilities, and whose
+gradient ONNX Runtime does not build.
 """
 
 from __future__ import annotations
@@ -72,14 +72,14 @@ def nll_loss(
 
 
 def _uncast(values: Tensor) -> Tensor:
-    """As autocast has it, which computes `nll_loss` in float32."""
+    """In float32, as under autocast, which computes `nll_loss` in float32."""
     import torch
 
     return values.float() if torch.is_autocast_enabled("cpu") else values
 
 
 def _weights(target: Tensor, weight: Tensor | None, ignore_index: int, like: Tensor) -> Tensor:
-    """What each label weighs: by its class, and nothing where it is ignored."""
+    """Weight of each label: that of its class, and 0 where it is ignored."""
     ignored = target == ignore_index
     if weight is None:
         return (~ignored).to(like.dtype)
@@ -108,7 +108,7 @@ def _unbatched(
 
 
 def _reduction(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    """What the two older arguments mean, where they are given."""
+    """The reduction that the two deprecated arguments select, where they are given."""
     if size_average is None and reduce is None:
         return reduction
     if reduce is False:

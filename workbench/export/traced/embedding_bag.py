@@ -1,4 +1,4 @@
-"""`functional.embedding_bag` as lookups and reductions, which the exporters write and which train.
+"""`functional.embedding_bag` as lookups and reductions, which can be exported and trained.
 
 The exporters' own form is a loop over the bags, through which no gradient passes.
 """
@@ -25,7 +25,7 @@ def embedding_bag(
     include_last_offset: bool = False,
     padding_idx: int | None = None,
 ) -> Tensor:
-    """What the function of that name returns, (bags, features), for arguments that it accepts.
+    """Result of the function of that name, (bags, features), for arguments that it accepts.
 
     Raises:
         UntrainableError: the rows would change outside of the gradient.

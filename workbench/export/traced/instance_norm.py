@@ -1,4 +1,4 @@
-"""`functional.instance_norm` with running statistics, as the exporters do not write it."""
+"""`functional.instance_norm` with running statistics, which the exporters do not support."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def instance_norm(
     momentum: float = 0.1,
     eps: float = 1e-5,
 ) -> Tensor:
-    """What the function of that name returns, with the update of the statistics in the open.
+    """Result of the function of that name, with an explicit update of the running statistics.
 
-    By running statistics it is a batch normalization. To them go mean and unbiased variance of
-    each channel of an instance, averaged over the batch.
+    With running statistics it is a batch normalization. They are updated with the mean and unbiased
+    variance of each channel of an instance, averaged over the batch.
     """
     if not use_input_stats:
         return functional.batch_norm(input, running_mean, running_var, weight, bias, eps=eps)

@@ -1,7 +1,7 @@
 """The LSTM with a projection of its states, step by step, since ONNX's has none.
 
-The exporters write it as one node, and forget the projection. With one, every step is traced by
-itself, for which the length must be fixed.
+The exporters write it as one node without the projection. Here every step is traced separately,
+for which the length must be fixed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def lstm(
     bidirectional: bool,
     batch_first: bool,
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """What `torch.lstm` returns for the same arguments, of which states are projected."""
+    """Result of `torch.lstm` for the same arguments, of which states are projected."""
     sequence = input.transpose(0, 1) if batch_first else input
     directions = 2 if bidirectional else 1
     count = 5 if has_biases else 3

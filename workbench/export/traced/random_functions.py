@@ -1,4 +1,4 @@
-"""Functions of torch that draw, as what they are made of, which the exporters write."""
+"""Random functions of torch, decomposed into operations that the exporters support."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from torch.nn import functional
 from workbench.export.traced.stop_gradient import stop_gradient
 
 _SATURATION = -1.7580993408473766
-"""Where SELU ends on the left, the value that AlphaDropout puts in place of what it drops."""
+"""Lower limit of SELU, by which AlphaDropout replaces dropped values."""
 
 
 def _gumbel_softmax(
@@ -22,7 +22,7 @@ def _gumbel_softmax(
     eps: float = 1e-10,  # noqa: ARG001
     dim: int = -1,
 ) -> Tensor:
-    """With `hard` the gradient is that of the soft result, which torch's own tells by `detach`."""
+    """With `hard` the gradient is that of the soft result, as torch's own has by `detach`."""
     # torch draws from the exponential distribution: the logarithm of a uniform number, negated.
     uniform = torch.rand_like(logits).clamp(min=torch.finfo(logits.dtype).tiny)
     soft: Tensor = ((logits - torch.log(-torch.log(uniform))) / tau).softmax(dim)
@@ -107,4 +107,4 @@ RANDOM_FUNCTIONS: dict[Callable[..., Any], Callable[..., Any]] = {
     functional.alpha_dropout: _alpha_dropout,
     functional.feature_alpha_dropout: _feature_alpha_dropout,
 }
-"""By the function of torch: what is traced in its place."""
+"""Function of torch -> its replacement in the trace."""

@@ -1,7 +1,7 @@
-"""Recurrent layers as one operator for each layer and direction, whatever the length.
+"""Recurrent layers as one operator for each layer and direction, for any length.
 
-torch.export takes the layers of `nn.LSTM`, `nn.GRU` and `nn.RNN` apart step by step to learn the
-shapes of their results, which fixes the length of the sequence. The operators here tell it those
+torch.export decomposes the layers of `nn.LSTM`, `nn.GRU` and `nn.RNN` step by step to infer the
+shapes of their results, which fixes the length of the sequence. The operators here declare those
 shapes, and `recurrent_translations` writes each as one node.
 """
 
@@ -70,11 +70,11 @@ def _shapes(
 
 
 RECURRENCE = torch.ops.workbench.recurrence.default
-"""What a call of `recurrence` is in a trace."""
+"""The operator that represents a call of `recurrence` in a trace."""
 
 
 def _layers(kind: str, *args: Any, **kwargs: Any) -> tuple[Tensor, ...]:
-    """What `torch.lstm` or its kin returns for the same arguments."""
+    """Result of `torch.lstm` or of another recurrent function for the same arguments."""
     if isinstance(args[2], Tensor) or (kind == "lstm" and isinstance(args[1], Tensor)):
         raise UntrainableError(
             "A packed sequence has as many rows as its lengths say together, which no graph of "
@@ -126,4 +126,4 @@ def _stacked(
 RECURRENT_LAYERS: dict[Callable[..., Any], Callable[..., Any]] = {
     operator: partial(_layers, kind) for kind, operator in _OPERATORS.items()
 }
-"""By the function of torch: what is traced in its place."""
+"""Function of torch -> its replacement in the trace."""

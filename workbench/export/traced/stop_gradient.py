@@ -1,4 +1,4 @@
-"""The end of a gradient, as an operator that a trace keeps."""
+"""An operator that stops the gradient, and is preserved in a trace."""
 
 from __future__ import annotations
 
@@ -15,4 +15,4 @@ def stop_gradient(x: Tensor) -> Tensor:
 stop_gradient.register_fake(torch.empty_like)
 
 STOP_GRADIENT = torch.ops.workbench.stop_gradient.default
-"""What a call of `stop_gradient` is in a trace."""
+"""The operator that represents a call of `stop_gradient` in a trace."""

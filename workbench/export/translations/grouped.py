@@ -1,4 +1,4 @@
-"""Products in groups of rows, as mixtures of experts have them, and the counts that they need."""
+"""Matrix products by groups of rows, as in mixtures of experts, and the counts they need."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from workbench.errors import ModelError
 from workbench.onnx_io.graph_metadata import FOUND_ROWS
 
 op: Any = opset20
-"""What writes a node; its own types want tensors where it takes lists too."""
+"""Builder of nodes; its own types want tensors where it takes lists too."""
 
 Value = Any
-"""What torch's exporter passes for a tensor; it knows its shape and dtype."""
+"""A tensor as passed by torch's exporter; it has a shape and a dtype."""
 
 
 def grouped_translations() -> dict[Any, Callable[..., Any]]:
@@ -27,7 +27,7 @@ def grouped_translations() -> dict[Any, Callable[..., Any]]:
         torch.ops.aten._grouped_mm.default: _grouped_mm,
         torch.ops.aten.histc.default: _histc,
     }
-    # transformers calls its own while a module is exported; it is there once the library is.
+    # transformers calls its own while a module is exported; it exists once the library is imported.
     if hasattr(torch.ops.transformers, "grouped_mm_fallback"):
         found[torch.ops.transformers.grouped_mm_fallback.default] = _grouped_mm
     return found
@@ -42,7 +42,7 @@ def _grouped_mm(
 ) -> Value:
     """`torch.nn.functional.grouped_mm`, each group's product over its own rows alone.
 
-    Rows after the last group, which PyTorch's result leaves open, count to that group.
+    Rows after the last group, undefined in PyTorch's result, belong to that group.
 
     Args:
         self: (rows, inward), or (groups, rows, inward).
@@ -92,7 +92,7 @@ def _parts(made: Any) -> list[Value]:
 
 
 def _stored(weight: Value) -> tuple[int, Value]:
-    """The weight as it was before its matrices were transposed, and whether they were."""
+    """The weight before its matrices were transposed, and whether they were."""
     node = weight.producer()
     if node is None or node.op_type != "Transpose":
         return 0, weight
@@ -101,7 +101,7 @@ def _stored(weight: Value) -> tuple[int, Value]:
 
 
 def _histc(self: Value, bins: int = 100, min: float = 0, max: float = 0) -> Value:  # noqa: A002
-    """How many elements lie in each of `bins` equal parts of what is between two numbers."""
+    """Number of elements in each of `bins` equal parts of the interval between two numbers."""
     flat = op.Reshape(self, [-1])
     if min == max:
         low, high = op.ReduceMin(flat, keepdims=0), op.ReduceMax(flat, keepdims=0)

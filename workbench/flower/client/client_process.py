@@ -11,10 +11,10 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from workbench.data import load_saved_dataset
 from workbench.errors import WorkbenchError
-from workbench.flower.client.client_training import Answer, ClientTraining
+from workbench.flower.client.client_training import ClientReply, ClientTraining
 from workbench.flower.client.frames import Frame, read_frame, write_frame
+from workbench.flower.client.withheld_errors import load_rows
 from workbench.run_folder.run_folder import RunFolder
 from workbench.settings.config import read_config
 from workbench.settings.federation import FederationOptions
@@ -33,11 +33,11 @@ def main() -> None:
         try:
             answer = clients.answer(frame)
         except WorkbenchError as error:
-            answer = Answer({"error": str(error)}, {})
+            answer = ClientReply({"error": str(error)}, {})
         except (
             Exception
         ) as error:  # reported to the server, which leaves the client out of the round
-            answer = Answer({"error": f"{type(error).__name__}: {error}"}, {})
+            answer = ClientReply({"error": f"{type(error).__name__}: {error}"}, {})
         write_frame(answers, answer.facts, answer.arrays)
 
 
@@ -54,7 +54,7 @@ class Clients:
         )
         self._app: Any = None
 
-    def answer(self, frame: Frame) -> Answer:
+    def answer(self, frame: Frame) -> ClientReply:
         """Do what a message asks for.
 
         Args:
@@ -72,7 +72,7 @@ class Clients:
 
                 self._app = SimulatedApp(self._training, self._options, self._config.seed)
             return self._app.answer(path, frame)  # type: ignore[no-any-return]
-        data = load_saved_dataset(path)
+        data = load_rows(path)
         if facts["task"] == "evaluate":
             return self._training.evaluate(data, frame.arrays)
         return self._training.train(

@@ -18,7 +18,7 @@ from workbench.flower.client.frames import Frame, read_frame, write_frame
 from workbench.run_folder.run_folder import RunFolder
 
 
-class Task(NamedTuple):
+class ClientTask(NamedTuple):
     """A message to a client."""
 
     client: int
@@ -27,9 +27,9 @@ class Task(NamedTuple):
 
 
 class Answered(NamedTuple):
-    """What came back, or why nothing did."""
+    """Result of a client's task, or why there is none."""
 
-    task: Task
+    task: ClientTask
     facts: dict[str, Any]
     arrays: dict[str, np.ndarray]
     error: str
@@ -53,7 +53,7 @@ class ClientPool:
         return [each.pid for each in self._processes if each is not None and each.poll() is None]
 
     def run(
-        self, tasks: Iterable[Task], timeout_s: float, stop_requested: Callable[[], bool]
+        self, tasks: Iterable[ClientTask], timeout_s: float, stop_requested: Callable[[], bool]
     ) -> list[Answered]:
         """Do the tasks and wait for them; processes that are late are killed.
 
@@ -65,7 +65,7 @@ class ClientPool:
         Returns:
             A reply for each task, in the order of the clients: sums do not depend on who was first.
         """
-        waiting: queue.SimpleQueue[Task] = queue.SimpleQueue()
+        waiting: queue.SimpleQueue[ClientTask] = queue.SimpleQueue()
         for task in tasks:
             waiting.put(task)
         replies: queue.SimpleQueue[Answered] = queue.SimpleQueue()
@@ -95,7 +95,7 @@ class ClientPool:
     def _serve(
         self,
         place: int,
-        waiting: queue.SimpleQueue[Task],
+        waiting: queue.SimpleQueue[ClientTask],
         replies: queue.SimpleQueue[Answered],
         late: threading.Event,
         timeout_s: float,
@@ -107,11 +107,13 @@ class ClientPool:
             except queue.Empty:
                 return
             if late.is_set():
-                replies.put(Answered(task, {}, {}, _late(timeout_s), 0, 0))
+                replies.put(_late(task, timeout_s, 0))
                 continue
             replies.put(self._ask(place, task, late, timeout_s))
 
-    def _ask(self, place: int, task: Task, late: threading.Event, timeout_s: float) -> Answered:
+    def _ask(
+        self, place: int, task: ClientTask, late: threading.Event, timeout_s: float
+    ) -> Answered:
         process = self._process(place)
         assert process.stdin is not None
         assert process.stdout is not None
@@ -121,8 +123,9 @@ class ClientPool:
             frame: Frame = read_frame(process.stdout)
         except (OSError, EOFError):
             status = process.wait()
-            ended = _late(timeout_s) if late.is_set() else f"its process {_ended(status)}."
-            return Answered(task, {}, {}, ended, sent_bytes, 0)
+            if late.is_set():
+                return _late(task, timeout_s, sent_bytes)
+            return Answered(task, {}, {}, f"its process {_ended(status)}.", sent_bytes, 0)
         error = str(frame.facts.get("error", ""))
         return Answered(task, frame.facts, frame.arrays, error, sent_bytes, frame.size_bytes)
 
@@ -158,8 +161,9 @@ class ClientPool:
                 process.wait()
 
 
-def _late(timeout_s: float) -> str:
-    return f"it did not answer within {timeout_s:g} s."
+def _late(task: ClientTask, timeout_s: float, sent_bytes: int) -> Answered:
+    error = f"it did not answer within {timeout_s:g} s."
+    return Answered(task, {"seconds": timeout_s}, {}, error, sent_bytes, 0)
 
 
 def _ended(status: int) -> str:

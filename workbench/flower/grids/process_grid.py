@@ -21,7 +21,7 @@ from workbench.flower.client.client_messages import (
 )
 from workbench.flower.client.simulated_app import CONTENT, packed, unpacked
 from workbench.flower.client.simulated_devices import SimulatedDevices
-from workbench.flower.grids.client_pool import Answered, ClientPool, Task
+from workbench.flower.grids.client_pool import Answered, ClientPool, ClientTask
 from workbench.flower.grids.grid import SERVER, ClientGrid, Reply
 from workbench.settings.federation import FederationOptions
 
@@ -113,7 +113,7 @@ class ProcessGrid(ClientGrid):
             found.append(reply)
         return found
 
-    def _message_task(self, client: int, message: Message) -> Task:
+    def _message_task(self, client: int, message: Message) -> ClientTask:
         # As Flower's own grids number them: a reply names the message that it answers.
         message.metadata.__dict__["_message_id"] = str(next(self._message_ids))
         metadata = message.metadata
@@ -123,14 +123,19 @@ class ProcessGrid(ClientGrid):
             "node": metadata.dst_node_id,
             "type": metadata.message_type,
         }
-        return Task(client, facts, {CONTENT: packed(message.content)})
+        return ClientTask(client, facts, {CONTENT: packed(message.content)})
+
+    @override
+    def device_seconds(self, reply: Reply) -> float | None:
+        measured = "seconds" in reply.facts
+        return self._devices.seconds(reply.client, reply.facts) if measured else None
 
     @override
     def device_problem(self, reply: Reply) -> str:
         return self._devices.problem(reply.client, reply.facts)
 
 
-def _task(client: int, message: Message) -> Task:
+def _task(client: int, message: Message) -> ClientTask:
     """A message without Flower's records, for clients that do without Flower."""
     message.metadata.__dict__["_message_id"] = "1"
     config: dict[str, Any] = dict(message.content.config_records[CONFIG])
@@ -141,7 +146,7 @@ def _task(client: int, message: Message) -> Task:
         # Sent by FedProx alone.
         "proximal_mu": config.get("proximal-mu", 0.0),
     }
-    return Task(client, facts, arrays_of(message.content, ARRAYS, STATISTICS))
+    return ClientTask(client, facts, arrays_of(message.content, ARRAYS, STATISTICS))
 
 
 def _reply(answer: Answered) -> Reply:

@@ -11,7 +11,7 @@ import numpy as np
 from workbench.errors import value_text
 
 MEASURED = {"samples": int, "seconds": int | float, "peak_rss_bytes": int}
-"""What a client tells of its training, beside rows and loss."""
+"""Measurements of its training that a client returns, besides rows and loss."""
 
 
 MOST = 2**48

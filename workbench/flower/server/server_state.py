@@ -1,4 +1,4 @@
-"""What the server of a federated run keeps between rounds, beside the weights of a checkpoint.
+"""State of the server of a federated run between rounds, beside the weights of a checkpoint.
 
 A file of a checkpoint, `server_state.safetensors`, of arrays by name:
 

@@ -14,7 +14,7 @@ from workbench.errors import FROM_USER_CODE, ModelError, exception_text
 from workbench.files.input_file import check_file
 from workbench.models.sources.module import ModuleSource
 from workbench.modules.dynamic_axes import DynamicAxes
-from workbench.modules.example_inputs import Examples, read_arrays, write_arrays
+from workbench.modules.example_inputs import ExampleInputs, read_arrays, write_arrays
 from workbench.modules.specs import ModuleSpecs
 from workbench.user_code.module_pickle import dump_module
 from workbench.user_code.search_path import search_entry
@@ -48,7 +48,10 @@ class MemorySource(ModuleSource):
 
     @classmethod
     def of(
-        cls, module: torch.nn.Module, examples: Examples, dynamic_axes: DynamicAxes | None = None
+        cls,
+        module: torch.nn.Module,
+        examples: ExampleInputs,
+        dynamic_axes: DynamicAxes | None = None,
     ) -> MemorySource:
         """A source with a copy of `module`, on the CPU."""
         try:

@@ -5,8 +5,8 @@
 
     from onnxruntime.training.ortmodule import ORTModule    # as ever, from here on
 
-The package's front end does not import on current torch. `install` puts modules of the same names
-in its place that hold the workbench's ORTModule, its options under the package's names, and the
+The package's front end cannot be imported with current torch. `install` puts modules of the same
+names in its place with the workbench's ORTModule, its options under the package's names, and the
 package's optimizers. `onnxruntime.training.api`, `.artifacts` and the rest are the package's own.
 """
 
@@ -29,14 +29,14 @@ _OF_ORTMODULE = "workbench.ort.drop_in.package_signature"
 _OF_OPTIM = "workbench.ort.drop_in.optim"
 
 
-class _Package(ModuleType):
+class _LazyPackage(ModuleType):
     """A package whose names are loaded at their first use."""
 
     def __init__(self, name: str, homes: Mapping[str, str], others: Callable[[str], Any]) -> None:
-        """Make it.
+        """Create the package.
 
         Args:
-            name: dotted; submodules that it does not name are the package's own.
+            name: dotted name; other submodules are the package's own.
             homes: the module that each of its names is in.
             others: finds any other name, or raises an AttributeError.
         """
@@ -59,12 +59,11 @@ class _Package(ModuleType):
 
 
 def install() -> None:
-    """Have `onnxruntime.training` give the workbench's ORTModule in this process.
+    """Make `onnxruntime.training` provide the workbench's ORTModule in this process.
 
     To be called before the script imports ORTModule; `onnxruntime` itself may have been imported
-    before. Calling it again changes nothing. Nothing of torch is changed: where `onnxruntime` was
-    imported before, whose front end then has replaced `torch.utils.checkpoint.checkpoint`, that is
-    given back.
+    before. Calling it again has no effect. torch is not changed: if `onnxruntime` was imported
+    before, whose front end has replaced `torch.utils.checkpoint.checkpoint`, that is restored.
 
     Raises:
         EngineError: no training build of onnxruntime is installed.
@@ -76,21 +75,23 @@ def install() -> None:
         names = dict.fromkeys(
             ("PropagateCastOpsStrategy", "TrainingParameters", "is_ortmodule_available"), c.__name__
         )
-        training = _Package(TRAINING, {"ORTModule": _OF_ORTMODULE, **names}, _submodule(TRAINING))
+        training = _LazyPackage(
+            TRAINING, {"ORTModule": _OF_ORTMODULE, **names}, _submodule(TRAINING)
+        )
         _place(training)
     else:
-        # Whatever holds on to the package that is there finds the same in it.
+        # Existing references to the package see the same contents.
         training.ORTModule = import_module(_OF_ORTMODULE).ORTModule  # type: ignore[attr-defined]
     ortmodule = dict.fromkeys(("ORTModule", "DebugOptions", "LogLevel"), _OF_ORTMODULE)
     optim = dict.fromkeys(("FusedAdam", "FP16_Optimizer", "AdamWMode"), _OF_OPTIM)
-    _place(_Package(ORTMODULE, ortmodule, _refuse))
-    _place(_Package(OPTIM, optim, _submodule(OPTIM)))
+    _place(_LazyPackage(ORTMODULE, ortmodule, _refuse))
+    _place(_LazyPackage(OPTIM, optim, _submodule(OPTIM)))
 
 
 def _place(package: ModuleType) -> None:
-    """Let `import` find `package`, and its parent hold it."""
+    """Register `package` for `import`, and in its parent."""
     name = package.__name__
-    if isinstance(sys.modules.get(name), _Package):
+    if isinstance(sys.modules.get(name), _LazyPackage):
         return
     sys.modules[name] = package
     parent, _, own = name.rpartition(".")

@@ -1,6 +1,6 @@
-"""Gradients that ONNX Runtime's own operators compute slowly, in standard operators.
+"""Replaces slow gradient operators of ONNX Runtime by standard operators.
 
-What each takes of its own operator's time is measured by `python -m benchmarks gradients`. The sums
+`python -m benchmarks gradients` measures the ratio of their times. The sums
 of GatherGrad, which differ from run to run with several threads, are the same in every run.
 """
 
@@ -10,7 +10,10 @@ import math
 from collections.abc import Callable, Collection, Mapping
 from typing import TYPE_CHECKING, Any
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute
+import numpy as np
+
+from workbench.onnx_io.nodes import attribute
+from workbench.ort.graph.graph_editor import GraphEditor
 
 if TYPE_CHECKING:
     import onnx
@@ -19,15 +22,16 @@ _MICROSOFT = "com.microsoft"
 
 
 def write_standard_gradients(model: onnx.ModelProto, but: Collection[str] = ()) -> dict[str, str]:
-    """Write every GatherGrad, GeluGrad and ReluGrad of `model` in standard operators, in place.
+    """Replace the slow gradients of `model` by standard operators, in place.
 
-    The results are the same for finite gradients, up to rounding. A node stays as it is where too
-    little is known of its types and shapes.
+    They are all GatherGrad, GeluGrad, LogSoftmaxGrad and ReluGrad, and X^1, from the gradient of a
+    square. The results are the same for finite gradients, up to rounding. A node is not changed
+    if too little is known of its types and shapes.
 
     Args:
         model: both passes. Its domain "" has opset 16 or later. A value whose type it does not
-            tell is float32.
-        but: families, of `FAMILIES`, whose gradients stay as they are.
+            have is float32.
+        but: families, of `FAMILIES`, whose gradients are not changed.
 
     Returns:
         First output of each new node -> first output of the node that it replaced.
@@ -35,27 +39,28 @@ def write_standard_gradients(model: onnx.ModelProto, but: Collection[str] = ()) 
     editor = GraphEditor(model.graph)
     replaced: dict[str, str] = {}
     for node in editor.nodes:
-        family, write = _WRITERS.get(node.op_type, ("", None))
-        if family in but:
+        family, write = _WRITERS.get((node.domain, node.op_type), ("", None))
+        if write is None or family in but:
             continue
-        made = write(editor, node) if write is not None and node.domain == _MICROSOFT else None
+        made = write(editor, node)
         if made:
             editor.replace([node], made)
             replaced.update((part.output[0], node.output[0]) for part in made)
     if replaced:
-        editor.finish(model)
+        editor.finish(model, "gradients in standard operators")
     return replaced
 
 
-class _Steps:
-    """The nodes that compute what `node` does, one after another."""
+class _GradientNodes:
+    """The nodes that replace `node`, in order."""
 
     def __init__(self, node: onnx.NodeProto) -> None:
         self._node = node
         self.made: list[onnx.NodeProto] = []
 
     def add(self, op: str, *inputs: str, last: bool = False, **attributes: Any) -> str:
-        """Append an operator; the name of its result, which is that of the node for the `last`."""
+        """Append an operator; returns the name of its result, which is that of the node for the
+        `last`."""
         from onnx import helper
 
         name = f"{self._node.name or self._node.output[0]}/{len(self.made)}/{op}"
@@ -74,7 +79,7 @@ def _gather_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.Nod
     axis, rank = attribute(node, "axis", 0), editor.rank(indices)
     if rank is None:
         return None
-    steps = _Steps(node)
+    steps = _GradientNodes(node)
     if axis == 0:
         rows = steps.add("Flatten", gradient, axis=rank)
         column = steps.add("Reshape", indices, editor.integers([-1, 1]))
@@ -104,7 +109,7 @@ def _gelu_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodeP
     gradient, x = node.input
     if not editor.may_be_float(x):
         return None
-    steps, half = _Steps(node), editor.real(0.5)
+    steps, half = _GradientNodes(node), editor.real(0.5)
     t = steps.add("Mul", x, editor.real(math.sqrt(0.5)))
     density = steps.add("Exp", steps.add("Neg", steps.add("Mul", t, t)))
     tail = steps.add("Mul", steps.add("Mul", density, t), editor.real(1 / math.sqrt(math.pi)))
@@ -116,17 +121,51 @@ def _gelu_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodeP
 def _relu_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodeProto]:
     """dx = dy where y is positive, else 0: by a product, without a branch for each element."""
     gradient, result = node.input
-    steps, kind = _Steps(node), editor.element_type(result, gradient)
+    steps, kind = _GradientNodes(node), editor.element_type(result, gradient)
     positive = steps.add("Greater", result, editor.zero(kind))
     steps.add("Mul", gradient, steps.add("Cast", positive, to=kind), last=True)
     return steps.made
 
 
+def _log_softmax_gradient(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodeProto]:
+    """dx = dy - exp(y) Σdy, whose sum is along the axis."""
+    gradient, result = node.input
+    steps = _GradientNodes(node)
+    axes = editor.integers([attribute(node, "axis", -1)])
+    total = steps.add("ReduceSum", gradient, axes, keepdims=1)
+    share = steps.add("Mul", steps.add("Exp", result), total)
+    steps.add("Sub", gradient, share, last=True)
+    return steps.made
+
+
+def _first_power(editor: GraphEditor, node: onnx.NodeProto) -> list[onnx.NodeProto] | None:
+    """X^1, which ONNX Runtime would compute by its general power."""
+    base, power = node.input
+    exponent = _exponent(editor, power)
+    if exponent is None or exponent.item() != 1 or exponent.ndim > (editor.rank(base) or 0):
+        return None
+    steps = _GradientNodes(node)
+    steps.add("Identity", base, last=True)
+    return steps.made
+
+
+def _exponent(editor: GraphEditor, name: str) -> np.ndarray[Any, Any] | None:
+    """The constant number that `name` is, or the difference of two, as ONNX Runtime writes it."""
+    difference = editor.producer(name, "Sub")
+    names = [name] if difference is None else list(difference.input)
+    found = [value for value in map(editor.constant, names) if value is not None]
+    if len(found) < len(names) or any(value.size != 1 for value in found):
+        return None
+    return found[0] if difference is None else np.subtract(*found)
+
+
 _Write = Callable[[GraphEditor, "onnx.NodeProto"], "list[onnx.NodeProto] | None"]
 
-_WRITERS: Mapping[str, tuple[str, _Write]] = {
-    "GatherGrad": ("embedding", _gather_gradient),
-    "GeluGrad": ("gelu", _gelu_gradient),
-    "ReluGrad": ("relu", _relu_gradient),
+_WRITERS: Mapping[tuple[str, str], tuple[str, _Write]] = {
+    (_MICROSOFT, "GatherGrad"): ("embedding", _gather_gradient),
+    (_MICROSOFT, "GeluGrad"): ("gelu", _gelu_gradient),
+    (_MICROSOFT, "LogSoftmaxGrad_13"): ("softmax", _log_softmax_gradient),
+    (_MICROSOFT, "ReluGrad"): ("relu", _relu_gradient),
+    ("", "Pow"): ("", _first_power),
 }
-"""Operator -> its family, and what writes it."""
+"""Domain and operator -> its family, and the function that replaces it."""

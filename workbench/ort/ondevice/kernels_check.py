@@ -23,19 +23,20 @@ from workbench.ort.ondevice.kernels import CHECK_MODEL, CHECK_VALUES, check_kern
 from workbench.ort.ondevice.window_check import convolution_check, pooling_check
 
 ROWS, SIZE = 70, 531
-"""More elements than one thread takes at once, and a size that is no multiple of a vector's."""
+"""More elements than one thread computes at once, and a size that is not a multiple of the vector
+length."""
 
 FEW = 5
-"""Rows where a result has none of other rows in it: each process that trains reads the values."""
+"""Rows where results depend on a single row: each process that trains reads the values."""
 
 IGNORED = -100
-"""A label that counts for nothing."""
+"""A label that is ignored."""
 
 Array = np.ndarray[Any, np.dtype[Any]]
 
 
 class Case(NamedTuple):
-    """One operator with its inputs and the right outputs."""
+    """One operator with its inputs and the correct outputs."""
 
     operator: str
     attributes: dict[str, Any]
@@ -89,7 +90,23 @@ def cases() -> Iterator[Case]:
         return drawn.standard_normal(shape).astype(np.float32)
 
     x, dy = normal(ROWS, SIZE) * 3 + 1, normal(ROWS, SIZE)
-    few, of_few, bias = x[:FEW], dy[:FEW], normal(SIZE)
+    bias, scale = normal(SIZE), normal(SIZE)
+    # The same objects for all, so that the file holds them once.
+    few, of_few = x[:FEW], dy[:FEW]
+    yield from _activations(x, dy, few, of_few, bias)
+    yield from _layer_normalization(x, few, dy, scale, bias)
+    yield from _rms_normalization(x, few, dy, scale)
+    yield Case("ColumnSum", {"axes": 1}, [dy], _float(dy.sum(0, dtype=np.float64)))
+    yield from _softmax(few, of_few)
+    yield _embedding(drawn, dy)
+    yield from _cross_entropy(drawn, x, normal(SIZE))
+    for operator, attributes, inputs, outputs in (*convolution_check(drawn), *pooling_check(drawn)):
+        yield Case(operator, attributes, inputs, _float(*outputs))
+    yield from _attention(drawn)
+
+
+def _activations(x: Array, dy: Array, few: Array, of_few: Array, bias: Array) -> Iterator[Case]:
+    """Functions of each element: alone, of a sum with a bias, and times another tensor."""
     wide, upstream = x.astype(np.float64), dy.astype(np.float64)
     for kernel, function in (("Gelu", _gelu), ("Silu", _silu)):
         result, slope = function(few)
@@ -103,64 +120,7 @@ def cases() -> Iterator[Case]:
     yield Case("GatedSilu", {}, [few, of_few], _float(result * of_few))
     gradients = _float(of_few.astype(np.float64) * few * slope, few * result)
     yield Case("GatedSiluGradient", {}, [few, few, of_few], gradients)
-
-    scale, epsilon = normal(SIZE), 1e-3
-    mean = wide.mean(1, keepdims=True)
-    inverse = 1 / np.sqrt(wide.var(1, keepdims=True) + epsilon)
-    normalized = (wide - mean) * inverse
-    yield Case(
-        "LayerNormalization",
-        {"axis": 1, "epsilon": epsilon},
-        [few, scale, bias],
-        _float((normalized * scale + bias)[:FEW], mean[:FEW], inverse[:FEW]),
-    )
-    scaled = upstream * scale
-    projected = normalized * (scaled * normalized).mean(1, keepdims=True)
-    yield Case(
-        "LayerNormalizationGradient",
-        {"axis": -1},
-        [dy, x, scale, *_float(mean, inverse)],
-        _float(
-            inverse * (scaled - scaled.mean(1, keepdims=True) - projected),
-            (upstream * normalized).sum(0),
-            upstream.sum(0),
-        ),
-    )
-    yield from _rms_normalization(x, few, dy, scale)
-    yield Case("ColumnSum", {"axes": 1}, [dy], _float(upstream.sum(0)))
-
-    largest = wide[:FEW].max(1, keepdims=True)
-    sums = np.exp(wide[:FEW] - largest).sum(1, keepdims=True)
-    (logarithms,) = _float(wide[:FEW] - largest - np.log(sums))
-    (softmax,) = _float(np.exp(logarithms))
-    along = (upstream[:FEW] * softmax).sum(1, keepdims=True)
-    of_softmax = _float(softmax * (upstream[:FEW] - along))
-    yield Case("SoftmaxGradient", {}, [of_few, softmax], of_softmax)
-    along = np.exp(logarithms.astype(np.float64)) * upstream[:FEW].sum(1, keepdims=True)
-    of_logarithms = _float(upstream[:FEW] - along)
-    yield Case("LogSoftmaxGradient", {}, [of_few, logarithms], of_logarithms)
-
-    table = np.zeros((9, SIZE))
-    indices = drawn.integers(-9, 9, ROWS)
-    np.add.at(table, indices, upstream)
-    shape = np.array(table.shape, np.int64)
-    yield Case("EmbeddingGradient", {}, [shape, indices, dy], _float(table))
-
-    yield from _cross_entropy(drawn, x, normal(SIZE))
-
     yield Case("ReluGradient", {}, [of_few, few], _float(np.where(few > 0, of_few, 0)))
-    for operator, attributes, inputs, outputs in (*convolution_check(drawn), *pooling_check(drawn)):
-        yield Case(operator, attributes, inputs, _float(*outputs))
-
-    attention = attention_check(drawn)
-    attributes, inputs, outputs, upstream_of_values, gradients = attention
-    yield Case("Attention", attributes, inputs, outputs)
-    yield Case(
-        "AttentionGradient",
-        attributes,
-        [upstream_of_values, *inputs, *outputs[1:]],
-        gradients,
-    )
 
 
 def _gelu(value: Array) -> tuple[Array, Array]:
@@ -178,6 +138,26 @@ def _silu(value: Array) -> tuple[Array, Array]:
     return value * share, share * (1 + value * (1 - share))
 
 
+def _layer_normalization(
+    x: Array, few: Array, dy: Array, scale: Array, bias: Array
+) -> Iterator[Case]:
+    wide, upstream, epsilon = x.astype(np.float64), dy.astype(np.float64), 1e-3
+    mean = wide.mean(1, keepdims=True)
+    inverse = 1 / np.sqrt(wide.var(1, keepdims=True) + epsilon)
+    normalized, scaled = (wide - mean) * inverse, upstream * scale
+    results = _float((normalized * scale + bias)[:FEW], mean[:FEW], inverse[:FEW])
+    attributes, given = {"axis": 1, "epsilon": epsilon}, [few, scale, bias]
+    yield Case("LayerNormalization", attributes, given, results)
+    projected = normalized * (scaled * normalized).mean(1, keepdims=True)
+    gradients = _float(
+        inverse * (scaled - scaled.mean(1, keepdims=True) - projected),
+        (upstream * normalized).sum(0),
+        upstream.sum(0),
+    )
+    given = [dy, x, scale, *_float(mean, inverse)]
+    yield Case("LayerNormalizationGradient", {"axis": -1}, given, gradients)
+
+
 def _rms_normalization(x: Array, few: Array, dy: Array, scale: Array) -> Iterator[Case]:
     wide, upstream, epsilon = x.astype(np.float64), dy.astype(np.float64), 1e-3
     inverse = 1 / np.sqrt((wide**2).mean(1, keepdims=True) + epsilon)
@@ -190,8 +170,30 @@ def _rms_normalization(x: Array, few: Array, dy: Array, scale: Array) -> Iterato
     yield Case("RMSNormalizationGradient", {"axis": -1}, given, gradients)
 
 
+def _softmax(x: Array, dy: Array) -> Iterator[Case]:
+    """The gradients, which are computed from the results."""
+    wide, upstream = x.astype(np.float64), dy.astype(np.float64)
+    largest = wide.max(1, keepdims=True)
+    sums = np.exp(wide - largest).sum(1, keepdims=True)
+    (logarithms,) = _float(wide - largest - np.log(sums))
+    (softmax,) = _float(np.exp(logarithms))
+    along = (upstream * softmax).sum(1, keepdims=True)
+    yield Case("SoftmaxGradient", {}, [dy, softmax], _float(softmax * (upstream - along)))
+    along = np.exp(logarithms.astype(np.float64)) * upstream.sum(1, keepdims=True)
+    yield Case("LogSoftmaxGradient", {}, [dy, logarithms], _float(upstream - along))
+
+
+def _embedding(drawn: np.random.Generator, dy: Array) -> Case:
+    """Where several rows are of one index, and some are counted from the last."""
+    table = np.zeros((9, SIZE))
+    indices = drawn.integers(-9, 9, ROWS)
+    np.add.at(table, indices, dy.astype(np.float64))
+    shape = np.array(table.shape, np.int64)
+    return Case("EmbeddingGradient", {}, [shape, indices, dy], _float(table))
+
+
 def _cross_entropy(drawn: np.random.Generator, scores: Array, weights: Array) -> Iterator[Case]:
-    """Where some rows are ignored, and classes have weights."""
+    """With ignored rows and class weights."""
     wide, weights = scores.astype(np.float64), np.abs(weights)
     labels = drawn.integers(0, SIZE, ROWS)
     labels[::7] = IGNORED
@@ -219,6 +221,12 @@ def _cross_entropy(drawn: np.random.Generator, scores: Array, weights: Array) ->
     upstream = weights[:ROWS, None]
     slopes = upstream * (at_label - powers / sums)
     yield Case("LogProbabilityGradient", {}, [upstream, scores, of_row, *rows], _float(slopes))
+
+
+def _attention(drawn: np.random.Generator) -> Iterator[Case]:
+    attributes, inputs, outputs, upstream, gradients = attention_check(drawn)
+    yield Case("Attention", attributes, inputs, outputs)
+    yield Case("AttentionGradient", attributes, [upstream, *inputs, *outputs[1:]], gradients)
 
 
 def _float(*arrays: Array) -> list[Array]:

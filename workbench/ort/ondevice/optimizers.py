@@ -21,7 +21,7 @@ _TORCH_ADAM_MODE = 0
 """The kernel's form that decays weights before the moment update, as torch does."""
 
 _LEAST_NORM = 1e-6
-"""What `torch.nn.utils.clip_grad_norm_` adds to the norm that it divides by."""
+"""Term that `torch.nn.utils.clip_grad_norm_` adds to the norm that it divides by."""
 
 _OPSET = 17
 _IR_VERSION = 8
@@ -35,8 +35,8 @@ def make_optimizer_model(
     Args:
         optimizer: "adamw" or "sgd" (without momentum, as `torch.optim.SGD` by default).
         weight_decay: of adamw. That of sgd is part of the gradient, see `gradient_weight_decay`,
-            unless gradients are clipped, which `torch` does before it adds the decay.
-        max_grad_norm: see `torch.nn.utils.clip_grad_norm_`; None: gradients stay as they are.
+            unless gradients are clipped, which `torch` does before the decay is added.
+        max_grad_norm: see `torch.nn.utils.clip_grad_norm_`; None: no clipping.
 
     Raises:
         ConfigError: there is no such optimizer.
@@ -59,20 +59,7 @@ def make_optimizer_model(
     if optimizer == "adamw":
         inputs.append(sequence("second_order_moments"))
         fed = [gradients if value.name == "gradients" else value.name for value in inputs]
-        nodes.append(
-            helper.make_node(
-                "AdamWOptimizer",
-                fed,
-                ["updated"],
-                domain=MICROSOFT,
-                alpha=ADAMW_BETAS[0],
-                beta=ADAMW_BETAS[1],
-                epsilon=ADAMW_EPSILON,
-                weight_decay=float(weight_decay),
-                correct_bias=1,
-                adam_mode=_TORCH_ADAM_MODE,
-            )
-        )
+        nodes.append(_adamw(fed, weight_decay))
     elif optimizer == "sgd":
         # ONNX Runtime feeds step and moments to every optimizer; this one's kernel reads neither.
         fed = ["learning_rate", "params", gradients]
@@ -89,16 +76,33 @@ def make_optimizer_model(
     )
 
 
-def _clipped(max_norm: float, weight_decay: float) -> list[onnx.NodeProto]:
-    """The gradients as `torch.nn.utils.clip_grad_norm_` leaves them, as "clipped".
+def _adamw(inputs: list[str], weight_decay: float) -> onnx.NodeProto:
+    from onnx import helper
 
-    ONNX Runtime hands over the gradients in the order of a hash table, another one in each process,
-    and its InplaceClipGradNorm sums in that order: no two trainings would be equal bit for bit.
+    return helper.make_node(
+        "AdamWOptimizer",
+        inputs,
+        ["updated"],
+        domain=MICROSOFT,
+        alpha=ADAMW_BETAS[0],
+        beta=ADAMW_BETAS[1],
+        epsilon=ADAMW_EPSILON,
+        weight_decay=float(weight_decay),
+        correct_bias=1,
+        adam_mode=_TORCH_ADAM_MODE,
+    )
+
+
+def _clipped(max_norm: float, weight_decay: float) -> list[onnx.NodeProto]:
+    """The gradients clipped as by `torch.nn.utils.clip_grad_norm_`, as "clipped".
+
+    ONNX Runtime passes the gradients in the order of a hash table, which differs between processes,
+    and its InplaceClipGradNorm sums in that order: training would not be bitwise reproducible.
     Here the squares are sorted before they are summed.
 
     Args:
-        max_norm: of all gradients together.
-        weight_decay: times the parameter, added to each clipped gradient.
+        max_norm: total norm of all gradients.
+        weight_decay: its product with the parameter is added to each clipped gradient.
     """
     from onnx import TensorProto, helper
 
@@ -126,7 +130,7 @@ def _clipped(max_norm: float, weight_decay: float) -> list[onnx.NodeProto]:
 
 
 def _squared_norm() -> onnx.GraphProto:
-    """Of one gradient."""
+    """Squared norm of one gradient."""
     from onnx import helper
 
     return helper.make_graph(
@@ -151,7 +155,7 @@ def _scaled() -> onnx.GraphProto:
 
 
 def _scaled_and_decayed(weight_decay: float) -> onnx.GraphProto:
-    """One gradient times a factor, and as much of its parameter as the decay says."""
+    """One gradient times a factor, plus the decay times its parameter."""
     from onnx import TensorProto, helper
 
     return helper.make_graph(
@@ -178,7 +182,7 @@ def gradient_weight_decay(
 ) -> float:
     """The decay that the training model adds to each gradient, as decay times weight.
 
-    `torch.optim.SGD` adds it so, and ONNX Runtime's kernel for sgd knows no decay. It is 0 where
+    `torch.optim.SGD` adds it so, and ONNX Runtime's kernel for sgd has no decay. It is 0 where
     the optimizer model decays the weights: that of adamw, and one that clips gradients first.
     """
     return weight_decay if optimizer == "sgd" and max_grad_norm is None else 0.0

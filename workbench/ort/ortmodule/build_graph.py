@@ -46,14 +46,14 @@ if TYPE_CHECKING:
 
 
 class Origin(NamedTuple):
-    """What a graph was built for, and what that took."""
+    """The call that a graph was built for, and the time that building took."""
 
     inputs: tuple[str, ...]
     """Name in the graph of each tensor among the arguments."""
     shapes: tuple[tuple[int, ...], ...]
     """The shapes of these tensors in the call that it was built for."""
     axes: Axes
-    """Which of their axes have any size in other calls."""
+    """Their dynamic axes."""
     export_s: float
     """Seconds to export the module."""
     gradient_s: float
@@ -63,36 +63,36 @@ class Origin(NamedTuple):
 
 
 class Built(NamedTuple):
-    """What runs every call with arguments like those that it was built for."""
+    """A built program that runs every call with arguments like those that it was built for."""
 
     program: Program | Segments
     state: BoundState | SegmentsState
     trained: tuple[int, ...]
     """Places of the trained parameters among the tensors of `state`."""
     structure: Structure
-    """That of what the module returns."""
+    """Structure of the module's result."""
     dtypes: tuple[torch.dtype, ...]
-    """Of the tensors in what the module returns; those of the program's results may differ."""
+    """Dtypes of the tensors in the module's result; those of the program's results may differ."""
     origin: Origin
     segments: tuple[Built, ...] = ()
     """Those with a gradient, where custom autograd functions run between them, or where gradients
-    come in pieces."""
+    are computed in pieces."""
     functions: tuple[str, ...] = ()
     """The custom autograd function of each call, which PyTorch runs."""
     updated: frozenset[str] = frozenset()
-    """Names of the buffers that it writes, but for running statistics."""
+    """Names of the buffers that it writes, except running statistics."""
     ranges: Ranges = ANY_SIZE
-    """The sizes that it is right for."""
+    """The sizes that it is valid for."""
 
     @property
     def repeatable(self) -> bool:
-        """Whether a call like the one before needs no look at the parameters' values."""
+        """Whether a call like the previous one needs no check of the parameters' values."""
         copies = any(each.session.state.copies for each in self.graphs)
         return self.structure is LEAF and not copies
 
     @property
     def session(self) -> GradientSession:
-        """What runs its graph; of segments, each has one of its own."""
+        """The session that runs its graph; of segments, each has its own."""
         assert isinstance(self.program, Program)
         return self.program.session
 
@@ -121,12 +121,12 @@ def build(
         layout: of the module, current.
         arguments: structure of the pair (args, kwargs) of a call.
         tensors: those among the arguments.
-        axes: which of their axes have any size.
-        autocast: what autocast casts to in the call; None: it is off.
+        axes: their dynamic axes.
+        autocast: autocast dtype of the call; None: it is off.
         bucket_bytes: size of the buckets in which its gradients are exchanged during the backward
             pass; None: they are not.
         options: how to build and run the graph.
-        disable_randomness: leave nothing to chance, see `without_randomness`.
+        disable_randomness: replace random draws by constants, see `without_randomness`.
 
     Raises:
         UntrainableError: the module cannot be exported or differentiated, or the arguments are
@@ -151,31 +151,59 @@ def build(
     )
     export_s = time.perf_counter() - started
     updated = _updated_buffers(exported.model)
-    rounds = False
     if autocast is not None:
-        refuse_what_pytorch_casts(exported.model, bool(exported.calls), autocast)
         tensors = [in_float32(each) for each in tensors]
-        rounds = compute_in_float32(exported.model)
-    halves = widen(exported.model) or rounds
-    if halves and options.cast_propagation_level == DEFAULTS.cast_propagation_level:
-        options = options.model_copy(update={"cast_propagation_level": -1})
-    if disable_randomness:
-        exported = exported._replace(model=without_randomness(exported.model))
-    exported = exported._replace(model=seeded_draws(exported.model))
-    # What a node draws follows the seed that PyTorch was given. Each of each step takes the next
-    # number, so those of neighbouring seeds must lie far apart.
-    random = np.random.default_rng(torch.initial_seed() % 2**64)
-    native().set_seed(int(random.integers(2, 2**31)))
+    options = _compute_in_float32(exported, options, autocast)
+    exported = _with_randomness(exported, disabled=disable_randomness)
     with preserved_buffers(module.buffers()):
-        cuts: tuple[int, ...] = ()
-        if bucket_bytes is not None and options.gradient_pieces:
-            requires_grad = required_gradients(exported.inputs, tensors, layout)
-            cuts = piece_cuts(exported.model, requires_grad, bucket_bytes)
         if exported.calls:
             made = _in_segments(exported, tensors, layout, options, axes, export_s)
         else:
+            cuts = _cuts(exported, tensors, layout, options, bucket_bytes)
             made = _in_pieces(exported, tensors, layout, options, axes, export_s, cuts)
     return made._replace(updated=updated, ranges=exported.ranges)
+
+
+def _compute_in_float32(
+    exported: ForwardGraph, options: ORTModuleOptions, autocast: torch.dtype | None
+) -> ORTModuleOptions:
+    """Rewrite the graph where it computes in a narrower dtype; returns the options that suit it.
+
+    Raises:
+        UntrainableError: autocast computes something in it that a graph does not.
+    """
+    rounds = False
+    if autocast is not None:
+        refuse_what_pytorch_casts(exported.model, bool(exported.calls), autocast)
+        rounds = compute_in_float32(exported.model)
+    halves = widen(exported.model) or rounds
+    if halves and options.cast_propagation_level == DEFAULTS.cast_propagation_level:
+        return options.model_copy(update={"cast_propagation_level": -1})
+    return options
+
+
+def _with_randomness(exported: ForwardGraph, *, disabled: bool) -> ForwardGraph:
+    """The graph with random draws seeded by PyTorch's seed, or without randomness."""
+    model = without_randomness(exported.model) if disabled else exported.model
+    # The draws of a node follow PyTorch's seed. Each draw takes the next number, so the sequences
+    # of adjacent seeds must be far apart.
+    random = np.random.default_rng(torch.initial_seed() % 2**64)
+    native().set_seed(int(random.integers(2, 2**31)))
+    return exported._replace(model=seeded_draws(model))
+
+
+def _cuts(
+    exported: ForwardGraph,
+    tensors: Sequence[torch.Tensor],
+    layout: Layout,
+    options: ORTModuleOptions,
+    bucket_bytes: int | None,
+) -> tuple[int, ...]:
+    """Where to cut the graph, so that gradients are exchanged during the backward pass."""
+    if bucket_bytes is None or not options.gradient_pieces:
+        return ()
+    requires_grad = required_gradients(exported.inputs, tensors, layout)
+    return piece_cuts(exported.model, requires_grad, bucket_bytes)
 
 
 def _kind(tensor: torch.Tensor) -> tuple[torch.Size, torch.dtype, bool]:
@@ -191,9 +219,9 @@ def _in_pieces(
     export_s: float,
     cuts: tuple[int, ...],
 ) -> Built:
-    """A graph that is cut where that is possible, or the whole one."""
+    """A graph cut into segments if possible, or the whole one."""
     if cuts:
-        # What goes across may be something that ONNX Runtime can train through inside a graph only.
+        # A value at a cut may be one that ONNX Runtime can train through only inside a graph.
         with suppress(UntrainableError):
             return _in_segments(exported, tensors, layout, options, axes, export_s, cuts)
     loaded = create_program(exported.model, exported.inputs, tensors, layout, options)

@@ -18,7 +18,7 @@ CHANGES_ARGUMENTS = (
     "it changes an argument in place, which a graph does not. Change a copy, as x = x + 1 for "
     "x.add_(1), or use a layer without inplace=True"
 )
-SETS_UP = "the call changed state of the module, which the next one may find set up"
+SETS_UP = "the call changed state of the module, as lazy initialization does"
 PARTITIONED = (
     "DeepSpeed's ZeRO 3 has partitioned its parameters and gathers those of one layer at a time, "
     "while a graph needs all of them. Use ZeRO 2 (stage: 2)"
@@ -28,7 +28,7 @@ TOO_MANY = (
     "that change from call to call as tensors"
 )
 NORMAL_CALLS = frozenset({EVALUATION, NO_GRADIENTS})
-"""Reasons to run in PyTorch that are no part of a training step."""
+"""Reasons to run in PyTorch that do not concern training steps."""
 
 EXPECTED = NORMAL_CALLS | {TRANSFORM, NOTHING_TRAINS, EMPTY, NO_TENSORS, SETS_UP}
 """Reasons that need no warning."""
@@ -48,7 +48,7 @@ def keeps_state(changed: Sequence[str]) -> str:
 def loses_buffers(names: Sequence[str]) -> str:
     return (
         f"its forward replaces its buffer {listed(list(map(repr, names)))} or writes it in a way "
-        "that a graph does not see. Change it in place, as self.count.add_(1), without .data"
+        "that a graph does not record. Change it in place, as self.count.add_(1), without .data"
     )
 
 
@@ -69,6 +69,6 @@ def lost(hook: str) -> str:
 def reads_computed(names: Sequence[str]) -> str:
     return (
         f"it reads {listed(names)}, computed before the call and with a gradient, which a graph "
-        "would take for a constant. Pass it to forward as an argument; of "
+        "would treat as a constant. Pass it to forward as an argument; with "
         "FullyShardedDataParallel set use_orig_params=True"
     )

@@ -10,7 +10,7 @@ from typing import Any
 
 
 class ForwardWithSignature:
-    """A method whose signature is another's in each instance: that in its `_signed_forward`.
+    """A method with the signature of another in each instance: that in its `_signed_forward`.
 
     As an attribute of the instance it would keep the instance alive until the next collection of
     garbage, and with it the memory of its graphs.

@@ -1,4 +1,4 @@
-"""What was built for the calls of an ORTModule, and what is built for those that are new."""
+"""The graphs of an ORTModule: finds those that run a call, and builds new ones."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import torch
 from torch import nn
+from torch.autograd.graph import saved_tensors_hooks
 
 from workbench.export.effects.changed_state import ChangedStateError
 from workbench.ort.ortmodule.build_graph import Built, build
@@ -39,7 +40,7 @@ MOST_GRAPHS = 32
 
 
 class _Call(NamedTuple):
-    """A call for which something is looked up or built."""
+    """A call for which a graph is looked up or built."""
 
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
@@ -48,7 +49,7 @@ class _Call(NamedTuple):
     shapes: Shapes
     autocast: torch.dtype | None
     bucket_bytes: int | None
-    """Of the buckets in which its gradients are exchanged; None: in one, or not at all."""
+    """Size of the buckets in which its gradients are exchanged; None: in one, or not exchanged."""
     key: Hashable
     """Equal for calls that differ in nothing but sizes."""
 
@@ -57,10 +58,10 @@ class Graphs:
     """The graphs for one module, by the kinds of calls that they run."""
 
     def __init__(self, module: nn.Module, settings: Mapping[str, Any]) -> None:
-        """Build nothing yet.
+        """Create without graphs.
 
         Args:
-            module: what calls run.
+            module: the module that calls run.
             settings: how graphs are built, for `build`.
         """
         self._module = module
@@ -70,7 +71,7 @@ class Graphs:
 
     @property
     def built(self) -> tuple[Built, ...]:
-        """What is in use."""
+        """Graphs in use."""
         return tuple(built for cache in self._caches.values() for built in cache.built)
 
     def find(
@@ -82,46 +83,22 @@ class Graphs:
         *,
         tries: bool = True,
     ) -> Built | Trial | str:
-        """What runs a call, built if it is the first of its kind, or why PyTorch must, or did.
+        """Graph for a call, built for the first of its kind; PyTorch's trial; or why there is none.
 
         Args:
             wrapper: the ORTModule.
             args: of the call.
             kwargs: of the call.
-            tensors: takes the tensors that the graph is given.
+            tensors: list to which the inputs of the graph are appended.
             tries: PyTorch first tries a call that nothing is built for.
         """
         layout = self.layout if self.layout.is_current() else self._refresh_layout()
         why = _why_no_graph(layout)
         if why:
             return why
-        arguments = flatten((args, kwargs), tensors)
-        autocast = autocast_dtype()
-        kinds = tuple(
-            [
-                (each.requires_grad, each.dtype, each.device, each.layout, each.dim())
-                for each in tensors
-            ]
-        )
-        trained = layout.trained()
-        if not any(trained) and not any(kind[0] for kind in kinds):
-            return NOTHING_TRAINS
-        shapes = tuple([tuple(each.shape) for each in tensors])
-        if any(0 in shape for shape in shapes):
-            return EMPTY
-        buckets = bucket_bytes()
-        if buckets is not None and layout.gradient_bytes() <= buckets:
-            buckets = None
-        call = _Call(
-            args,
-            kwargs,
-            arguments,
-            tensors,
-            shapes,
-            autocast,
-            buckets,
-            (arguments, kinds, trained, layout.modes(), autocast, buckets),
-        )
+        call = _call(layout, args, kwargs, tensors)
+        if isinstance(call, str):
+            return call
         found = self._for_kind(call, wrapper, tries)
         if not isinstance(found, Built):
             return found
@@ -131,12 +108,12 @@ class Graphs:
             self._caches.clear()
             tensors.clear()
             return self.find(wrapper, args, kwargs, tensors, tries=tries)
-        if autocast is not None:
+        if call.autocast is not None:
             tensors[:] = map(in_float32, tensors)
         return found
 
     def _for_kind(self, call: _Call, wrapper: nn.Module, tries: bool) -> Built | Trial | str:
-        """What runs `call`, as `find`; it has elements, and something requires a gradient."""
+        """Graph for `call`, as `find`; it has elements, and something requires a gradient."""
         cache = self._caches[call.key]
         if cache.why_pytorch:
             return cache.why_pytorch
@@ -154,7 +131,7 @@ class Graphs:
         if trial.why_pytorch:
             return self._noted(cache, trial)
         if trial.set_up or self.layout.attributes.left_out:
-            # From here on such calls change nothing: all can be watched.
+            # From here on such calls change no state: all attributes can be watched.
             self._refresh_layout()
             cache = self._caches[call.key]
         self.layout.releases_memory = releases_memory((wrapper, *self.layout.modules))
@@ -171,7 +148,8 @@ class Graphs:
         return self.layout
 
     def _build(self, call: _Call, axes: Axes) -> Built:
-        with torch.autocast("cpu", enabled=False):
+        # The call's own hooks may write what autograd saves to a disk: not for an export.
+        with torch.autocast("cpu", enabled=False), saved_tensors_hooks(_as_it_is, _as_it_is):
             made = build(
                 self._module,
                 self.layout,
@@ -188,7 +166,7 @@ class Graphs:
         return made._replace(dtypes=found)
 
     def _noted(self, cache: GraphCache, trial: Trial) -> Trial:
-        """The trial that PyTorch ran; its reason is final unless it may have set something up."""
+        """The trial that PyTorch ran; its reason is final unless it may have initialized state."""
         self.layout.attributes.leave_out_changed()
         cache.changes += 1
         if trial.only_state and cache.changes == 1:
@@ -197,8 +175,41 @@ class Graphs:
         return trial
 
 
+def _call(
+    layout: Layout, args: tuple[Any, ...], kwargs: dict[str, Any], tensors: list[torch.Tensor]
+) -> _Call | str:
+    """A call as graphs are looked up for it, or why PyTorch must run it.
+
+    Args:
+        layout: of the module, current.
+        args: of the call.
+        kwargs: of the call.
+        tensors: takes those among the arguments.
+    """
+    arguments = flatten((args, kwargs), tensors)
+    autocast = autocast_dtype()
+    kinds = tuple(
+        [(each.requires_grad, each.dtype, each.device, each.layout, each.dim()) for each in tensors]
+    )
+    trained = layout.trained()
+    if not any(trained) and not any(kind[0] for kind in kinds):
+        return NOTHING_TRAINS
+    shapes = tuple([tuple(each.shape) for each in tensors])
+    if any(0 in shape for shape in shapes):
+        return EMPTY
+    buckets = bucket_bytes()
+    if buckets is not None and layout.gradient_bytes() <= buckets:
+        buckets = None
+    key = (arguments, kinds, trained, layout.modes(), autocast, buckets)
+    return _Call(args, kwargs, arguments, tensors, shapes, autocast, buckets, key)
+
+
+def _as_it_is(tensor: torch.Tensor) -> torch.Tensor:
+    return tensor
+
+
 def _why_no_graph(layout: Layout) -> str:
-    """Why no graph can run the module as it is now; empty where one can."""
+    """Why no graph can run the module in its current state; empty if one can."""
     if partitioned(layout.tensors()):
         return PARTITIONED
     hook = layout.lost_hook()
@@ -206,7 +217,7 @@ def _why_no_graph(layout: Layout) -> str:
 
 
 def _built(make: Callable[[], Built]) -> Built | str:
-    """What `make` returns, or why nothing can be built."""
+    """Result of `make`, or why nothing can be built."""
     try:
         return make()
     except NoTensorsError:

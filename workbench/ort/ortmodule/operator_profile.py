@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
 
 from workbench.ort.graph.facts import pytorch_kernels
 from workbench.ort.graph.kernels.device_kernels import DOMAIN
 from workbench.ort.graph.profiles import runs_of
 from workbench.ort.ortmodule.module import ORTModule
 from workbench.ort.ortmodule.statistics import session_of
-from workbench.run_folder.operator_timing import Timing
+from workbench.run_folder.operator_timing import StepWindow, Timing
 from workbench.run_folder.statistics import OWN_KERNELS
 
 
-class StepWindow(NamedTuple):
-    """When a step ran, in nanoseconds on the clock of `time.time_ns`."""
-
-    start_ns: int
-    end_ns: int
-
-
 def step_timings(module: ORTModule, windows: Sequence[StepWindow]) -> list[list[Timing]]:
-    """What each node took in each step; ends the profile of every session of `module`.
+    """Time of each node in each step; ends the profile of every session of `module`.
 
     Args:
         module: its graphs were built within `profiled`.
@@ -48,7 +40,7 @@ def step_timings(module: ORTModule, windows: Sequence[StepWindow]) -> list[list[
 
 
 def _by_kernel(timing: Timing, kernels: Mapping[str, str], own: Collection[str]) -> Timing:
-    """A node that one of PyTorch's kernels runs goes by the name of that; `own` are ours."""
+    """Name a node that runs a kernel of PyTorch after the kernel; `own` are the workbench's."""
     if timing.node in own:
         return timing._replace(provider=OWN_KERNELS)
     kernel = kernels.get(timing.node)

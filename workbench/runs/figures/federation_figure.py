@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 CLIENT_COLOR = "#94a3b8"
 LINE_COLOR = "#171717"
 MOST_NAMED_CLASSES = 12
-"""Of more classes only some are named on the axis."""
+"""With more classes, only some are named on the axis."""
 
 
 def plot_federation(run: Run) -> Figure:
-    """Plot a federated run: what the global weights reach, and what its clients did."""
+    """Plot a federated run: results of the global weights, and statistics of the clients."""
     federation = run.federation
     assert federation is not None
     options = federation.options
@@ -58,7 +58,11 @@ def plot_federation(run: Run) -> Figure:
     from_zero(traffic)
     label(traffic, "Traffic", "MB in all")
     traffic.legend(fontsize=8)
-    seconds.plot(rounds["round"], rounds["seconds"], color=LINE_COLOR)
+    seconds.plot(rounds["round"], rounds["seconds"], color=LINE_COLOR, label="on this machine")
+    if options.speed_spread > 1 and "simulated_seconds" in rounds:
+        slow = rounds["simulated_seconds"]
+        seconds.plot(rounds["round"], slow, "--", color=LINE_COLOR, label="on devices (simulated)")
+        seconds.legend(fontsize=8)
     from_zero(seconds)
     label(seconds, "Time of a round", "s")
     by_round = [reached, loss, traffic, seconds]
@@ -83,7 +87,7 @@ def _draw_clients(axes: Axes, clients: pd.DataFrame, column: str) -> None:
 
 
 def _draw_counts(axes: Axes, rounds: pd.DataFrame) -> None:
-    """How many clients trained, and how many were left out."""
+    """Number of clients that trained, and that were left out."""
     for name, style in (("clients", "-"), ("left_out", "--")):
         named = {"clients": "trained", "left_out": "left out"}[name]
         axes.plot(rounds["round"], rounds[name], style, color=LINE_COLOR, label=named)
@@ -96,7 +100,7 @@ def _draw_counts(axes: Axes, rounds: pd.DataFrame) -> None:
 def _draw_privacy(
     axes: Axes, federation: Federation, evaluations: pd.DataFrame, column: str
 ) -> None:
-    """What the global weights reach for how much privacy."""
+    """Draw the test result of the global weights against the privacy spent."""
     options = federation.options
     spent = federation.rounds.set_index("round")["epsilon"]
     known = evaluations[evaluations["step"].isin(spent.index)]
@@ -108,7 +112,7 @@ def _draw_privacy(
 
 
 def _draw_data(axes: Axes, federation: Federation) -> None:
-    """Which client has how many rows of which class; without classes, how many rows."""
+    """Rows of each client by class; without classes, their number."""
     data = federation.data
     classes = data.filter(like="class ")
     label(axes, "Rows of the clients", "client")

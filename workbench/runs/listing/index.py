@@ -1,4 +1,4 @@
-"""All recorded runs, read once and then only where something has changed."""
+"""An index of all recorded runs, which reads a run again only if it has changed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from workbench.runs.listing.read_row import RowReader
 from workbench.runs.listing.row import RunRow
 
 UNSETTLED_S = 0.1
-"""What was changed so shortly before it was read is read again: a second change may follow within
-the resolution of the file system's clock."""
+"""Files that changed so shortly before they were read are read again: a second change may follow
+within the resolution of the file system's clock."""
 
 
 MANY_RUNS = 30
@@ -23,7 +23,7 @@ MANY_RUNS = 30
 
 
 class Changes(NamedTuple):
-    """What has changed between two looks at the runs."""
+    """Changes between two reads of the run folders."""
 
     rows: list[RunRow]
     """New runs and those that have changed, newest first."""
@@ -32,7 +32,7 @@ class Changes(NamedTuple):
 
 
 class _Seen(NamedTuple):
-    """A folder when it was read last."""
+    """State of a folder when it was read last."""
 
     signature: tuple[int, int] | None
     """Its inode and modification time; None: it had none."""
@@ -44,12 +44,12 @@ class RunIndex:
     """The runs of a folder as rows; each `poll` reads what is new. For one thread at a time.
 
     A run whose worker is alive is read each time. Of the others a change is known by the
-    modification time of the folder, since records and labels are replaced atomically; a record that
-    is edited in place by hand is not noticed.
+    modification time of the folder, since records and labels are replaced atomically; an in-place
+    edit of a record is not noticed.
     """
 
     def __init__(self, runs: Path | None = None) -> None:
-        """Begin with no runs.
+        """Create an index without runs.
 
         Args:
             runs: the folder of the runs; None: that of the working directory.
@@ -62,7 +62,7 @@ class RunIndex:
     def poll(self) -> Changes:
         """Read what has changed since the last call; a few ms for 1,000 runs if nothing has.
 
-        Of many new runs only what takes no time is read; `complete` reads the rest. A run that
+        Of many new runs, event logs are not read; `complete` reads them. A run that
         cannot be read has the status `unreadable`, with the reason.
 
         Raises:

@@ -10,7 +10,7 @@ MOST_POINTS = 60
 
 
 class LossCurve:
-    """Means over adjacent steps, twice as many steps each time that they become too many."""
+    """Means over adjacent steps; their width is doubled when there are too many."""
 
     def __init__(self) -> None:
         self._width = 1
@@ -50,7 +50,8 @@ class LossCurve:
     def points(self) -> tuple[float, ...]:
         """The means, evenly spaced; NaN where none of the losses was finite.
 
-        Where none was added they lie on a line between those beside them; before the first, NaN.
+        Means without losses are interpolated linearly between their neighbours; before the first,
+        NaN.
         """
         means = [
             total / count if count else math.nan

@@ -17,11 +17,11 @@ from workbench.runs.record.duration import duration_s, started_at
 from workbench.runs.run_title import step_word, trained_by
 
 METRICS = ("accuracy", "perplexity", "r2", "mean_absolute_error")
-"""Of an evaluation; the first that applies to the task is shown."""
+"""Metrics of an evaluation; the first that applies to the task is shown."""
 
 
 class RowReader:
-    """Reads the row of one run again and again; of its event log, only what is new."""
+    """Reads the row of one run repeatedly; of its event log, only new events."""
 
     def __init__(self, folder: RunFolder) -> None:
         self._folder = folder
@@ -33,13 +33,13 @@ class RowReader:
         """The row as it is now. Never raises: what cannot be read is `unreadable`, with a reason.
 
         Args:
-            quick: leave out what the whole event log is needed for, unless it was read before.
+            quick: leave out values that need the whole event log, unless it was read before.
         """
         try:
             return self._read(quick)
         except (WorkbenchError, OSError) as error:
             reason = str(error)
-        except Exception as error:  # whatever a file may hold hides none of the other runs
+        except Exception as error:  # a corrupt file must not hide the other runs
             reason = f"The record of this run cannot be read: {exception_text(error)}"
         self.active = False
         return RunRow(self._folder.id, "unreadable", reason=reason)

@@ -28,7 +28,7 @@ class RunRow:
     duration_s: float = math.nan
     """See `Run.duration_s`."""
     step_word: str = "step"
-    """What a step is called: "round" in federated training, else "step"."""
+    """Name of a step: "round" in federated training, else "step"."""
     steps: int = 0
     """Optimizer steps or rounds taken."""
     total_steps: int = 0

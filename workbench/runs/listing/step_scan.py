@@ -1,4 +1,4 @@
-"""What the event log of a run says about its steps, from a bounded part of it."""
+"""Reads the steps in the event log of a run, from a bounded part of it."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ WHOLE_BYTES = 64 * 1024
 SAMPLES = 48
 """Places at which a longer part is read, evenly spaced, besides its end."""
 SAMPLE_LOSSES = 8
-"""Losses that are taken of each."""
+"""Losses read from each sample."""
 SAMPLE_BYTES = tuple(1024 * 2**power for power in range(9))
-"""What is read one after another until a record begins: very fast steps make long ones."""
+"""Sizes read one after another until a record begins: very fast steps make long ones."""
 TAIL_BYTES = (4 * 1024, 64 * 1024, 512 * 1024)
 """How much of the end is read, until a record is in it."""
 EXACT_DIGITS = 16
-"""So many characters of a number are parsed: with more, that takes three times as long."""
+"""Characters of a number that are parsed: more would take three times as long."""
 
 _STEPS = re.compile(
     rb'\{"event": "steps", "time": [0-9.e+]+, "first_step": (\d{1,15}), "losses": \['
 )
 _DURATIONS = re.compile(rb'\], "nanoseconds": \[([^\]]*)\], "batch_size": (\d{1,15}),')
-"""The parts of a record of steps, as `EventWriter` writes it. To parse it as JSON takes five times
+"""The parts of a record of steps, as `EventWriter` writes it. Parsing it as JSON takes five times
 as long, and a sample may hold only its beginning."""
 _KIND = re.compile(rb'\{"event": "(\w{1,30})"')
 
@@ -53,7 +53,7 @@ class StepScan:
 
     Attributes:
         steps: number of the last step.
-        state: what the worker does, if it is alive.
+        state: current activity of the worker, if it is alive.
         last_loss: NaN if it was not finite.
         best_loss: the lowest that was read, also of steps that a resumed run has trained again.
         sampled: whether parts of the log were skipped.
@@ -97,7 +97,7 @@ class StepScan:
             self._take_tail(file, os.fstat(file).st_size)
 
     def _take_to_end(self, file: int, start: int, length: int) -> None:
-        """Take in what follows `start`; an incomplete last line is left for the next time."""
+        """Process the log from `start`; an incomplete last line is left for the next call."""
         new = os.pread(file, length, start)
         end = new.rfind(b"\n") + 1
         self._offset = start + end
@@ -126,7 +126,7 @@ class StepScan:
         self._take_tail(file, end)
 
     def _take_tail(self, file: int, end: int) -> None:
-        """Take in the last events, one record of steps at least if there is one."""
+        """Process the last events, with at least one record of steps if there is one."""
         for length in TAIL_BYTES:
             at = max(self._offset, end - length)
             tail = os.pread(file, end - at, at)
@@ -136,7 +136,7 @@ class StepScan:
         self._take_to_end(file, at + first_line, end - at - first_line)
 
     def _take(self, line: bytes) -> None:
-        """Take in one event."""
+        """Process one event."""
         steps = _STEPS.match(line)
         if steps is not None:
             end = line.find(b"]", steps.end())
@@ -153,7 +153,7 @@ class StepScan:
                 self._evaluation = line
 
     def _take_event(self, line: bytes) -> None:
-        """Take in one event of any layout, as another version may write it."""
+        """Process one event of any layout, as another version may write it."""
         event = parse_event(line)
         if event is None:
             return
@@ -188,7 +188,7 @@ class StepScan:
         all_finite = math.isfinite(sum(losses))
         finite = losses if all_finite else [loss for loss in losses if math.isfinite(loss)]
         if finite:
-            # NaN, of none so far, is not less than anything.
+            # NaN, the initial value, is not less than any loss.
             self.best_loss = min(*finite, self.best_loss)
         self.curve.add(first_step, losses, all_finite)
 

@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 def duration_s(
     folder: RunFolder, spec: dict[str, Any], summary: dict[str, Any] | None, active: bool
 ) -> float:
-    """Seconds from launch to end, pauses included, as the clock on the wall counts them.
+    """Seconds from launch to end, pauses included, in wall-clock time.
 
-    Of a run that was resumed, the time between its end and that is left out.
+    For a resumed run, the time between its end and its resumption is left out.
 
     Args:
         folder: of the run.
@@ -28,7 +28,7 @@ def duration_s(
         active: whether its worker is alive.
 
     Returns:
-        The seconds until now of an active run; NaN where the record does not tell.
+        The seconds until now of an active run; NaN where the record has no times.
     """
     launched, ended = _time(spec, "launched"), _time(summary or {}, "ended")
     if math.isnan(ended):
@@ -39,9 +39,9 @@ def duration_s(
 
 
 def total_duration_s(runs: Sequence[LabelledRun]) -> float:
-    """Seconds from the first launch to the last end of runs that belong together.
+    """Seconds from the first launch to the last end of several runs.
 
-    They overlap in a comparison, where they take turns. NaN if the records do not tell.
+    They overlap in a comparison, where they take turns. NaN if the records have no times.
     """
     if len(runs) == 1:
         return runs[0].duration_s

@@ -1,4 +1,4 @@
-"""What a user does with the record of a run: name it, label it, delete it."""
+"""Actions of a user on the record of a run: name it, label it, delete it."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from workbench.runs.trash import move_to_trash
 
 
 class LabelledRun(ABC):
-    """Display name, tags and notes of a run, which are stored beside its record; and deletion.
+    """Display name, tags and notes of a run, stored separately from its record; and deletion.
 
     Attributes:
         folder: of the run.
@@ -51,7 +51,7 @@ class LabelledRun(ABC):
 
     @property
     def title(self) -> str:
-        """What it is called where people read it: the display name, or model, engine and start."""
+        """Title for display: the display name, or model, engine and start."""
         given = labels_or_problem(self.folder)[0].name
         model, started = str(self.spec["model"]), started_at(self.spec)
         return given or run_title(model, trained_by(self.spec), started)

@@ -11,7 +11,7 @@ from workbench.run_folder.run_folder import RunFolder
 
 
 class NewPoints(NamedTuple):
-    """What a run recorded since the last poll. Arrays have one entry per step."""
+    """Points and events that a run recorded since the last poll. Arrays have one entry per step."""
 
     step: np.ndarray
     """int64, from 1."""
@@ -31,7 +31,7 @@ class NewPoints(NamedTuple):
     """Set if the run was resumed after this step: points of later steps from earlier polls are
     obsolete, since the run has trained them again."""
     rank_rss_bytes: tuple[np.ndarray, ...] = ()
-    """Of a run of several processes `rss_bytes` of each, whose sum that is."""
+    """`rss_bytes` of each process of a run of several, whose sum `rss_bytes` is."""
 
 
 class RunReader:
@@ -77,7 +77,7 @@ def _until(step: int, records: list[Event], others: list[Event]) -> tuple[list[E
 
 
 def _is_after(event: Event, step: int) -> bool:
-    # Of an unknown kind of event, from a newer version, the step may be anything.
+    # The step of an unknown kind of event, from a newer version, may have any type.
     at = event.get("step")
     return isinstance(at, int) and at > step
 

@@ -1,4 +1,4 @@
-"""What a run has recorded of its training, for whoever reads it."""
+"""The record of a run's training, as readers see it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class RecordedRun(ABC):
         """The dataset of the run, read again each time.
 
         Raises:
-            DataError: it is gone or damaged.
+            DataError: it is missing or damaged.
         """
         return load_saved_dataset(self.folder.data_path)
 
@@ -58,7 +58,8 @@ class RecordedRun(ABC):
 
     @property
     def confusion(self) -> pd.DataFrame | None:
-        """Of the last evaluation: rows of true classes, by predicted one, and their accuracy."""
+        """Confusion matrix of the last evaluation: rows of true classes by predicted class, and
+        accuracy."""
         return confusion_frame(RunReader(self.folder).poll())
 
     @property
@@ -78,12 +79,12 @@ class RecordedRun(ABC):
         """The rows of the test split that the last evaluation predicted worst, at most 12, those of
         the highest loss first.
 
-        Empty before an evaluation, and with a loss function of your own, of which a row's share is
-        not known. Of several losses it is the first.
+        Empty before an evaluation, and with a loss function of your own, whose value for a row is
+        unknown. With several losses, the first is used.
 
         Raises:
             RunFolderError: the record is corrupt.
-            DataError: the dataset of the run is gone or damaged.
+            DataError: the dataset of the run is missing or damaged.
         """
         return worst_predictions(self.folder)
 

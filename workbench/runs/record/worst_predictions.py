@@ -1,4 +1,4 @@
-"""The rows of the test split that a run predicted worst, with what they hold."""
+"""The rows of the test split that a run predicted worst, with their data."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from workbench.run_folder.worst_predictions import PredictionKind, read_worst_pr
 
 
 class WorstPrediction(NamedTuple):
-    """One row of the test split, with what was predicted of it."""
+    """One row of the test split with its prediction."""
 
     row: int
     """Its index in `run.dataset.test`."""
     loss: float
-    """Of the row as a batch of its own; NaN: not finite."""
+    """Loss of the row as a single-row batch; NaN: not finite."""
     kind: PredictionKind
     """"class", "classes" (by position), "probabilities" (of bce_with_logits) or "values"."""
     target: np.ndarray
-    """As the dataset has it."""
+    """As in the dataset."""
     prediction: np.ndarray
-    """Class numbers, int64, or float64; shaped as the target, or of one axis where only the first
-    1,024 values were recorded."""
+    """Class numbers, int64, or float64; of the target's shape, or one-dimensional where only the
+    first 1,024 values were recorded."""
     probability: float
-    """Of the predicted class, 0 to 1; NaN where there is none."""
+    """Probability of the predicted class, 0 to 1; NaN if there is none."""
     inputs: tuple[np.ndarray, ...]
     """The row, one array per input of the model."""
 
@@ -39,7 +39,7 @@ class WorstPrediction(NamedTuple):
 
 
 def worst_predictions(folder: RunFolder, data: Dataset | None = None) -> list[WorstPrediction]:
-    """As `Run.worst_predictions`.
+    """See `Run.worst_predictions`.
 
     Args:
         folder: of the run.

@@ -1,4 +1,4 @@
-"""The gradient of a linear layer that may be given no row at all."""
+"""The gradient of a linear layer whose input may have zero rows."""
 
 from __future__ import annotations
 
@@ -13,23 +13,21 @@ from workbench.onnx_io.graph_metadata import FOUND_ROWS
 from workbench.trainable.custom_gradient import BackwardGraph, CustomGradient
 
 _FOUND = re.compile(r"u\d+")
-"""How torch.export calls a size that the values of a tensor decide."""
+"""Name in torch.export of a size that depends on the values of a tensor."""
 
 
 class FoundRowsGemmGradient(CustomGradient):
-    """Those of Y = X W + b, with a row of zeros beside those of X and dY in dW = X' dY.
+    """Gradients of Y = X W + b, with a row of zeros added to X and dY in dW = X' dY.
 
-    ONNX Runtime's product over no rows at all is an error, not zero, and rows that are chosen by
+    ONNX Runtime's product over zero rows is an error, not zero, and rows that are chosen by
     their values, such as those that a router sends to an expert, may be none.
 
-    Precondition: the number of rows is one that torch.export knows from values alone, or the node
+    Precondition: the number of rows depends on values in torch.export, or the node
     is marked `FOUND_ROWS`; X is not transposed, nothing is scaled, the sizes of W are known.
     """
 
     op: ClassVar[str] = "Gemm"
-    note: ClassVar[str] = (
-        "given the workbench's gradient, since ONNX Runtime's fails without any row"
-    )
+    note: ClassVar[str] = "given the workbench's gradient, since ONNX Runtime's fails for zero rows"
 
     @override
     def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:

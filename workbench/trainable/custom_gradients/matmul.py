@@ -12,13 +12,14 @@ from workbench.trainable.custom_gradient import BackwardGraph, CustomGradient
 
 
 class MatMulVectorGradient(CustomGradient):
-    """Each factor's is the product of dY with the other, summed over the axes that it lacks.
+    """The gradient of each factor is the product of dY with the other, summed over the axes that it
+    lacks.
 
     Precondition: the ranks are known and one is one.
     """
 
     op: ClassVar[str] = "MatMul"
-    note: ClassVar[str] = "given the workbench's gradient, since ONNX Runtime has none to a vector"
+    note: ClassVar[str] = "given the workbench's gradient, since ONNX Runtime has none for a vector"
 
     @override
     def applies(self, node: ir.Node, inputs_requiring_grad: Collection[int]) -> bool:

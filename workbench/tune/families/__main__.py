@@ -17,9 +17,13 @@ import numpy as np
 
 from workbench.child_process.child import serve
 from workbench.errors import WorkbenchError
-from workbench.extensions.native_extension import DEVICE_KERNELS, TORCH_INTEROP, native_extension
-from workbench.profiling.request import Request
-from workbench.run_folder.run_folder import write_json
+from workbench.extensions.native_extension import (
+    DEVICE_KERNELS,
+    TORCH_INTEROP,
+    native_extension,
+)
+from workbench.files.json_file import write_json
+from workbench.profiling.request import ProfilingRequest
 from workbench.settings.config import TrainingConfig
 from workbench.settings.operator_kernels import (
     FAMILIES,
@@ -33,18 +37,18 @@ from workbench.tune.families.shares import measured_times, shares_of
 from workbench.tune.families.trial import FASTER, TOLERANCE, difference, timed
 
 BUDGET_S = 60.0
-"""No family is begun after this."""
+"""No family is started after this."""
 
 LEAST_SHARE = 0.03
-"""Of the operators' time: a family below it cannot be told from noise."""
+"""Share of the operators' time: a family below it cannot be distinguished from noise."""
 
 Report = Callable[[str], None]
 
 
 class _Search:
-    """The fastest libraries so far, and what was tried."""
+    """The fastest libraries so far, and the trials."""
 
-    def __init__(self, request: Request, report: Report) -> None:
+    def __init__(self, request: ProfilingRequest, report: Report) -> None:
         self._engines, self._report = Engines(request), report
         self._engine = request.config.engine
         self._started = time.monotonic()
@@ -52,7 +56,7 @@ class _Search:
         self._tried: list[dict[str, Any]] = []
 
     def run(self) -> dict[str, Any]:
-        """What the answer holds.
+        """Measure, and return the content of the answer.
 
         Raises:
             WorkbenchError: the variant itself cannot be trained.
@@ -72,7 +76,7 @@ class _Search:
             best = fastest.libraries.get(each["family"]) == each["library"]
             each["chosen"] = best and refined is not None
             if best and refined is None:
-                each["problem"] = "all that was faster, together, is not clearly faster"
+                each["problem"] = "the faster families together are not clearly faster"
         return {"families": self._tried, "refined": refined}
 
     def _others(self, family: str) -> list[str]:
@@ -107,8 +111,9 @@ class _Search:
         return candidate if found.high < FASTER else fastest
 
     def _refined(self, variant: Candidate, fastest: Candidate) -> dict[str, Any] | None:
-        """All that won, over the variant, measured once more; None: not clearly faster."""
-        self._report("timing all that was faster together")
+        """All chosen families, relative to the variant, measured again; None: not clearly
+        faster."""
+        self._report("timing the faster families together")
         found, seconds = timed(variant.steps, fastest.steps, whole=True)
         if not found.high < 1:
             return None
@@ -133,7 +138,7 @@ def _usable(extension: str) -> bool:
 
 
 def _usual_libraries(config: TrainingConfig) -> dict[str, str]:
-    """Those of the variant."""
+    """The libraries of the variant."""
     own = _usable(DEVICE_KERNELS)
     if config.engine == "ondevice":
         return usual_libraries(config.engine, own and config.device_kernels)
@@ -143,12 +148,12 @@ def _usual_libraries(config: TrainingConfig) -> dict[str, str]:
 
 
 def answer(report: Report) -> None:
-    """Try the families, and write what was found.
+    """Try the families, and write the result.
 
     Raises:
         WorkbenchError: the engine cannot train this model.
     """
-    request = Request.read(Path(sys.argv[1]))
+    request = ProfilingRequest.read(Path(sys.argv[1]))
     with _one_export(request.config.engine):
         found = _Search(request, report).run()
     write_json(request.answer_path, found)

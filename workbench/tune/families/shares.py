@@ -1,19 +1,17 @@
-"""What the operators of each family take of a step."""
+"""Share of a step's time for the operators of each family."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
 
 from workbench.files.temporary_folder import temporary_folder
-from workbench.run_folder.operator_timing import OperatorTime, Timing, median_times
+from workbench.run_folder.operator_timing import OperatorTime, median_times
 from workbench.settings.operator_kernels import FAMILIES
 from workbench.tune.families.candidate import Engines
 
 STEPS = 4
-"""Under the profiler."""
+"""Steps under the profiler."""
 
 _OF_ORTMODULE: Mapping[str, frozenset[str]] = MappingProxyType(
     {
@@ -36,7 +34,7 @@ _OF_ORTMODULE: Mapping[str, frozenset[str]] = MappingProxyType(
         "embedding": frozenset({"workbench_kernels::gather_backward"}),
     }
 )
-"""What ORTModule has beside the operators on device."""
+"""Operators of ORTModule in addition to those on device, by family."""
 
 _ON_DEVICE: Mapping[str, frozenset[str]] = MappingProxyType(
     {
@@ -81,12 +79,12 @@ OPERATORS: Mapping[str, Mapping[str, frozenset[str]]] = MappingProxyType(
         "ondevice": _ON_DEVICE,
     }
 )
-"""Engine -> family -> the operators by which a profile names it, whoever computes it. Products of
-attention that is no kernel of its own count as those of linear layers."""
+"""Engine -> family -> its operators in a profile, by any library. The products of an attention
+without a kernel for the whole count as those of linear layers."""
 
 
 def shares_of(engine: str, times: Sequence[OperatorTime]) -> dict[str, float]:
-    """Family -> its part of the operators' time, the largest first; those that do not occur left
+    """Family -> its share of the operators' time, the largest first; those that do not occur left
     out."""
     total = sum(each.us for each in times)
     found = {
@@ -98,30 +96,11 @@ def shares_of(engine: str, times: Sequence[OperatorTime]) -> dict[str, float]:
 
 
 def measured_times(engines: Engines) -> list[OperatorTime]:
-    """The operators of some steps, in an engine of their own, of the variant."""
+    """The operators of some steps of the variant, in a separate engine."""
     from workbench.ort.graph.profiles import profiled
 
     with temporary_folder() as folder:
         with profiled(folder):
             steps = engines.candidate({}).steps
-        engine: Any = steps.engine
-        timings: list[list[Timing]]
-        config = engines.request.config
-        if config.engine == "ondevice":
-            from workbench.ort.ondevice.profile import step_timings as device_timings
-
-            for _ in range(STEPS):
-                steps.step()
-            engine.close()
-            batches = config.gradient_accumulation
-            timings = device_timings(folder, engine.training_model, STEPS, batches)
-        else:
-            from workbench.ort.ortmodule.operator_profile import StepWindow, step_timings
-
-            windows = []
-            for _ in range(STEPS):
-                start_ns = time.time_ns()
-                steps.step()
-                windows.append(StepWindow(start_ns, time.time_ns()))
-            timings = step_timings(engine.wrapped, windows)
-    return median_times(timings)
+        windows = [steps.window() for _ in range(STEPS)]
+        return median_times(steps.engine.graph_timings(folder, windows))

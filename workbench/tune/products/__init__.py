@@ -18,17 +18,17 @@ from workbench.tuning_results.product_times import (
 def ensure_product_times(
     report: Callable[[str], None], *, again: bool = False
 ) -> ProductTimes | None:
-    """What is kept of this processor and these versions, measured now if there is nothing.
+    """The saved times of this processor and these versions, measured now if there are none.
 
-    A run reads it before its process starts, so that already the first has the environment that
-    suits the faster library. The measurement runs in a child process and takes a few seconds.
+    A run reads it before its process starts, so that even the first has the environment that suits
+    the faster library. The measurement runs in a child process and takes a few seconds.
 
     Args:
         report: called with short progress texts.
-        again: measure even if it is kept.
+        again: measure even if there are saved times.
 
     Returns:
-        None where nothing can be chosen: without the compiled extension, or without a cache.
+        None if there is no choice: without the compiled extension, or without a cache.
 
     Raises:
         EngineError: the process failed.

@@ -1,4 +1,4 @@
-"""Shows what concerns several steps of a page."""
+"""Shows the parts of a page that concern several steps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class PageView(View):
     def __init__(self, page: Workbench) -> None:
         self._page = page
         self._compared: ComparisonJob | None = None
-        """The comparison that was made here last, once it has ended."""
+        """The last comparison of this page, once it has ended."""
 
     def show_state(self, state: State) -> None:
         self._page._figure.active = state.active

@@ -15,7 +15,7 @@ from workbench.controller.jobs.job import Job
 from workbench.controller.machine_watch import MachineWatch
 from workbench.controller.model.sources import model_or_name
 from workbench.controller.notebook_file import may_save
-from workbench.controller.steps import NAMES, Steps
+from workbench.controller.steps import NAMES, StepsView
 from workbench.controller.view import View
 from workbench.errors import RunError
 from workbench.runs import Run, load_run
@@ -44,10 +44,10 @@ PLAIN_TEXT = "The workbench: run this cell in JupyterLab to use it."
 
 
 class Workbench(ipywidgets.Box):  # type: ignore[misc]
-    """An app to load a model, generate its artifacts, train it, compare engines and look at runs.
+    """An app to load a model, generate its artifacts, train it, compare engines and browse runs.
 
-    Its methods do what its buttons do and return at once; `wait` waits. Each step is a widget that
-    can be used alone as well: `ModelView`, `ArtifactBuilder`, `Trainer`.
+    Its methods are those of its buttons and return immediately; `wait` blocks. Each step is a
+    widget that can also be used alone: `ModelView`, `ArtifactBuilder`, `Trainer`.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         *,
         saves_notebook: bool | None = None,
     ) -> None:
-        """Make the app.
+        """Create the app.
 
         Args:
-            model: a `Model`, an object that has a name in the notebook, or what can be typed: a
-                sample, an .onnx file, or "package.module:factory". None: nothing chosen yet.
+            model: a `Model`, an object that has a name in the notebook, or a text: a sample, an
+                .onnx file, or "package.module:factory". None: nothing chosen yet.
             engines: names of the engines to offer; None: all that are not for tests.
             saves_notebook: save the notebook when work begins and when it has ended, so that the
                 page and its result are there after a reload; None: unless git tracks the file.
@@ -72,46 +72,54 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         """
         chosen = None if model is None else model_or_name(model)
         offered = offered_names(engines)
-        setup = Setup()
-        self._controller = Controller(View(), setup)
-        typed = self._controller.typed
-        self.bar = AppBar()
-        self.status = Status(message=self._controller.state.message)
-        self.controls = Controls(actions_of(self._controller))
-        self.offers = OfferList(self._controller.accept)
-        self.models = ModelView(controller=self._controller)
-        self.artifacts = ArtifactBuilder(controller=self._controller)
-        self.trainer = Trainer(engines=offered, controller=self._controller)
-        self._filler = FormFiller(self._controller, self.models, self.trainer)
-        self.comparison_form = SettingsForm(typed, COMPARISON_FIELDS)
-        self.comparison = ComparisonView()
-        self.code = CodePanel()
-        self._figure = StaticFigure(saves=may_save() if saves_notebook is None else saves_notebook)
-        self._steps = Steps(setup, typed, self.bar.show)
+        self._controller = Controller(View(), Setup())
+        self._make_parts(offered, may_save() if saves_notebook is None else saves_notebook)
         self._job: Job | None = None
+        # Last, as their threads hold the page.
         self._watch = MachineWatch(self._show_machine, self._worker_pids)
-
-        compare = area(
-            "wb-columns",
-            [
-                area("wb-side", [self.trainer.engines, self.comparison_form]),
-                area("wb-main", [self.comparison]),
-            ],
-        )
-        self.comparison_step = area("wb-step-panel wb-step-compare", [compare])
         self.runs = RunBrowser(
-            on_compare=self._compare_runs,
-            on_resume=self._resumed,
-            on_restore=self.restore,
+            on_compare=self._compare_runs, on_resume=self._resumed, on_restore=self.restore
         )
-        self.runs_step = area("wb-step-panel wb-step-runs", [self.runs])
-        top = area("wb-top", [self.bar, area("wb-actions", [self.status, self.controls])])
-        steps = [self.models, self.artifacts, self.trainer, self.comparison_step, self.runs_step]
-        super().__init__(
-            children=[top, self.offers, self.code, area("wb-steps", steps), self._figure]
-        )
+        super().__init__(children=self._laid_out())
         self.add_class("wb-page")
         self._figure.page_id = self.code.page_id = self.model_id
+        self._follow_changes()
+        answer_while_busy(self)
+        self._controller.list_engines()
+        self._controller.list_offers()
+        if chosen is not None:
+            self.models.choose(chosen)
+
+    def _make_parts(self, engines: Sequence[str], saves_notebook: bool) -> None:
+        """Make the widgets that the page consists of."""
+        controller = self._controller
+        self.bar = AppBar()
+        self.status = Status(message=controller.state.message)
+        self.controls = Controls(actions_of(controller))
+        self.offers = OfferList(controller.accept)
+        self.code = CodePanel()
+        self.models = ModelView(controller=controller)
+        self.artifacts = ArtifactBuilder(controller=controller)
+        self.trainer = Trainer(engines=engines, controller=controller)
+        self._filler = FormFiller(controller, self.models, self.trainer)
+        self.comparison_form = SettingsForm(controller.typed, COMPARISON_FIELDS)
+        self.comparison = ComparisonView()
+        self._figure = StaticFigure(saves=saves_notebook)
+
+    def _laid_out(self) -> list[ipywidgets.Widget]:
+        """Its children, from the top to the bottom of the page."""
+        top = area("wb-top", [self.bar, area("wb-actions", [self.status, self.controls])])
+        side = area("wb-side", [self.trainer.engines, self.comparison_form])
+        compare = area("wb-columns", [side, area("wb-main", [self.comparison])])
+        self.comparison_step = area("wb-step-panel wb-step-compare", [compare])
+        self.runs_step = area("wb-step-panel wb-step-runs", [self.runs])
+        steps = [self.models, self.artifacts, self.trainer, self.comparison_step, self.runs_step]
+        return [top, self.offers, self.code, area("wb-steps", steps), self._figure]
+
+    def _follow_changes(self) -> None:
+        """Show what changes in the controller, in the forms and in the list of runs."""
+        typed = self._controller.typed
+        self._steps = StepsView(self._controller.setup, typed, self.bar.show)
         status, bar = StatusView(self.status, self.controls), BarView(self.bar, self.offers)
         for view in (self._steps, status, bar, PageView(self)):
             self._controller.views.add(view)
@@ -120,15 +128,10 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.trainer.engines.observe(self._show_what_trains, "value")
         self.runs.observe(self._show_code, "code")
         self._show_what_trains()
-        answer_while_busy(self)
-        self._controller.list_engines()
-        self._controller.list_offers()
-        if chosen is not None:
-            self.models.choose(chosen)
 
     @classmethod
     def from_run(cls, run: Run | str, engines: Sequence[str] | None = None) -> Workbench:
-        """The app as it was when a run was started, showing that run.
+        """The app with the settings of a recorded run, showing that run.
 
         Args:
             run: a `Run` or its id.
@@ -143,10 +146,10 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         return page
 
     def restore(self, run: Run) -> None:
-        """Choose again what a run was started with: model, data, settings; and show the run.
+        """Restore the model, data and settings that a run was started with, and show the run.
 
         Raises:
-            RunError: something else is in progress here.
+            RunError: another job is in progress here.
         """
         if self._controller.state.active:
             raise RunError("A run is in progress in this page: stop it, or wait for its end.")
@@ -161,12 +164,12 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
     @property
     def engines(self) -> EngineChoice:
-        """Which engines are trained and compared."""
+        """The choice of engines to train and compare."""
         return self.trainer.engines
 
     @property
     def step(self) -> str:
-        """Name of the step that is shown: "model", "artifacts", "train", "compare" or "runs"."""
+        """Name of the shown step: "model", "artifacts", "train", "compare" or "runs"."""
         selected: str = self.bar.selected
         return selected
 
@@ -177,7 +180,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.bar.selected = name
 
     def set(self, **settings: Any) -> None:
-        """Give settings as `train` takes them, as if they had been typed; None: the default."""
+        """Set settings as for `train`, as if they had been typed; None: the default."""
         self._controller.typed.set(**settings)
 
     def train(self) -> None:
@@ -209,12 +212,12 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._controller.stop()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is in progress any more; False when `timeout` seconds were too few."""
+        """Wait until nothing is in progress; False on a timeout."""
         return self._controller.wait(timeout)
 
     def close(self) -> None:
-        """Take the page away and end its threads; what is in progress continues without it."""
-        # A page whose making was refused is closed too, when it is collected.
+        """Close the page and end its threads; jobs in progress continue."""
+        # A page whose constructor raised is closed too, when it is collected.
         for name in ("_watch", "runs", "comparison", "artifacts", "trainer", "_controller"):
             if hasattr(self, name):
                 getattr(self, name).close()

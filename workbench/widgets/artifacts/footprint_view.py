@@ -8,7 +8,7 @@ import anywidget
 import traitlets
 
 from workbench.artifacts.footprint import Estimate
-from workbench.controller.prediction import Prediction
+from workbench.controller.prediction import ArtifactsWithFootprint
 from workbench.widgets.bundle import bundle
 
 PARTS = (
@@ -23,11 +23,11 @@ PARTS = (
 
 
 UNKNOWN = ("Activations", "Evaluation")
-"""What depends on the graph, and is not known before the artifacts are generated."""
+"""Parts that depend on the graph, and are unknown before the artifacts are generated."""
 
 
 class FootprintView(anywidget.AnyWidget):
-    """The parts of the footprint as bars, and what is being done meanwhile."""
+    """The parts of the footprint as bars, and the current activity."""
 
     _esm = bundle("footprint_view.js")
     _css = bundle("footprint_view.css")
@@ -39,15 +39,17 @@ class FootprintView(anywidget.AnyWidget):
     unknown = traitlets.List(traitlets.Unicode()).tag(sync=True)
     """Parts that are not known yet; not empty for an estimate alone."""
     summary = traitlets.Unicode().tag(sync=True)
-    """What was generated, in a sentence or two."""
+    """Description of the artifacts, in a sentence or two."""
     doing = traitlets.Unicode().tag(sync=True)
-    """What is being done now; empty while nothing is."""
+    """Current activity; empty while there is none."""
     problem = traitlets.Unicode().tag(sync=True)
     """Why there are no artifacts, in sentences."""
     outdated = traitlets.Bool(False).tag(sync=True)
     """Whether settings have changed since."""
 
-    def show(self, prediction: Prediction | None, doing: str = "", problem: str = "") -> None:
+    def show(
+        self, prediction: ArtifactsWithFootprint | None, doing: str = "", problem: str = ""
+    ) -> None:
         """Show a footprint, what is being done, or why there is none."""
         with self.hold_sync():
             self.doing, self.problem = doing, problem
@@ -63,7 +65,7 @@ class FootprintView(anywidget.AnyWidget):
                 self.parts, self.unknown, self.summary = [], [], ""
 
     def show_estimate(self, estimate: Estimate) -> None:
-        """Show what is known without artifacts."""
+        """Show the estimate that is known without artifacts."""
         with self.hold_sync():
             self.doing, self.problem, self.outdated = "", "", False
             self.unknown = list(UNKNOWN)
@@ -74,8 +76,8 @@ class FootprintView(anywidget.AnyWidget):
             ]
             self.summary = (
                 f"{estimate.trained_count:,} of {estimate.total_count:,} elements are trained. "
-                "What a batch takes, and ONNX Runtime for each node, is known once the artifacts "
-                "are generated."
+                "The memory of a batch, and of ONNX Runtime for each node, is known once the "
+                "artifacts are generated."
             )
 
     def clear(self) -> None:
@@ -86,7 +88,7 @@ class FootprintView(anywidget.AnyWidget):
             self.outdated = False
 
 
-def _summary(prediction: Prediction) -> str:
+def _summary(prediction: ArtifactsWithFootprint) -> str:
     artifacts: Any = prediction.artifacts
     total = artifacts.trainable_count + artifacts.frozen_count
     footprint = prediction.footprint

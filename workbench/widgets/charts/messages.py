@@ -1,4 +1,4 @@
-"""What charts send of a recording: blocks of steps as float32, with what they are relative to."""
+"""Messages of charts about a recording: blocks of steps as float32, relative to a base."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from workbench.series import COLUMNS, Recording, Value
+from workbench.series import COLUMNS, Recording, StepValue
 from workbench.series.blocks import SAMPLES, SECONDS, STEP, Blocks
 
 OVERVIEW_BLOCKS = 2048
-"""Blocks at most of a whole run: more than the pixels of a chart."""
+"""Largest number of blocks of a whole run: more than the pixels of a chart."""
 DETAIL_BLOCKS = 2048
-"""Blocks at most of a window."""
+"""Largest number of blocks of a window."""
 
 
 def block_part(
@@ -24,7 +24,7 @@ def block_part(
     Step, seconds and samples are relative to `base`, since float32 holds no large step exactly.
 
     Args:
-        blocks: what to send.
+        blocks: those to send.
         stride: steps of a block.
         start: index of the first block.
         totals: seconds and samples before it.
@@ -56,7 +56,7 @@ def evaluation_buffer(recording: Recording) -> bytes:
 
 
 def rank_memory_buffer(recording: Recording) -> bytes:
-    """(1 + processes, samples) float32: the step and MB of each; empty of a single process."""
+    """(1 + processes, samples) float32: the step and MB of each; empty for a single process."""
     return recording.rank_memory.array.astype(np.float32).tobytes()
 
 
@@ -68,7 +68,7 @@ def metric_index(key: str) -> int:
 
 
 def facts(recording: Recording) -> dict[str, Any]:
-    """What a chart says of a recording beside its points."""
+    """Properties of a recording that a chart shows beside its points."""
     metric = recording.evaluations.metric
     return {
         "steps": len(recording),
@@ -81,5 +81,5 @@ def facts(recording: Recording) -> dict[str, Any]:
     }
 
 
-def _value(value: Value) -> dict[str, Any] | None:
+def _value(value: StepValue) -> dict[str, Any] | None:
     return {"value": value.value, "step": value.step} if math.isfinite(value.value) else None

@@ -1,4 +1,4 @@
-"""What is in the chosen dataset."""
+"""Preview of the chosen dataset."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from workbench.widgets.row_picture import as_png
 
 
 class DataView(anywidget.AnyWidget):
-    """Some rows as pictures, text or a table, how many there are of each class, and ranges."""
+    """Some rows as pictures, text or a table, numbers of rows of each class, and ranges."""
 
     _esm = bundle("data_view.js")
     _css = bundle("data_view.css")
 
     hint = traitlets.Unicode().tag(sync=True)
-    """What to say while there are no rows."""
+    """Text while there are no rows."""
     problem = traitlets.Unicode().tag(sync=True)
     """Why the dataset cannot be loaded, or the model not be trained on it; may be empty."""
     title = traitlets.Unicode().tag(sync=True)
     facts = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
-    """Pairs of a name and what there is to say of it."""
+    """Pairs of a label and a text."""
     counts = traitlets.List(
         traitlets.Dict(per_key_traits={"name": traitlets.Unicode(), "rows": traitlets.Int()})
     ).tag(sync=True)
@@ -44,7 +44,7 @@ class DataView(anywidget.AnyWidget):
     columns = traitlets.List(traitlets.Unicode()).tag(sync=True)
     rows = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
     ranges = traitlets.List(traitlets.Unicode()).tag(sync=True)
-    """Of each column of the table; empty without one."""
+    """Range of each column of the table; empty without one."""
 
     def clear(self, hint: str, problem: str = "") -> None:
         with self.hold_sync():

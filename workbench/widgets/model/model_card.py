@@ -1,4 +1,4 @@
-"""What the chosen model is: its card, its inputs and outputs, and its size."""
+"""The card of the chosen model, its inputs and outputs, and its size."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class ModelCard(anywidget.AnyWidget):
     _css = bundle("model_card.css")
 
     hint = traitlets.Unicode().tag(sync=True)
-    """What to say while there is no card."""
+    """Text while there is no card."""
     problem = traitlets.Unicode().tag(sync=True)
     """Why the model cannot be loaded; empty where it can."""
     title = traitlets.Unicode().tag(sync=True)
@@ -25,7 +25,7 @@ class ModelCard(anywidget.AnyWidget):
     verdict = traitlets.Unicode().tag(sync=True)
     """Whether ONNX Runtime can train it, in sentences."""
     facts = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
-    """Pairs of a name and what there is to say of it."""
+    """Pairs of a label and a text."""
 
     def clear(self, hint: str, problem: str = "") -> None:
         with self.hold_sync():
@@ -35,7 +35,7 @@ class ModelCard(anywidget.AnyWidget):
             self.problem = problem
 
     def show(self, model: Model) -> None:
-        """Show what is known of `model` without building it."""
+        """Show what is known about `model` without building it."""
         facts = [["Inputs", describe(model.inputs)], ["Outputs", describe(model.outputs)]]
         if model.dataset:
             facts.append(["Dataset", model.dataset])
@@ -53,5 +53,5 @@ def describe(specs: tuple[TensorSpec, ...]) -> str:
 
 
 def shape_text(shape: tuple[int | str, ...] | None) -> str:
-    """A shape as people read it; empty when it is not known."""
+    """A shape as text; empty when it is not known."""
     return " × ".join(str(size) for size in shape or ())  # noqa: RUF001

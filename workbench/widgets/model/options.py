@@ -1,4 +1,4 @@
-"""What the fields of the step Model offer: samples, names of the notebook and files."""
+"""Options of the fields of the step Model: samples, names of the notebook and files."""
 
 from __future__ import annotations
 

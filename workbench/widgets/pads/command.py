@@ -1,4 +1,4 @@
-"""What the browser sends to a pad: checked, before anything else sees it."""
+"""Messages from the browser to a pad, validated before anything else reads them."""
 
 from __future__ import annotations
 

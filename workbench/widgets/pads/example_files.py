@@ -10,13 +10,13 @@ from workbench.personalisation import Examples
 
 
 def file_content(examples: Examples) -> bytes:
-    """What `save` writes."""
+    """Content of the file that `Examples.save` writes."""
     with tempfile.TemporaryDirectory(prefix="workbench-") as folder:
         return examples.save(Path(folder, "examples.npz")).read_bytes()
 
 
 def examples_in(content: bytes, name: str) -> Examples:
-    """What `Examples.load` reads from a file of that content.
+    """The examples that `Examples.load` reads from a file of that content.
 
     Args:
         content: of the file.

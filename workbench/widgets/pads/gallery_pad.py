@@ -54,7 +54,7 @@ class GalleryPad(Pad):
     """The examples that were not trained with, and what both models take them for."""
     held_out_thumbnails = traitlets.Bytes().tag(sync=True)
     recognised = rows(name=traitlets.Unicode(), probability=traitlets.Float())
-    """What the model takes the last thing tried for; empty when there is none."""
+    """Predictions for the last input tried; empty when there is none."""
 
     hint: ClassVar[str]
     """Shown first."""
@@ -89,7 +89,8 @@ class GalleryPad(Pad):
                 f"{self.kind!r}."
             )
         self.examples = examples
-        """What is shown. Change it by the methods of the pad, or call `refresh` afterwards."""
+        """The displayed examples. Change them by methods of the pad, or call `refresh`
+        afterwards."""
         self._shown_at_train: tuple[Example, ...] = ()
         self._thumbnails: dict[int, bytes] = {}
         self._tried = Newest(f"workbench-{self.kind}-try", self._on_tried, self._on_try_error)

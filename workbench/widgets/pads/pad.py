@@ -1,4 +1,4 @@
-"""What every pad has: training, its state and result, and the export of the model."""
+"""The base class of pads: training, its state and result, and the export of the model."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
     message = traitlets.Unicode().tag(sync=True)
     """The work in progress, or its result; read aloud when it changes."""
     detail = traitlets.Unicode().tag(sync=True)
-    """What changes many times a second; not read aloud."""
+    """Text that changes many times a second; not read aloud."""
     progress = traitlets.Float(-1.0).tag(sync=True)
     """Share of the training done, 0 to 1; below 0 when there is none."""
     training = traitlets.Bool(False).tag(sync=True)
     result_note = traitlets.Unicode().tag(sync=True)
-    """What the result was reached with."""
+    """Conditions of the result."""
     ready = traitlets.Bool(False).tag(sync=True)
     """Whether there is a trained model to try and to export."""
     export_path = traitlets.Unicode().tag(sync=True)
     """Where the button exports to, unless the user types another path."""
     exported = traitlets.Unicode().tag(sync=True)
-    """What was exported, in a sentence."""
+    """Description of the exported files, in a sentence."""
     problem = traitlets.Unicode().tag(sync=True)
     """Why the last command was refused; empty when it was not."""
     problem_at = traitlets.Unicode().tag(sync=True)
@@ -207,7 +207,7 @@ class Pad(anywidget.AnyWidget, metaclass=AbstractWidget):
 
     @abstractmethod
     def _order(self) -> tuple[Examples, dict[str, Any]]:
-        """What is to be trained with: examples of their own, and settings."""
+        """Arguments of the training: a copy of the examples, and settings."""
 
     @abstractmethod
     def _show_outcomes(self, result: Personalisation) -> None:

@@ -37,7 +37,7 @@ class TextPad(Pad):
     """The text that is trained on, of at most `most_characters`."""
     most_characters = traitlets.Int(MOST_CHARACTERS).tag(sync=True)
     prompt = traitlets.Unicode().tag(sync=True)
-    """What is to be continued; empty: the beginning of what is held out."""
+    """Prompt that is continued; empty: the beginning of the held-out text."""
     continuations = traitlets.List(
         traitlets.Dict(
             per_key_traits={

@@ -1,4 +1,4 @@
-"""The recorded runs as a page of its own, or as a part of another."""
+"""The recorded runs as a separate page, or as a part of another."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from workbench.controller.code.run_action_code import action_code
 from workbench.controller.code.runs_code import runs_code
 from workbench.controller.recorded_runs.deleted_runs import DeletedRun
 from workbench.controller.recorded_runs.recorded_runs import RecordedRuns
-from workbench.controller.recorded_runs.run_detail import RunDetail as Detail
+from workbench.controller.recorded_runs.run_detail import RunDescription
 from workbench.controller.recorded_runs.runs_view import Outcome
 from workbench.runs import Run
 from workbench.runs.listing import Changes
@@ -26,20 +26,21 @@ from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
 PLAIN_TEXT = "The recorded runs: run this cell in JupyterLab to see them."
 
 FOLDER_GONE = (
-    "The folder of this run was removed by something else. What is shown was read before; the run "
-    "cannot be resumed or exported any more."
+    "The folder of this run was removed by another program. This view shows its record as last "
+    "read; the run cannot be resumed or exported any more."
 )
 
 
 class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
     """All recorded runs: search, sort, filter, label, open, compare, resume, export, delete.
 
-    Its methods do what its buttons do and return at once; `wait` waits. Search, order, filters and
-    selection are attributes of `table`: `query`, `sort_by`, `descending`, `filters`, `selected`.
+    Its methods are those of its buttons and return immediately; `wait` blocks. Search, order,
+    filters and selection are attributes of `table`: `query`, `sort_by`, `descending`, `filters`,
+    `selected`.
     """
 
     code = traitlets.Unicode()
-    """The Python that does the same with what is selected, or with the run that is open."""
+    """The equivalent Python code for the selected runs, or for the open run."""
 
     def __init__(
         self,
@@ -51,24 +52,23 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
     ) -> None:
         """List the runs of this directory, and continue listing new ones.
 
-        The functions are called on a thread of the browser's own.
+        The functions are called on the browser's own thread.
 
         Args:
-            on_open: is given a run that is opened; None: it is shown below the list.
-            on_compare: is given the runs that are compared; None: a `ComparisonView` of them
+            on_open: called with an opened run; None: it is shown below the list.
+            on_compare: called with the runs that are compared; None: a `ComparisonView` of them
                 is shown below the list.
-            on_resume: is given a run that continues.
-            on_restore: is given the run that is open, to go back to how it was started; None: there
-                is no button for that.
+            on_resume: called with a run that is resumed.
+            on_restore: called with the open run, to restore its settings; None: no button for that.
         """
         self._done = ""
-        """The Python that does what was last done by a button, until other runs are selected."""
+        """The Python code of the last action of a button, until other runs are selected."""
         self.table = RunTable(self._act)
         self.detail = RunDetail(None if on_restore is None else self.restore)
         self.federation = FederationView()
         self.worst = WorstPredictionsView()
         self.comparison: ComparisonView | None = None
-        """What was compared last, where no other view shows it."""
+        """The last comparison, where no other view shows it."""
         self.detail.observe(self._on_heading, "heading")
         self.detail.observe(self._show_code, "heading")
         self.detail.observe(self._on_selected, "run_id")
@@ -100,7 +100,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs.resume(run_id)
 
     def restore(self, run_id: str) -> None:
-        """Go back to the model, the data and the settings that a run was started with."""
+        """Restore the model, the data and the settings that a run was started with."""
         self._runs.restore(run_id)
 
     def stop(self, run_ids: Sequence[str]) -> None:
@@ -133,7 +133,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         add: Sequence[str] | str = (),
         remove: Sequence[str] | str = (),
     ) -> None:
-        """Give runs further tags and take some away; the others of each stay."""
+        """Add and remove tags of runs; their other tags are kept."""
         self._runs.change_tags(run_ids, add, remove)
 
     def note(self, run_id: str, notes: str) -> None:
@@ -141,7 +141,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs.note(run_id, notes)
 
     def delete(self, run_ids: Sequence[str]) -> None:
-        """Move runs to the trash, from which `undelete` brings them back."""
+        """Move runs to the trash, from which `undelete` restores them."""
         self._runs.delete(run_ids)
 
     def undelete(self, run_ids: Sequence[str]) -> None:
@@ -149,15 +149,15 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs.undelete(run_ids)
 
     def refresh(self) -> None:
-        """Look for new runs now."""
+        """Poll for new runs now."""
         self._runs.refresh()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until all requests are done; False if `timeout` seconds were too few."""
+        """Wait until all requests are done; False on a timeout."""
         return self._runs.wait(timeout)
 
     def close(self) -> None:
-        """Take the page away and end its threads."""
+        """Close the page and end its threads."""
         self._runs.close()
         if self.comparison is not None:
             self.comparison.close()
@@ -171,7 +171,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self.comparison.layout.display = None
         self.comparison.show(*runs)
 
-    def _show_detail(self, detail: Detail) -> None:
+    def _show_detail(self, detail: RunDescription) -> None:
         if self.comparison is not None:
             self.comparison.layout.display = "none"
         self.detail.show(detail)
@@ -196,7 +196,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self.code = self._done or runs_code(selected)
 
     def _act(self, name: str, run_ids: list[str], text: str) -> None:
-        """Do what a button asks for."""
+        """Execute the action of a button."""
         if name == "cancel":
             self.cancel()
         if not run_ids or name == "cancel":
@@ -258,5 +258,5 @@ class _View:
         if self._browser.detail.run_id in {each.id for each in deleted}:
             self._browser.detail.close_detail()
 
-    def show_detail(self, detail: Detail) -> None:
+    def show_detail(self, detail: RunDescription) -> None:
         self._browser._show_detail(detail)

@@ -1,4 +1,4 @@
-"""One recorded run that was opened."""
+"""The details of the open recorded run."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import anywidget
 import traitlets
 
-from workbench.controller.recorded_runs.run_detail import RunDetail as Detail
+from workbench.controller.recorded_runs.run_detail import RunDescription
 from workbench.widgets.bundle import bundle
 
 DPI = 110
@@ -23,11 +23,11 @@ class RunDetail(anywidget.AnyWidget):
     _css = bundle("run_detail.css")
 
     run_id = traitlets.Unicode().tag(sync=True)
-    """Of the run that is open."""
+    """Id of the open run."""
     restorable = traitlets.Bool(False).tag(sync=True)
-    """Whether there is a button to go back to how the run was started."""
+    """Whether there is a button to restore the settings of the run."""
     heading = traitlets.Unicode().tag(sync=True)
-    """Empty: nothing is open."""
+    """Title of the run; empty: none is open."""
     facts = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
     """Pairs of a name and a value."""
     settings = traitlets.List(traitlets.List(traitlets.Unicode())).tag(sync=True)
@@ -38,20 +38,19 @@ class RunDetail(anywidget.AnyWidget):
     png = traitlets.Unicode().tag(sync=True)
     """The figure, base64; empty if there is none."""
     figure_text = traitlets.Unicode().tag(sync=True)
-    """What the figure shows; empty: there is to be none."""
+    """Text alternative of the figure; empty if there is to be no figure."""
 
     def __init__(self, restore: Callable[[str], None] | None = None, **kwargs: Any) -> None:
-        """Show nothing yet.
+        """Create without a run.
 
         Args:
-            restore: is given the id of the run that is open when its button is pressed; None: no
-                button.
+            restore: called with the id of the open run when its button is pressed; None: no button.
         """
         super().__init__(restorable=restore is not None, **kwargs)
         self._restore = restore
         self.on_msg(self._on_message)
 
-    def show(self, detail: Detail) -> None:
+    def show(self, detail: RunDescription) -> None:
         """Show a run; callable from any thread."""
         png = ""
         if detail.figure is not None:

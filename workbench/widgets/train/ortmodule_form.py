@@ -1,4 +1,4 @@
-"""The options of ORTModule as a form, folded away under the settings."""
+"""The options of ORTModule as a form, in a foldable section under the settings."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ GROUPS: dict[str, tuple[str, ...]] = {
 
 
 class ORTModuleForm(anywidget.AnyWidget):
-    """A field for each option, with a line on what it does.
+    """A field for each option, with a description.
 
-    Wrong values are not refused here: `TrainingConfig` does, all at once, with reasons.
+    Invalid values are not refused here, but by `TrainingConfig`, all at once, with reasons.
     """
 
     _esm = bundle("ortmodule_form.js")
@@ -68,7 +68,7 @@ class ORTModuleForm(anywidget.AnyWidget):
     """One dict a heading, with a dict an option. `kind` is "switch", "choice", "number" or "text";
     `choices` are those of a choice."""
     value = traitlets.Dict().tag(sync=True)
-    """What differs from the defaults, by name."""
+    """Options that differ from their defaults, by name."""
 
     def __init__(self, **kwargs: Any) -> None:
         groups = [

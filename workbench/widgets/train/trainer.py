@@ -9,7 +9,7 @@ from typing import Any
 from workbench.controller import Controller, State
 from workbench.controller.engine_rows import EngineRows
 from workbench.controller.jobs.job import ComparisonJob, Job, model_of
-from workbench.controller.recorded_runs.worst_rows import WorstRows
+from workbench.controller.recorded_runs.worst_rows import WorstRowsReader
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.runs.record.reader import NewPoints
@@ -27,13 +27,13 @@ from workbench.widgets.train.task_section import sections
 from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
 
 REFRESH_S = 1.0
-"""Time between two looks at rows and layers during a run: nobody reads faster."""
+"""Interval at which rows and layers are updated during a run."""
 
 ACTIONS = ("Train", "Pause", "Resume", "Step once", "Stop")
 
 
 class Trainer(Alone):
-    """Trains the chosen model and shows loss, throughput and memory as they come."""
+    """Trains the chosen model and shows loss, throughput and memory live."""
 
     def __init__(
         self,
@@ -42,12 +42,12 @@ class Trainer(Alone):
         *,
         controller: Controller | None = None,
     ) -> None:
-        """Make the view.
+        """Create the view.
 
         Args:
-            model: a `Model`, or what `load_model` takes; None: nothing chosen yet.
+            model: a `Model`, or an argument of `load_model`; None: nothing chosen yet.
             engines: names of the engines to offer; None: all that are not for tests.
-            controller: of the app that it is a part of; None: one of its own.
+            controller: of the app that it is a part of; None: a new one.
 
         Raises:
             EngineError: there is no engine of such a name.
@@ -83,11 +83,11 @@ class Trainer(Alone):
         self.controller.train()
 
     def wait(self, timeout: float | None = None) -> bool:
-        """Wait until nothing is in progress any more; False when `timeout` seconds were too few."""
+        """Wait until nothing is in progress; False on a timeout."""
         return self.controller.wait(timeout)
 
     def close(self) -> None:
-        """Take the step away; what is in progress continues without it."""
+        """Close the step; jobs in progress continue."""
         self.charts.close()
         super().close()
 
@@ -109,9 +109,9 @@ class TrainView(View):
         self._step = step
         self._job: Job | None = None
         self._ended: Job | None = None
-        """The job that is shown, once it has ended."""
+        """The shown job, once it has ended."""
         self._hint = EMPTY_HINT
-        self._worst = WorstRows()
+        self._worst = WorstRowsReader()
         self._evaluated: set[str] = set()
         """Engines that were evaluated since their rows were shown."""
         self._refresh_after = 0.0
@@ -121,7 +121,7 @@ class TrainView(View):
         if time.monotonic() >= self._refresh_after:
             self._refresh()
         if state.active and state.message:
-            # While a run starts, the charts say what is being done.
+            # While a run starts, the charts show the current activity.
             self._step.charts.hint = f"{state.message} {state.detail}".strip()
 
     def show_model(self, model: Model | None, problem: str = "") -> None:
@@ -148,7 +148,7 @@ class TrainView(View):
                 self._step.federation.begin(run, self._worst.classes(run))
 
     def _clear(self, engines: Sequence[str]) -> None:
-        """Forget what was shown and get ready for these engines."""
+        """Remove shown results and prepare for these engines."""
         self._step.charts.reset(engines)
         self._step.charts.step_name = "step"
         self._step.statistics.clear()

@@ -187,7 +187,7 @@ def test_rows_that_several_masks_may_leave_without_a_key_are_not_guessed() -> No
     model = graph("labelled", causal=True)
     found = leave_out_padding(model, ["mask"], padded_results=False)
     assert found.products == 0
-    assert found.reason.startswith("its mask is not understood: MatMul (seen)")
+    assert found.reason.startswith("its mask is not recognized: MatMul (seen)")
 
 
 @pytest.mark.parametrize("low", [LOW, -1e9])

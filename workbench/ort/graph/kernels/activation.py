@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute
+from workbench.onnx_io.nodes import attribute
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.graph.kernels.attention_parts import past_copies
 from workbench.ort.graph.kernels.column_sum import column_sum_axes
 
@@ -82,7 +83,7 @@ def write_activation_kernels(
                 found = _gated(editor, node, domain)
             replaced |= found
     if replaced:
-        editor.finish(model)
+        editor.finish(model, f"{activation} kernels")
     return replaced
 
 

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute
+from workbench.onnx_io.nodes import attribute
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.graph.kernels.attention_parts import (
     MICROSOFT,
     factor_of,
@@ -61,7 +62,7 @@ def write_attention_kernels(
             editor.replace(found.backward, [backward], at=first)
             replaced |= {each.output[0]: each.output[0] for each in (forward, backward)}
     if replaced:
-        editor.finish(model)
+        editor.finish(model, "attention kernels")
     return replaced
 
 
@@ -81,7 +82,7 @@ class _Tensor:
 
 @dataclass
 class _Attention:
-    """What one attention reads and writes, and the nodes that it consists of."""
+    """Inputs and outputs of one attention, and the nodes that it consists of."""
 
     query: _Tensor
     key: _Tensor

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute
+from workbench.onnx_io.nodes import attribute
+from workbench.ort.graph.graph_editor import GraphEditor
 
 if TYPE_CHECKING:
     import onnx
@@ -148,7 +149,7 @@ def is_mask_of(editor: GraphEditor, mask: str, kept: str) -> bool:
 
 
 def factor_of(editor: GraphEditor, node: onnx.NodeProto) -> float | None:
-    """What a product with, or a quotient by a constant multiplies its first input with."""
+    """Factor that a Mul or Div by a constant applies to its first input; None for other nodes."""
     if node.domain or node.op_type not in ("Mul", "Div"):
         return None
     found = editor.scalar(node.input[1])

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute, output
+from workbench.onnx_io.nodes import attribute, output
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.graph.kernels.window_attributes import window_attributes
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def write_convolution_kernels(model: onnx.ModelProto, domain: str) -> dict[str, 
             editor.replace([node], [made])
             replaced[made.output[0]] = next(filter(None, node.output))
     if replaced:
-        editor.finish(model)
+        editor.finish(model, "convolution kernels")
     return replaced
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute, output
+from workbench.onnx_io.nodes import attribute, output
+from workbench.ort.graph.graph_editor import GraphEditor
 
 if TYPE_CHECKING:
     import onnx
@@ -52,7 +53,7 @@ def write_cross_entropy_kernels(model: onnx.ModelProto, domain: str) -> dict[str
         editor.replace([slope], [backward])
         replaced |= {each.output[0]: each.output[0] for each in (forward, backward)}
     if replaced:
-        editor.finish(model)
+        editor.finish(model, "cross entropy kernels")
     return replaced
 
 

@@ -7,7 +7,8 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute, output
+from workbench.onnx_io.nodes import attribute, output
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.graph.kernels.activation import activation_kernel, write_activation_kernels
 from workbench.ort.graph.kernels.attention import write_attention_kernels
 from workbench.ort.graph.kernels.column_sum import column_sum_axes
@@ -64,7 +65,7 @@ def write_device_kernels(model: onnx.ModelProto, but: Container[str] = ()) -> di
             editor.replace([node], [made])
             replaced[made.output[0]] = node.output[0]
     if replaced:
-        editor.finish(model)
+        editor.finish(model, "kernels of single nodes")
     if undefined:
         stated = [each for each in model.graph.value_info if each.type.tensor_type.elem_type]
         del model.graph.value_info[:]

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute
+from workbench.onnx_io.nodes import attribute
+from workbench.ort.graph.graph_editor import GraphEditor
 
 if TYPE_CHECKING:
     import onnx
@@ -65,7 +66,7 @@ def write_log_probability_kernels(model: onnx.ModelProto, domain: str) -> dict[s
         editor.replace([spread, slope], [backward])
         replaced |= {value: value, gradient: gradient}
     if replaced:
-        editor.finish(model)
+        editor.finish(model, "log probability kernels")
     return replaced
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute, output
+from workbench.onnx_io.nodes import attribute, output
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.graph.kernels.window_attributes import window_attributes
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def write_pooling_kernels(model: onnx.ModelProto, domain: str) -> dict[str, str]
         editor.replace([each for each in (slope, relu_slope) if each is not None], [backward])
         replaced |= {each.output[0]: each.output[0] for each in (forward, backward)}
     if replaced:
-        editor.finish(model)
+        editor.finish(model, "pooling kernels")
     return replaced
 
 

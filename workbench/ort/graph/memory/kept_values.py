@@ -1,4 +1,4 @@
-"""How many bytes the values take that a graph of both passes keeps from one to the other."""
+"""Bytes of the values that a graph keeps from the forward to the backward pass."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     import onnx
 
 VIEWS = frozenset({"Reshape", "Squeeze", "Unsqueeze", "Identity", "Flatten"})
-"""Operators whose result lies on the memory of their first input."""
+"""Operators whose result shares the memory of their first input."""
 
 SHAPE_READERS = frozenset({"Shape", "Size", YIELD})
-"""Operators for which no value is kept: ONNX Runtime runs them as soon as it can."""
+"""Operators for which no value is kept: ONNX Runtime runs them as early as possible."""
 
 
 class Held(NamedTuple):
@@ -25,17 +25,17 @@ class Held(NamedTuple):
     values: int
     total_bytes: int
     unknown: int
-    """Of the values, those whose size is not known before the graph runs; not in the bytes."""
+    """Number of values whose size is not known before the graph runs; not included in the bytes."""
 
 
 def kept_between_passes(
     graph: onnx.GraphProto, state: Collection[str], axes: Mapping[str, int]
 ) -> Held:
-    """What the backward pass reads of the forward pass.
+    """Values of the forward pass that the backward pass reads.
 
     Args:
         graph: of both passes, its nodes in order, the shapes of its values inferred.
-        state: parameters and buffers, which are there anyway.
+        state: parameters and buffers, which exist anyway.
         axes: size of each axis that has a name.
     """
     forward = forward_nodes(graph)
@@ -54,7 +54,7 @@ def kept_between_passes(
 
 
 def results_of(graph: onnx.GraphProto, axes: Mapping[str, int]) -> Held:
-    """What the forward pass gives out."""
+    """Outputs of the forward pass."""
     names = [name for node in graph.node if node.op_type == YIELD for name in node.input]
     return _held(_declared(graph), names, axes)
 
@@ -62,7 +62,7 @@ def results_of(graph: onnx.GraphProto, axes: Mapping[str, int]) -> Held:
 def axis_sizes(
     graph: onnx.GraphProto, names: Sequence[str], shapes: Sequence[Sequence[int]]
 ) -> dict[str, int]:
-    """The size of each named axis, where inputs called `names` have these shapes."""
+    """The size of each named axis, if the inputs `names` have these shapes."""
     declared = {value.name: value.type.tensor_type.shape.dim for value in graph.input}
     return {
         axis.dim_param: size
@@ -76,7 +76,7 @@ def axis_sizes(
 def described_inputs(
     graph: onnx.GraphProto, names: Sequence[str], axes: Mapping[str, int]
 ) -> tuple[str, ...]:
-    """Dtype and shape of each input called so, such as "float32 [batch=32, 64]"."""
+    """Dtype and shape of each of these inputs, such as "float32 [batch=32, 64]"."""
     from onnx.helper import tensor_dtype_to_np_dtype
 
     found = []
@@ -122,7 +122,7 @@ def _bytes_of(tensor: onnx.TypeProto.Tensor, axes: Mapping[str, int]) -> int | N
 
 
 def evaluated(expression: str, axes: Mapping[str, int]) -> int | None:
-    """The size of an axis called `expression`, such as "32*batch"; None where it is not known."""
+    """The size of an axis named `expression`, such as "32*batch"; None where it is not known."""
     try:
         return _value(ast.parse(expression, mode="eval").body, axes)
     except (SyntaxError, KeyError, ZeroDivisionError):

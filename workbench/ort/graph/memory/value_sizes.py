@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import onnx
 
 GRADIENT = "_grad"
-"""What ONNX Runtime's gradient builder appends to the name of a value for its gradient."""
+"""Suffix by which ONNX Runtime's gradient builder names the gradient of a value."""
 
 SHAPED_LIKE: Mapping[str, tuple[int, ...]] = {
     "BatchNormInternal": (0, 1, 1, 1, 1),
@@ -22,28 +22,48 @@ SHAPED_LIKE: Mapping[str, tuple[int, ...]] = {
 }
 """Operators whose shapes onnx does not infer: each output has the shape of that input."""
 
+ROW_BY_ROW: Mapping[str, tuple[int, ...]] = {
+    "Attention": (1, 2),
+    "CrossEntropy": (1, 2),
+    "LogProbability": (1, 2),
+}
+"""Operators of the workbench: outputs with a number for each row of the first input."""
+
+BY_FILTER: Mapping[str, int] = {"ConvolutionGradient": 2, "ConvolutionWeightGradient": 1}
+"""Operators of the workbench: the output with a number for each filter of the third input."""
+
 _INT64 = 7
-"""Of `onnx.TensorProto`, which is loaded on use."""
+"""Element type of `onnx.TensorProto`, which is loaded on use."""
 
 _LONGEST_CHAIN = 100
-"""Most rounds of inference, each of which may complete what the next begins with."""
+"""Largest number of rounds of inference, each of which may complete inputs of the next."""
 
 _Known = dict[str, tuple[int, tuple[int, ...]]]
 """Element type and shape by name."""
 
 
-def value_sizes(model: onnx.ModelProto, batch_size: int) -> dict[str, int]:
-    """Bytes by name; a value whose shape cannot be determined is left out.
+def value_sizes(
+    model: onnx.ModelProto, batch_size: int, portable: onnx.ModelProto | None = None
+) -> dict[str, int]:
+    """Bytes by name; without values whose shape cannot be determined.
 
     Args:
         model: of the training build, optimized; it is not changed.
         batch_size: the size of every axis that has a name in the inputs.
+        portable: the same graph without the workbench's own kernels, whose values have the shapes
+            that they have here.
     """
     from onnx.helper import tensor_dtype_to_np_dtype
 
+    sized = _at_batch_size(model, batch_size)
+    if portable is not None:
+        shapes = _shapes(_at_batch_size(portable, batch_size))
+        known = _known(sized.graph)
+        made = [name for node in sized.graph.node for name in node.output if name not in known]
+        _declare(sized.graph, {name: shapes[name] for name in made if name in shapes})
     return {
         name: math.prod(shape) * int(tensor_dtype_to_np_dtype(kind).itemsize)
-        for name, (kind, shape) in _shapes(_at_batch_size(model, batch_size)).items()
+        for name, (kind, shape) in _shapes(sized).items()
         if kind
     }
 
@@ -55,7 +75,7 @@ def named_axes(graph: onnx.GraphProto) -> set[str]:
 
 
 def _at_batch_size(model: onnx.ModelProto, batch_size: int) -> onnx.ModelProto:
-    """A copy in which named axes have their size, and no shape is known in part."""
+    """A copy in which named axes have their size, without partially known shapes."""
     import onnx
 
     made = onnx.ModelProto()
@@ -97,7 +117,7 @@ def _known(graph: onnx.GraphProto) -> _Known:
 def _added(
     graph: onnx.GraphProto, known: _Known
 ) -> Iterator[tuple[str, tuple[int, tuple[int, ...]]]]:
-    """What is known of values that the package onnx does not know."""
+    """Types and shapes of values that the package onnx cannot infer."""
     for node in graph.node:
         like = SHAPED_LIKE.get(node.op_type, ())
         for index, name in enumerate(node.output):
@@ -110,6 +130,14 @@ def _added(
             if node.op_type == "ConcatTraining" and all(each in known for each in node.input):
                 kind, sizes = _joined(node, [known[each] for each in node.input])
                 yield name, (_INT64, (len(node.input),)) if index else (kind, sizes)
+                continue
+            if index in ROW_BY_ROW.get(node.op_type, ()) and node.input[0] in known:
+                kind, sizes = known[node.input[0]]
+                yield name, (kind, sizes[:-1])
+                continue
+            if BY_FILTER.get(node.op_type) == index and node.input[2] in known:
+                kind, sizes = known[node.input[2]]
+                yield name, (kind, sizes[:1])
                 continue
             source = node.input[like[index]] if index < len(like) else name.removesuffix(GRADIENT)
             if source in known:

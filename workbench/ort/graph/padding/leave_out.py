@@ -10,6 +10,7 @@ from workbench.ort.graph.padding.graph_values import GraphValues
 from workbench.ort.graph.padding.masks import Mask, masks
 from workbench.ort.graph.padding.pack import Packing
 from workbench.ort.graph.padding.proof import Proof, Refusal, prove
+from workbench.ort.graph.rewrite_check import check_rewrite
 from workbench.trainable.custom_gradient import NodeGradient
 
 if TYPE_CHECKING:
@@ -17,16 +18,16 @@ if TYPE_CHECKING:
 
 
 class PaddingReport(NamedTuple):
-    """Its effect on the graph."""
+    """The effect of the rewrite on the graph."""
 
     products: int = 0
-    """How many matrix products leave padding out."""
+    """Number of matrix products that leave padding out."""
     masks: tuple[str, ...] = ()
-    """The values that tell what padding is."""
+    """The values that mark padding."""
     reason: str = ""
-    """Why nothing does, where that is so."""
+    """Why none does, if so."""
     gradients: tuple[NodeGradient, ...] = ()
-    """Of nodes whose gradient is our own."""
+    """Gradients that the workbench defines."""
 
 
 def leave_out_padding(
@@ -35,20 +36,20 @@ def leave_out_padding(
     """Rewrite `model` in place so that layers compute only the tokens that count.
 
     Embeddings and all layers that work by token get the kept tokens as rows (kept tokens, width);
-    attention, and all that mixes tokens, gets sequences as before. Results are the same, up to
-    rounding; where that cannot be shown, the graph is left as it is. Dropout draws for kept tokens
-    alone: its results are the same in distribution.
+    attention, and all nodes that mix tokens, get sequences as before. Results are the same, up to
+    rounding; where that cannot be proved, the graph is not changed. Dropout draws for kept tokens
+    alone: its results are equal in distribution.
 
-    It holds for finite numbers, and for scores of attention of less than 1e8.
+    This is valid for finite numbers, and for scores of attention below 1e8.
 
     Args:
         model: a forward pass.
-        arguments: names of the inputs that may tell which tokens are padding.
+        arguments: names of the inputs that may mark padding tokens.
         padded_results: results may be zero at padded tokens, where they would not be.
     """
     if any(each.HasField("g") for node in model.graph.node for each in node.attribute):
         return PaddingReport(reason="the graph has control flow")
-    found, refusal = PaddingReport(), Refusal(-2, "no argument tells which tokens are padding")
+    found, refusal = PaddingReport(), Refusal(-2, "no argument marks padding tokens")
     names = list(arguments)
     tried = set[Mask]()
     while True:
@@ -77,7 +78,7 @@ def leave_out_padding(
 def _packed(
     model: onnx.ModelProto, values: GraphValues, proof: Proof | Refusal, number: int
 ) -> Packing | None:
-    """Rewrite the graph, if any matrix product is the smaller for it."""
+    """Rewrite the graph, if any matrix product becomes smaller."""
     if not isinstance(proof, Proof):
         return None
     packing = Packing(values, proof, number)
@@ -91,4 +92,5 @@ def _packed(
     graph.initializer.extend(packing.tokens.constants)
     graph.value_info.extend(packing.types)
     sort_nodes(graph, "The graph without padding")
+    check_rewrite(model, "padding left out")
     return packing

@@ -1,4 +1,4 @@
-"""Values of a graph that tell which tokens are padding, and those that mask scores of attention."""
+"""Values of a graph that mark padding tokens, and those that mask scores of attention."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from workbench.ort.graph.padding.graph_values import GraphValues
 from workbench.ort.graph.padding.layout import MaskedBy, Sizes
 
 LOW = -1e8
-"""A number that masks a score is less."""
+"""Upper bound of a number that masks a score."""
 
 _SCORES = frozenset({"Gather", "Gemm", "LayerNormalization", "MatMul", "Shape", "Softmax"})
-"""Operators whose results mask nothing."""
+"""Operators whose results are not masks."""
 
 
 class Mask(NamedTuple):
-    """A value of the graph that tells which tokens are padding."""
+    """A value of the graph that marks padding tokens."""
 
     value: str
     """Of shape (batch, tokens)."""
     padded: float
-    """The number that stands for padding."""
+    """The number that marks padding."""
     sizes: Sizes
 
 
 def masks(values: GraphValues, arguments: Iterable[str]) -> list[Mask]:
-    """What may tell which tokens are padding: arguments, and their comparison with one number."""
+    """Values that may mark padding tokens: arguments, and their comparison with one number."""
     from onnx import TensorProto
 
     possible: list[tuple[str, float]] = []
@@ -59,9 +59,9 @@ def masks(values: GraphValues, arguments: Iterable[str]) -> list[Mask]:
 
 
 def is_only_mask(scores: str, masked_by: MaskedBy, values: GraphValues) -> bool:
-    """Whether no more than `masked_by` masks these scores.
+    """Whether `masked_by` alone masks these scores.
 
-    Of several masks each may leave a row some key, and all together none.
+    Each of several masks may leave a row some keys, and all together none.
     """
     arguments = {value.name for value in values.graph.input}
     pending, visited = [scores], {masked_by.value}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from workbench.ort.graph.graph_editor import attribute
+from workbench.onnx_io.nodes import attribute
 from workbench.ort.graph.padding.elementwise import elementwise
 from workbench.ort.graph.padding.layout import (
     BATCH,
@@ -18,17 +18,17 @@ from workbench.ort.graph.padding.layout import (
     special,
 )
 from workbench.ort.graph.padding.products import gemm, matmul
-from workbench.ort.graph.padding.step import MixedError, Step, without_constants
+from workbench.ort.graph.padding.step import MixedError, PaddingStep, without_constants
 
 LOW = -1e9
-"""A score below this counts for nothing beside one of a size that scores have."""
+"""A score below this has a probability of 0 beside scores of a usual size."""
 
 
-def result(step: Step) -> list[Tracked | None]:
-    """What is known of each output of a node.
+def result(step: PaddingStep) -> list[Tracked | None]:
+    """Known properties of each output of a node.
 
     Raises:
-        MixedError: nothing is; an input's junk may be anywhere.
+        MixedError: nothing is known; an input's junk may be anywhere.
     """
     op = step.node.op_type
     if step.node.domain:
@@ -41,14 +41,14 @@ def result(step: Step) -> list[Tracked | None]:
     return [made] * len(step.node.output)
 
 
-def _reshape(step: Step) -> list[Tracked | None]:
+def _reshape(step: PaddingStep) -> list[Tracked | None]:
     axes = regrouped(step.data.axes, step.shape(), step.sizes)
     if axes is None:
         raise MixedError
     return [step.data._replace(axes=axes)]
 
 
-def _squeeze(step: Step) -> list[Tracked | None]:
+def _squeeze(step: PaddingStep) -> list[Tracked | None]:
     left = iter(axis for axis in step.data.axes if axis)
     axes = tuple(() if size == 1 else next(left, ()) for size in step.shape())
     if any(True for _ in left):
@@ -56,16 +56,16 @@ def _squeeze(step: Step) -> list[Tracked | None]:
     return [step.data._replace(axes=axes)]
 
 
-def _transpose(step: Step) -> list[Tracked | None]:
+def _transpose(step: PaddingStep) -> list[Tracked | None]:
     axes = step.data.axes
     order = attribute(step.node, "perm", list(range(len(axes)))[::-1])
     return [step.data._replace(axes=tuple(axes[place] for place in order))]
 
 
-def _along_own_axes(first: int | None = None) -> Callable[[Step], list[Tracked | None]]:
-    """A rule: what the node mixes lies along one axis, or that and those after it."""
+def _along_own_axes(first: int | None = None) -> Callable[[PaddingStep], list[Tracked | None]]:
+    """A rule: the node mixes values along one axis, or along that and those after it."""
 
-    def rule(step: Step) -> list[Tracked | None]:
+    def rule(step: PaddingStep) -> list[Tracked | None]:
         step.only_data()
         data = step.data
         axis = attribute(step.node, "axis", -1 if first is None else first) % len(data.axes)
@@ -77,7 +77,7 @@ def _along_own_axes(first: int | None = None) -> Callable[[Step], list[Tracked |
     return rule
 
 
-def _softmax(step: Step) -> list[Tracked | None]:
+def _softmax(step: PaddingStep) -> list[Tracked | None]:
     data = step.data
     axis = attribute(step.node, "axis", -1) % len(data.axes)
     along = special(data.axes[axis])
@@ -87,15 +87,15 @@ def _softmax(step: Step) -> list[Tracked | None]:
     if data.constants.get(factor, 0.0) > LOW or data.axes[axis] != (factor,):
         raise MixedError
     if data.masked_by is not None and axis != len(data.axes) - 1:
-        # Rows without any key are looked for along the last axis.
+        # Rows without any key are searched along the last axis.
         raise MixedError
     # The exponential of what is so much less than the largest is 0. In a row whose keys are all
-    # masked it is not: such a row shows junk, and no token that is kept may have one.
+    # masked it is not: such a row has junk, and no kept token may have one.
     rows = special(data.axes[axis - 1]) if data.masked_by is not None else ()
     return [data._replace(junk=(data.junk - {factor}) | set(rows), constants={factor: 0.0})]
 
 
-def _cut(step: Step) -> list[Tracked | None]:
+def _cut(step: PaddingStep) -> list[Tracked | None]:
     """Split, Slice and Concat along an axis of neither batch nor tokens."""
     node = step.node
     made: list[Tracked | None] = []
@@ -135,7 +135,7 @@ def _cut(step: Step) -> list[Tracked | None]:
     return made
 
 
-def _gather(step: Step) -> list[Tracked | None]:
+def _gather(step: PaddingStep) -> list[Tracked | None]:
     step.only_data()
     data = step.data
     axis = attribute(step.node, "axis", 0) % len(data.axes)
@@ -149,7 +149,7 @@ def _gather(step: Step) -> list[Tracked | None]:
     return [without_constants(data)._replace(axes=axes)]
 
 
-def _gather_elements(step: Step) -> list[Tracked | None]:
+def _gather_elements(step: PaddingStep) -> list[Tracked | None]:
     step.only_data()
     data, shape = step.data, step.shape()
     axis = attribute(step.node, "axis", 0) % len(data.axes)
@@ -166,7 +166,7 @@ def _gather_elements(step: Step) -> list[Tracked | None]:
     return [without_constants(data)._replace(axes=axes)]
 
 
-def _reduce(step: Step) -> list[Tracked | None]:
+def _reduce(step: PaddingStep) -> list[Tracked | None]:
     data = step.data
     axes = step.values.axes(step.node, len(data.axes))
     if axes is None:
@@ -186,7 +186,7 @@ def _reduce(step: Step) -> list[Tracked | None]:
     return [without_constants(data)._replace(axes=tuple(kept)) if data.junk else None]
 
 
-_RULES: Mapping[str, Callable[[Step], list[Tracked | None]]] = {
+_RULES: Mapping[str, Callable[[PaddingStep], list[Tracked | None]]] = {
     "Concat": _cut,
     "Gather": _gather,
     "GatherElements": _gather_elements,

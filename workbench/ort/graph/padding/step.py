@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 class MixedError(Exception):
-    """A node mixes the tokens of a sequence, or what it does with them is not known."""
+    """A node mixes the tokens of a sequence, or its effect on them is not known."""
 
 
-class Step:
-    """One node, with what is known of its inputs."""
+class PaddingStep:
+    """One node, with the known properties of its inputs."""
 
     def __init__(
         self,
@@ -31,7 +31,7 @@ class Step:
 
     @property
     def data(self) -> Tracked:
-        """The first input, which the node works on."""
+        """The first input."""
         if self.inputs[0] is None:
             raise MixedError
         return self.inputs[0]
@@ -43,11 +43,11 @@ class Step:
         return found
 
     def only_data(self) -> None:
-        """No other input may have junk."""
+        """Check that no other input has junk."""
         if any(each is not None and each.junk for each in self.inputs[1:]):
             raise MixedError
 
 
 def without_constants(value: Tracked) -> Tracked:
-    """What is left of a value whose numbers are others, in the same axes."""
+    """The value with the same axes, without the properties that depend on its numbers."""
     return value._replace(constants={}, masked_by=None)

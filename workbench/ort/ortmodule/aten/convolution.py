@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, NamedTuple
 
-from workbench.ort.graph.graph_editor import GraphEditor, attribute, output
+from workbench.onnx_io.nodes import attribute, output
+from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.ortmodule.aten.kernel_call import kernel_call
 from workbench.ort.ortmodule.aten.windows import windows_of
 
@@ -13,18 +14,18 @@ if TYPE_CHECKING:
     import onnx
 
 LEAST_WORK = 100_000
-"""Multiplications for each sample below which PyTorch takes longer to begin than it saves."""
+"""Multiplications of a sample below which the overhead of PyTorch's kernel exceeds its gain."""
 
 LEAST_CHANNELS = 4
-"""Below which oneDNN is slow to compute the gradient of the input."""
+"""Channels below which oneDNN computes the gradient of the input slowly."""
 
 
-class _Convolution(NamedTuple):
+class _ConvolutionCall(NamedTuple):
     arguments: list[str]
     """Stride, padding, dilation, transposed, output padding, groups."""
     filters: int
     work: int
-    """Multiplications for each sample, as far as the sizes are known."""
+    """Multiplications of a sample, by the known sizes."""
     is_pointwise: bool
     channels: int
     """Of the input."""
@@ -41,7 +42,7 @@ def convolution(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto
 
 
 def convolution_gradient(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.NodeProto] | None:
-    """ConvGrad: dY, X, W -> dX, dW, dB, each of which may not be wanted."""
+    """ConvGrad: dY, X, W -> dX, dW, dB, each of which may be omitted."""
     dy, x, weight = node.input
     found = _convolution(node, graph, weight, dy)
     if found is None or found.is_pointwise or found.work < LEAST_WORK:
@@ -56,7 +57,7 @@ def convolution_gradient(node: onnx.NodeProto, graph: GraphEditor) -> list[onnx.
 
 def _convolution(
     node: onnx.NodeProto, graph: GraphEditor, weight: str, result: str
-) -> _Convolution | None:
+) -> _ConvolutionCall | None:
     shape = graph.shape(weight)
     if shape is None or None in shape or not graph.is_float(weight, result):
         return None
@@ -76,4 +77,4 @@ def _convolution(
     places = math.prod(size or 1 for size in (graph.shape(result) or ())[2:])
     work = filters * channels * math.prod(kernel) * places
     pointwise = math.prod(kernel) == 1
-    return _Convolution(arguments, filters, work, pointwise, channels * groups)
+    return _ConvolutionCall(arguments, filters, work, pointwise, channels * groups)

@@ -1,4 +1,4 @@
-"""Whose kernels run each family of operators, by the options of an ORTModule."""
+"""The library of each family of operators, by the options of an ORTModule."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Libraries:
         self._own_kernels = options.device_kernels
 
     def calls_kernel(self, family: str) -> bool:
-        """Whether a kernel beside PyTorch's runs it; "" is Dropout, which is of no family."""
+        """Whether a kernel of the compiled library runs it; "" for Dropout, without a family."""
         if not family:
             return self._dropout
         library = self._chosen[family]
@@ -42,12 +42,12 @@ class Libraries:
 
     @property
     def calls_any(self) -> bool:
-        """Whether such a kernel runs anything."""
+        """Whether such kernels are used."""
         return self.calls_families or self._dropout
 
     @property
     def calls_families(self) -> bool:
-        """Whether it runs more than Dropout."""
+        """Whether such kernels run more than Dropout."""
         return any(map(self.calls_kernel, self._chosen))
 
     @property
@@ -58,13 +58,13 @@ class Libraries:
 
     @property
     def left_to_own(self) -> frozenset[str]:
-        """The families of which they run what no kernel beside PyTorch's takes."""
+        """The families whose remaining nodes they run, which no kernel of that library supports."""
         called = filter(self.calls_kernel, self._chosen)
         return frozenset(called) & set(FAMILIES["ondevice"]) if self._own_kernels else frozenset()
 
     @property
     def own_gradients(self) -> frozenset[str]:
-        """The families whose gradients are ONNX Runtime's own operators, however slow."""
+        """The families whose gradients are ONNX Runtime's own operators, even if slow."""
         return frozenset(
             family for family, library in self._chosen.items() if library == ONNX_RUNTIME
         )

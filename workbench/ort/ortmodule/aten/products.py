@@ -1,4 +1,4 @@
-"""Whose kernels run the products of a graph: PyTorch's, or ONNX Runtime's.
+"""Chooses the library of a graph's matrix products: PyTorch or ONNX Runtime.
 
 Which library is faster depends on the processor, so a linear layer is timed by both, once.
 """
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import onnx
 
 ROWS, INPUTS, OUTPUTS = 512, 256, 1024
-"""Of the layer: those of a small transformer."""
+"""Sizes of the layer: those of a small transformer."""
 
 ROUNDS = 15
 
@@ -45,19 +45,19 @@ _SPINNING = (
 
 
 class ProductChoice(NamedTuple):
-    """Which of PyTorch's kernels a graph uses."""
+    """The choice of PyTorch's kernels for a graph."""
 
     kernels: PyTorchKernels
     """Not "auto"."""
     reason: str = ""
-    """What was measured, where that decided."""
+    """The measurement, where that decided."""
 
 
 def chosen_kernels(options: ORTModuleOptions, graph: onnx.GraphProto) -> ProductChoice:
-    """Which of PyTorch's kernels `graph`, a forward pass, uses by the option `pytorch_kernels`.
+    """The choice of PyTorch's kernels for `graph`, a forward pass, by the option `pytorch_kernels`.
 
     With "auto", the first graph with a matrix product on this machine takes half a second for a
-    measurement that is kept.
+    measurement that is saved.
     """
     if options.pytorch_kernels != "auto":
         return ProductChoice(options.pytorch_kernels)
@@ -81,9 +81,9 @@ def _threads_sleep() -> bool:
 
 
 def _measured() -> ProductTimes | None:
-    """What is kept, or measured now and kept.
+    """The saved times, or times measured now and saved.
 
-    None where nothing can be kept: if each process measured anew, runs could differ.
+    None where nothing can be saved: if each process measured again, runs could differ.
     """
     if product_times_path() is None:
         return None

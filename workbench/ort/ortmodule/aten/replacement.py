@@ -1,4 +1,4 @@
-"""Puts PyTorch's kernels in place of nodes of a gradient graph."""
+"""Replaces nodes of a gradient graph by PyTorch's kernels."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from workbench.ort.graph.graph_editor import GraphEditor
 from workbench.ort.graph.kernels.device_kernels import DOMAIN as OWN_DOMAIN
+from workbench.ort.graph.rewrite_check import check_rewrite
 from workbench.ort.ortmodule.aten.choices import CHOICES
 from workbench.ort.ortmodule.aten.executor import why_not_loaded
 from workbench.ort.ortmodule.aten.fusion import complete_gradients
@@ -22,21 +23,21 @@ PYTORCH, ONNX_RUNTIME = "PyTorch", "ONNX Runtime"
 
 
 class Kernels(NamedTuple):
-    """Whose kernels run the operators of a graph for which there is a choice."""
+    """The libraries that run the operators of a graph for which there is a choice."""
 
     chosen: dict[str, dict[str, int]]
-    """Operator -> {"PyTorch": nodes, "ONNX Runtime": nodes}, those of no node left out; and each
-    kernel of the workbench's own -> {"the workbench": nodes}."""
+    """Operator -> {"PyTorch": nodes, "ONNX Runtime": nodes}, without zeros; and each kernel of
+    the workbench -> {"the workbench": nodes}."""
     why_not: str = ""
-    """Why PyTorch's are not used at all, and what to do; empty where they are."""
+    """Why PyTorch's are not used, and what to do; empty where they are."""
 
     def with_layers(self, layers: Mapping[str, int]) -> Kernels:
-        """Add fused layers, by the number of each that is a kernel of PyTorch's."""
+        """Add the numbers of fused layers that are kernels of PyTorch's."""
         chosen = {layer: {PYTORCH: count} for layer, count in layers.items()}
         return self._replace(chosen=_merged(chosen, self.chosen))
 
     def beside(self, own: Mapping[str, int], graph: onnx.GraphProto) -> Kernels:
-        """With the workbench's own kernels, whose nodes ONNX Runtime runs no more.
+        """Add the workbench's kernels, whose nodes ONNX Runtime no longer runs.
 
         Args:
             own: kernel -> its nodes.
@@ -64,7 +65,7 @@ class Kernels(NamedTuple):
 
     @property
     def replaced(self) -> int:
-        """How many nodes PyTorch's kernels run, those of the gradients of whole layers aside."""
+        """Number of nodes run by PyTorch's kernels, without the gradients of whole layers."""
         return sum(counts.get(PYTORCH, 0) for counts in self.chosen.values())
 
 
@@ -80,15 +81,15 @@ def _merged(some: _Chosen, others: _Chosen) -> _Chosen:
 def use_pytorch_kernels(
     model: onnx.ModelProto, libraries: Libraries, *, keep_forward: bool = False
 ) -> Kernels:
-    """Replace the nodes of `model`, a graph of both passes, for which that is faster, in place.
+    """Replace nodes of `model`, a graph of both passes, where that is faster, in place.
 
     Args:
-        model: as the gradient builder gives it; ONNX Runtime has not optimized it yet.
-        libraries: says of which families they are.
-        keep_forward: leave the forward pass as it is, for what looks for its operators there.
+        model: as returned by the gradient builder; ONNX Runtime has not optimized it yet.
+        libraries: library of each family.
+        keep_forward: do not change the forward pass, whose operators are searched later.
 
     Returns:
-        What was chosen for each operator.
+        The choice for each operator.
     """
     dropout = any(node.op_type == "Dropout" for node in model.graph.node)
     # A process that has loaded the library keeps more memory.
@@ -116,4 +117,6 @@ def use_pytorch_kernels(
     calls = any(node.domain == DOMAIN for node in nodes)
     if calls and not any(entry.domain == DOMAIN for entry in model.opset_import):
         model.opset_import.add(domain=DOMAIN, version=1)
+    if calls:
+        check_rewrite(model, "kernels of PyTorch")
     return Kernels(chosen, why_not)

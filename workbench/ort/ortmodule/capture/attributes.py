@@ -1,4 +1,4 @@
-"""What a graph has as it was when it was built: attributes, and variables that functions read."""
+"""State that a graph holds as constants: attributes, and variables that functions read."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from workbench.export.effects.user_functions import (
 )
 
 _BOOKKEEPING = frozenset(vars(nn.Module())) - {"_modules"}
-"""Of a module; the registry of its submodules itself may be replaced."""
+"""Attributes of every module; the registry of its submodules may be replaced."""
 
 _ABSENT = object()
 _MOST = 10_000
-"""Containers that are watched."""
+"""Largest number of watched containers."""
 
 _version = attrgetter("_version")
 _contents = attrgetter("cell_contents")
@@ -34,22 +34,23 @@ _forward = attrgetter("forward")
 
 
 class Attributes:
-    """Returns whether something was changed from outside, such as the rate of a Dropout.
+    """Detects changes from outside, such as of the rate of a Dropout.
 
     Watched are the attributes of layers, and those of the user's modules that a forward pass names;
     the classes of the modules; variables of closures, classes and Python modules that it names; and
-    what lists, dicts and objects among them hold. Tensors are watched for changes that autograd
-    counts. What a forward pass itself writes is left out: it would be new at every call.
+    the contents of lists, dicts and objects among them. Tensors are watched for changes that
+    autograd counts. Values that a forward pass itself writes are excluded: they change at every
+    call.
     """
 
     def __init__(self, modules: Sequence[nn.Module]) -> None:
-        """Watch what there is.
+        """Start to watch the current values.
 
         Args:
             modules: a module and all in it.
         """
         self.left_out = False
-        """Whether something is looked at no more."""
+        """Whether something is no longer watched."""
         self._modules = modules
         self._types = list(map(type, modules))
         self._classes: list[type[nn.Module]] = list(dict.fromkeys(self._types))
@@ -88,7 +89,7 @@ class Attributes:
         self._settle()
 
     def unchanged(self) -> bool:
-        """Whether all is what it was; takes half a microsecond for a module."""
+        """Whether nothing has changed; takes half a microsecond for a module."""
         try:
             return (
                 all(starmap(le, self._views))
@@ -104,7 +105,7 @@ class Attributes:
             return False
 
     def leave_out_changed(self) -> None:
-        """Look no more at what is not as it was: a forward pass has just written it."""
+        """Stop watching what has changed: a forward pass has just written it."""
         if self.unchanged():
             return
         self.left_out = True

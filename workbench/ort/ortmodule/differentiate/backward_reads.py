@@ -1,4 +1,4 @@
-"""Which inputs and results of a gradient graph its backward pass reads."""
+"""Finds the inputs and results of a gradient graph that its backward pass reads."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ def backward_reads(model: bytes, names: Collection[str]) -> frozenset[str]:
 
     Also where it reads another view of their memory; not where it reads their shapes alone.
 
-    Its nodes run after the YieldOp or may do so: all but those that lead to it.
+    Its nodes are those that may run after the YieldOp: all except its ancestors.
     """
     import onnx
 

@@ -1,4 +1,4 @@
-"""From the graph that ONNX Runtime's gradient builder gives to the one that is run."""
+"""Completes the graph of ONNX Runtime's gradient builder to the one that is run."""
 
 from __future__ import annotations
 
@@ -26,17 +26,17 @@ def complete(
     updates: Iterable[str],
     options: ORTModuleOptions,
 ) -> tuple[bytes, Kernels, OwnKernels]:
-    """Complete a gradient graph, and choose whose kernels run it.
+    """Complete a gradient graph, and choose its kernels.
 
     Args:
-        model: serialized, as the gradient builder gives it.
+        model: serialized, as returned by the gradient builder.
         hidden: the nodes that were hidden from the builder.
         results: outputs of the module.
         updates: values of the forward pass that are the new values of buffers.
         options: how to build the graph.
 
     Returns:
-        The graph, serialized, what was chosen for each operator, and our own kernels in it.
+        The graph, serialized, the choice for each operator, and the workbench's kernels in it.
     """
     import onnx
 
@@ -57,19 +57,19 @@ def complete(
 
 
 def _keep_results(graph: onnx.GraphProto, results: Iterable[onnx.ValueInfoProto]) -> None:
-    """Make `results` outputs of the graph, so that each keeps its memory to itself.
+    """Make `results` outputs of the graph, so that their memory is not reused.
 
-    The builder's graph has no more use for a result than the backward pass has, so its memory
-    would be given to other values while the caller still holds it.
+    In the builder's graph a result is only kept as long as the backward pass needs it, so its
+    memory would be reused while the caller still holds it.
     """
     present = {value.name for value in graph.output}
     graph.output.extend([value for value in results if value.name not in present])
 
 
 def _return_from_forward(graph: onnx.GraphProto, updates: Iterable[str]) -> None:
-    """Append `updates`, which have no gradient, to what the forward pass returns.
+    """Append `updates`, which have no gradient, to the outputs of the forward pass.
 
-    The forward pass returns what the YieldOp reads.
+    The outputs of the forward pass are the inputs of the YieldOp.
     """
     from onnx.helper import make_attribute
 

@@ -1,4 +1,4 @@
-"""From the graph of a forward pass to one of forward and backward."""
+"""Differentiates the graph of a forward pass."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ if TYPE_CHECKING:
 
 
 class _Native(NamedTuple):
-    """What ONNX Runtime's gradient builder gives."""
+    """Result of ONNX Runtime's gradient builder."""
 
     model: bytes
     """Serialized."""
     info: Any
     """A native GraphInfo: the names of inputs, outputs and gradients."""
     options: tuple[OptionReport, ...]
-    """The effects of the options that it takes."""
+    """The effects of the builder's options."""
 
 
 def build_gradient(
@@ -58,7 +58,7 @@ def build_gradient(
             renamed.
         names: of its values.
         options: how to build it.
-        saved: writes the graphs on the way, where the options ask for that.
+        saved: writes intermediate graphs, if enabled by the options.
 
     Raises:
         EngineError: the folder for graphs cannot be written.
@@ -115,10 +115,10 @@ def _differentiate(
 
 
 def _outputs(info: Any, updates: list[str], completed: bytes) -> ForwardOutputs:
-    """The module's results, of which the builder knows, and `updates` of its buffers."""
+    """The module's results, as known to the builder, and `updates` of its buffers."""
     results = tuple(info.user_output_names)
     constant = set(info.output_grad_indices_non_differentiable)
-    # Kernels that were put into the graph may read others than the builder's operators did.
+    # Kernels inserted into the graph may read other results than the builder's operators.
     read = backward_reads(completed, results)
     saved = {index for index, name in enumerate(results) if name in read}
     return ForwardOutputs(

@@ -20,7 +20,7 @@ _LEFT_OUT = {
     "no_products": ", and no product",
     "dropout": ", of Dropout alone",
 }
-"""What is ONNX Runtime's by `pytorch_kernels`."""
+"""Operators left to ONNX Runtime, by `pytorch_kernels`, in words."""
 
 _GRAPH_OPTIONS = (
     "recompute_config",
@@ -37,7 +37,7 @@ _GRAPH_OPTIONS = (
 
 
 class Differentiated(NamedTuple):
-    """The names of a forward graph that its gradient is about."""
+    """Names of a forward graph's values, by their role in the gradient."""
 
     state: list[str]
     """Parameters and buffers; inputs of the graph."""
@@ -75,12 +75,11 @@ def graph_report(
 ) -> tuple[OptionReport, ...]:
     """The effects of the options that `native_gradient` takes.
 
-    Where an option may have changed the graph, it is built once more without, to see whether it
-    has.
+    To see whether an option changed the graph, it is built again without the option.
 
     Args:
         model: the forward graph.
-        gradient: what was built of it with all `options`.
+        gradient: its gradient, built with all `options`.
         names: as it was built.
         options: as it was built.
     """
@@ -142,7 +141,7 @@ def _cast_report(
 
 
 def label_report(options: ORTModuleOptions, rewritten: int) -> OptionReport:
-    """The effect of `label_sparsity`, which has rewritten so many losses."""
+    """The effect of `label_sparsity`, which has rewritten `rewritten` losses."""
     if not options.label_sparsity:
         return OptionReport("label_sparsity", "off")
     if rewritten:
@@ -159,13 +158,13 @@ def padding_report(options: ORTModuleOptions, padding: PaddingReport) -> OptionR
         return OptionReport(name, "off")
     if padding.products:
         masks = " and ".join(padding.masks)
-        reason = f"{padding.products} matrix products leave out padding, which {masks} tells"
+        reason = f"{padding.products} matrix products leave out padding, marked by {masks}"
         return OptionReport(name, "on", reason)
     return OptionReport(name, "on", f"nothing is left out: {padding.reason}")
 
 
 def gelu_report(options: ORTModuleOptions, replaced: int) -> OptionReport:
-    """The effect of `gelu_approximation`, which has replaced so many nodes."""
+    """The effect of `gelu_approximation`, which has replaced `replaced` nodes."""
     if not options.gelu_approximation:
         return OptionReport("gelu_approximation", "off")
     reason = f"for {replaced} GELU" if replaced else "the graph has no exact GELU"
@@ -191,7 +190,8 @@ def _computes_in_half(model: onnx.ModelProto) -> bool:
 
 
 def kernels_report(options: ORTModuleOptions, kernels: Kernels, measured: str) -> OptionReport:
-    """The effect of `pytorch_kernels`: so many nodes and what decided, or why none can be."""
+    """The effect of `pytorch_kernels`: the number of nodes and the reason, or why it is not
+    available."""
     name = "pytorch_kernels"
     if not Libraries(options).calls_any:
         return OptionReport(name, "off")
@@ -216,7 +216,7 @@ def own_kernels_report(options: ORTModuleOptions, own: OwnKernels) -> OptionRepo
 
 
 def families_report(options: ORTModuleOptions) -> OptionReport:
-    """What `operator_kernels` says."""
+    """State of the option `operator_kernels`."""
     chosen = libraries_of(options.operator_kernels)
     state: OptionStateName = "on" if chosen else "off"
     return OptionReport("operator_kernels", state, sentence_of(chosen))

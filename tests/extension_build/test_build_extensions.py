@@ -12,8 +12,8 @@ import pytest
 
 from tests.cli.command import COMMAND
 from workbench.errors import EngineError
-from workbench.extensions import build_extensions as module
-from workbench.extensions.build_extensions import build_extensions, find_compiler
+from workbench.extension_build import build_extensions as module
+from workbench.extension_build.build_extensions import build_extensions, find_compiler
 from workbench.extensions.native_extension import (
     DEVICE_KERNELS,
     EXTENSIONS,

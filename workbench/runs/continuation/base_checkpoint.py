@@ -1,4 +1,4 @@
-"""Begins a training with the weights of another: of a run, or of a file."""
+"""Starts a run from other weights: those of a run, or of a file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ SHOWN = 8
 
 
 class BaseCheckpoint(NamedTuple):
-    """Weights to begin with, and where they are from."""
+    """Initial weights, and their origin."""
 
     weights: dict[str, np.ndarray]
     """Parameters and buffers by name; adapters are merged into them."""
@@ -31,14 +31,14 @@ class BaseCheckpoint(NamedTuple):
     record: dict[str, Any]
     """For the record of a run."""
     has_others: bool = False
-    """Whether it may hold constants beside weights."""
+    """Whether it may contain constants besides weights."""
 
     @classmethod
     def of(cls, base: Any, run: Run | None) -> BaseCheckpoint:
         """Read the weights of `run`, or else of the file `base`; nothing is unpickled.
 
         Raises:
-            ConfigError: `base` is no such file.
+            ConfigError: `base` is not such a file.
             ModelError: it cannot be read.
             RunError: the run has written no checkpoint.
         """

@@ -1,4 +1,4 @@
-"""Resuming a run that has ended: its own folder, from its last checkpoint."""
+"""Resumes a run that has ended, in its own folder, from its last checkpoint."""
 
 from __future__ import annotations
 
@@ -23,6 +23,12 @@ from workbench.run_folder.events import EventWriter
 from workbench.run_folder.run_folder import RunFolder
 from workbench.runs.adapted_weights import recorded_weights
 from workbench.runs.cleanup import remove_abandoned_files
+from workbench.runs.continuation.replaced_model import replace_model, restore_model
+from workbench.runs.continuation.resuming_federated import (
+    CHANGEABLE_FEDERATED,
+    refuse_deployed,
+    with_rounds,
+)
 from workbench.runs.launch import (
     FEDERATED_WORKER,
     WORKER,
@@ -32,14 +38,9 @@ from workbench.runs.launch import (
     stop_grace_s,
 )
 from workbench.runs.record.duration import started_at
-from workbench.runs.resume.replaced_model import replace_model, restore_model
-from workbench.runs.resume.resuming_federated import (
-    CHANGEABLE_FEDERATED,
-    refuse_deployed,
-    with_rounds,
-)
 from workbench.runs.run import Run
 from workbench.settings.config import TrainingConfig, make_config
+from workbench.settings.engines import engine_info
 from workbench.settings.federation import FederationOptions
 from workbench.user_code.user_code import UserCode
 
@@ -48,13 +49,13 @@ CHANGEABLE = frozenset({
     "checkpoint_every", "checkpoint_every_s", "threads", "warmup_steps", "memory_limit_bytes",
     "layer_statistics_every", "loss", "device_kernels",
 })  # fmt: skip
-"""Settings that may differ when a run is resumed; a loss only to give its function again."""
+"""Settings that may differ when a run is resumed; a loss only to pass its function again."""
 
 
 def resume_run(
     run: Run, *, model: Model | str | Path | None, detached: bool, settings: dict[str, Any]
 ) -> Run:
-    """As `workbench.resume`, of a `Run`."""
+    """See `workbench.resume`; `run` is a `Run`."""
     folder = run.folder
     federation = run.spec.get("federation")
     if federation is not None:
@@ -74,7 +75,7 @@ def resume_run(
         restore_model(folder)
         restore_previous(folder.path)
         step = _step_to_resume_from(run, config)
-        # All that is refused is refused before anything is written.
+        # All checks come before anything is written.
         _check_code(run, given, config, settings)
         stop_grace_s()
         remove_abandoned_files(folder.path.parent)
@@ -94,7 +95,7 @@ def resume_run(
 
 
 def _earlier(run: Run) -> dict[str, float | None]:
-    """When a run was first launched, and how long it was in progress until now, for its spec."""
+    """Time of the first launch of a run, and seconds in progress until now, for its spec."""
     first, seconds = started_at(run.spec), run.duration_s
     known = {"first_launched": first, "earlier_s": seconds}
     return {name: None if math.isnan(value) else value for name, value in known.items()}
@@ -207,7 +208,7 @@ def _refuse_fixed(settings: dict[str, Any], changeable: frozenset[str]) -> None:
 
 
 def _changed(run: Run, settings: dict[str, Any]) -> TrainingConfig:
-    """The settings of `run` with those in `settings` in their place.
+    """The settings of `run`, updated with `settings`.
 
     Raises:
         ConfigError: one of them is wrong.
@@ -219,11 +220,11 @@ def _changed(run: Run, settings: dict[str, Any]) -> TrainingConfig:
 
 
 def _newest_step(folder: RunFolder, engine: str) -> int:
-    """The step of the newest checkpoint that is whole.
+    """The step of the newest complete checkpoint.
 
     Raises:
-        RunFolderError: there is none; says what is wrong with the newest. Or a newer version or
-            another engine wrote one after it, which continuing would remove.
+        RunFolderError: there is none; the message has the problem of the newest. Or a newer version
+            or another engine wrote a later one, which continuing would remove.
     """
     problem: RunFolderError | None = None
     for path in reversed(folder.checkpoints()):
@@ -245,7 +246,7 @@ def _check_code(
 
     Raises:
         ModelError: the model needs it, and the call gave no model.
-        ConfigError: the same of a loss.
+        ConfigError: a loss needs it, and the call gave no loss.
     """
     if run.code is not None or _needs_no_code(run, config):
         return
@@ -266,7 +267,8 @@ def _check_code(
 def _code(
     run: Run, given: Model | None, config: TrainingConfig, settings: dict[str, Any]
 ) -> UserCode:
-    """The user code that the worker may execute, from this process only; of what is saved now."""
+    """The user code that the worker may execute, from this process only: of the objects saved
+    now."""
     if _needs_no_code(run, config):
         return UserCode()
     code = run.code or UserCode()
@@ -277,7 +279,7 @@ def _code(
 
 def _needs_no_code(run: Run, config: TrainingConfig) -> bool:
     """Whether artifacts hold the model and its losses."""
-    return config.engine == "ondevice" and _has_artifacts(run.folder)
+    return engine_info(config.engine).trains_artifacts and _has_artifacts(run.folder)
 
 
 def _has_artifacts(folder: RunFolder) -> bool:

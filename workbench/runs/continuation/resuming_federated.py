@@ -19,7 +19,7 @@ CHANGEABLE_FEDERATED = frozenset({
 
 
 def refuse_deployed(run: Run) -> None:
-    """Raise for a run of which Flower starts the server.
+    """Raise for a run whose server is started by Flower.
 
     Raises:
         RunError: it is deployed.

@@ -1,4 +1,4 @@
-"""Replaces the saved model of a run that is resumed by the one that was given."""
+"""Replaces the saved model of a resumed run by a given one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from workbench.run_folder.run_folder import RunFolder
 
 
 def restore_model(folder: RunFolder) -> None:
-    """Move back what a process that was killed while it replaced the model had moved away."""
+    """Move the model back that a process had moved away when it was killed."""
     old = _previous_model(folder)
     if old.is_dir() and not folder.model_path.exists():
         os.replace(old, folder.model_path)
@@ -22,7 +22,7 @@ def _previous_model(folder: RunFolder) -> Path:
 
 
 def replace_model(folder: RunFolder, model: Model) -> None:
-    """Save `model` in place of what the record names; functions of losses stay beside it."""
+    """Save `model` in place of the recorded one; loss functions stay beside it."""
     old = _previous_model(folder)
     shutil.rmtree(old, ignore_errors=True)
     os.replace(folder.model_path, old)

@@ -1,0 +1,1 @@
+"""Resumes a run that has ended, or starts one from the weights of another."""
