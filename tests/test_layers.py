@@ -80,9 +80,9 @@ LAYERS = {
     "compare": Row(client=True),
     "tune": Row(),
     "personalisation": Row(client=True),
+    "doctor": Row(),
     "controller": Row(client=True),
     "widgets": Row(client=True),
-    "doctor": Row(),
     "": Row(imports_by_name=True),  # workbench/__init__.py: the public names
     "cli": Row(),
 }

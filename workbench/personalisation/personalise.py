@@ -26,6 +26,8 @@ DEFAULTS: dict[Kind, dict[str, Any]] = {
 }
 """Settings of the run, by the kind of the examples: enough for a few classes and short texts."""
 
+HELD_OUT = 0.4
+"""Share of the examples of each label, of a text its end, that is not trained with."""
 PROMPT_CHARACTERS = 24
 """Of the held-out text, what is continued where no prompt is given."""
 
@@ -36,7 +38,7 @@ def personalise(
     *,
     engine: str = "ondevice",
     train: Literal["head", "all"] = "head",
-    held_out: float = 0.4,
+    held_out: float = HELD_OUT,
     augment: bool = True,
     seed: int = 0,
     prompt: str | None = None,

@@ -145,15 +145,23 @@ describe("the table of runs", () => {
     expect(el.querySelector("form")?.hidden).toBe(true);
   });
 
-  it("exports as float32 or as int8, which can be cancelled", () => {
+  it("exports in each way, which can be cancelled", () => {
     const { el, model, button } = render([row("a")]);
     model.receive("selected", ["a"]);
-    for (const way of ["export", "quantize"]) {
+    for (const [way, name, text] of [
+      ["export", "export", "digits-mlp.onnx"],
+      ["quantize", "quantize", "digits-mlp.onnx"],
+      ["export_unmerged", "export_unmerged", "digits-mlp.onnx"],
+      // The suffix says that the adapters are meant.
+      ["adapters", "export", "digits-mlp.onnx_adapter"],
+    ] as const) {
       button("Export …").click();
       const select = el.querySelector<HTMLSelectElement>(".wb-run-editor select") as HTMLSelectElement;
       select.value = way;
+      select.dispatchEvent(new Event("change"));
+      expect(el.querySelector<HTMLInputElement>(".wb-run-editor input")?.value).toBe(text);
       (el.querySelector("form") as HTMLFormElement).requestSubmit();
-      expect(model.sent.at(-1)).toEqual({ kind: "act", name: way, runs: ["a"], text: "digits-mlp.onnx" });
+      expect(model.sent.at(-1)).toEqual({ kind: "act", name, runs: ["a"], text });
     }
     const cancel = el.querySelector<HTMLButtonElement>(".wb-run-message button:last-child") as HTMLButtonElement;
     expect(cancel.hidden).toBe(true);

@@ -91,9 +91,9 @@ class RecordedRuns:
         """Stop runs that are in progress; each writes a checkpoint."""
         self._act(lambda: self._stop(list(run_ids)))
 
-    def export(self, run_id: str, path: str) -> None:
-        """Export the trained model of a run to the .onnx file `path`."""
-        self._exports.export(run_id, path)
+    def export(self, run_id: str, path: str, *, merge_lora: bool = True) -> None:
+        """Export the trained model of a run, as `Run.export`."""
+        self._exports.export(run_id, path, merge_lora=merge_lora)
 
     def quantize(self, run_id: str, path: str) -> None:
         """Export the trained model of a run as int8, and say what that costs."""

@@ -7,9 +7,10 @@ from typing import Any
 
 import ipywidgets
 
-from workbench.compare import Comparison
+from workbench.compare import Comparison, load_comparison
 from workbench.controller import Controller, Setup
 from workbench.controller.code.page_code import code_for
+from workbench.controller.code.run_action_code import action_code, comparison_code
 from workbench.controller.forms.setting_fields import COMPARISON_FIELDS
 from workbench.controller.jobs.job import Job
 from workbench.controller.machine_watch import MachineWatch
@@ -17,7 +18,7 @@ from workbench.controller.model.sources import model_or_name
 from workbench.controller.notebook_file import may_save
 from workbench.controller.steps import NAMES, Steps
 from workbench.controller.view import View
-from workbench.errors import RunError
+from workbench.errors import RunError, WorkbenchError
 from workbench.runs import Run, load_run
 from workbench.widgets.app.app_bar import AppBar
 from workbench.widgets.app.bar_view import BarView
@@ -28,7 +29,9 @@ from workbench.widgets.app.page_view import PageView
 from workbench.widgets.app.static_figure import StaticFigure
 from workbench.widgets.artifacts.artifact_builder import ArtifactBuilder
 from workbench.widgets.compare import ComparisonView
+from workbench.widgets.model.choice_field import ChoiceField
 from workbench.widgets.model.model_view import ModelView
+from workbench.widgets.model.options import comparison_options
 from workbench.widgets.page.alone import actions_of
 from workbench.widgets.page.boxes import area
 from workbench.widgets.page.controls import Controls
@@ -84,7 +87,15 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.trainer = Trainer(engines=offered, controller=self._controller)
         self._filler = FormFiller(self._controller, self.models, self.trainer)
         self.comparison_form = SettingsForm(typed, COMPARISON_FIELDS)
+        self.recorded = ChoiceField(
+            lambda _: comparison_options(),
+            label="Recorded comparison",
+            list_label="Comparisons",
+            placeholder="open one that was made before",
+        )
         self.comparison = ComparisonView()
+        self._recorded_code = ""
+        """Of the recorded runs that are compared; empty while the next comparison is set up."""
         self.code = CodePanel()
         self._figure = StaticFigure(saves=may_save() if saves_notebook is None else saves_notebook)
         self._steps = Steps(setup, typed, self.bar.show)
@@ -94,7 +105,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         compare = area(
             "wb-columns",
             [
-                area("wb-side", [self.trainer.engines, self.comparison_form]),
+                area("wb-side", [self.trainer.engines, self.comparison_form, self.recorded]),
                 area("wb-main", [self.comparison]),
             ],
         )
@@ -119,6 +130,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._controller.tasks.observe(self._show_code)
         self.trainer.engines.observe(self._show_what_trains, "value")
         self.runs.observe(self._show_code, "code")
+        self.recorded.observe(self._on_recorded, "value")
         self._show_what_trains()
         answer_while_busy(self)
         self._controller.list_engines()
@@ -222,9 +234,25 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
     def _compare_runs(self, runs: list[Run]) -> None:
         self.comparison.show(*runs)
+        self._recorded_code = action_code("compare", [run.id for run in runs], "")
         self.bar.selected = "compare"
+        self._show_code()
+
+    def _on_recorded(self, change: Any) -> None:
+        comparison_id = change.new.strip()
+        self.recorded.description = ""
+        if not comparison_id:
+            return
+        try:
+            self.comparison.show(load_comparison(comparison_id))
+        except WorkbenchError as error:
+            self.recorded.description = str(error)
+            return
+        self._recorded_code = comparison_code(comparison_id)
+        self._show_code()
 
     def _show_what_trains(self, _: Any = None) -> None:
+        self._recorded_code = ""
         self.controls.suit(self._controller.setup)
         self._steps.update()
         self._show_code()
@@ -232,6 +260,8 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
     def _show_code(self, _: Any = None) -> None:
         setup = self._controller.setup
         steps = {name: code_for(setup, name) for name in NAMES if name != "runs"}
+        if self._recorded_code:
+            steps["compare"] = self._recorded_code
         self.code.code = {**steps, "runs": self.runs.code}
 
     def _show_machine(self, busy: bool, sentence: str) -> None:

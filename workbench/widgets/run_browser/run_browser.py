@@ -107,9 +107,10 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         """Stop runs that are in progress."""
         self._runs.stop(run_ids)
 
-    def export(self, run_id: str, path: str) -> None:
-        """Export the trained model of a run to the .onnx file `path`."""
-        self._runs.export(run_id, path)
+    def export(self, run_id: str, path: str, *, merge_lora: bool = True) -> None:
+        """Export the trained model of a run to the .onnx file `path`, or the adapters of LoRA alone
+        to an .onnx_adapter file; `merge_lora`: see `Run.export`."""
+        self._runs.export(run_id, path, merge_lora=merge_lora)
 
     def quantize(self, run_id: str, path: str) -> None:
         """Export the trained model of a run as int8 to the .onnx file `path`, and compare both."""
@@ -210,6 +211,8 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
                 self.resume(run_ids[0])
             case "compare" | "stop" | "delete" | "undelete":
                 getattr(self, name)(run_ids)
+            case "export_unmerged":
+                self.export(run_ids[0], text, merge_lora=False)
             case "export" | "quantize" | "rename" | "note":
                 getattr(self, name)(run_ids[0], text)
             case "tag":

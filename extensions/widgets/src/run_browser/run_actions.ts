@@ -24,8 +24,11 @@ interface Field {
   placeholder: string;
   longest: number;
   /** What else can be done with the text: names of actions and their labels, that of the action itself first. */
-  ways?: [string, string][];
+  ways?: Way[];
 }
+
+/** The way of exporting that `Run.export` knows by the suffix of the path. */
+const ADAPTERS = "adapters";
 
 const RESUMABLE = new Set(["interrupted", "stopped", "failed", "paused"]);
 const one = (rows: RunRow[]) => (rows.length === 1 ? "" : "Select one run.");
@@ -66,6 +69,8 @@ export const ACTIONS: Action[] = [
       ways: [
         ["export", "float32, as trained"],
         ["quantize", "int8, and what that costs"],
+        ["export_unmerged", "float32, LoRA's adapters as inputs"],
+        [ADAPTERS, "LoRA's adapters alone"],
       ],
     },
   },
@@ -162,7 +167,12 @@ export class RunActions {
     const [row] = rows;
     const whose = rows.length > 1 ? ` that all ${rows.length} runs have` : row ? ` of ${shortName(row)}` : "";
     const options = (field.ways ?? []).map(([value, label]) => element("option", { value }, label));
-    const way = element("select", { "aria-label": "Number format" }, ...options);
+    const way = element("select", { "aria-label": "What to write" }, ...options);
+    const fitSuffix = () => {
+      const suffix = way.value === ADAPTERS ? ".onnx_adapter" : ".onnx";
+      input.value = input.value.replace(/\.onnx(_adapter)?$/, suffix);
+    };
+    if (field.ways) way.addEventListener("change", fitSuffix);
     const cancel = element("button", { type: "button", class: "wb-button wb-small" }, "Cancel");
     const save = element("button", { type: "submit", class: "wb-button wb-small wb-primary" }, name === "export" ? "Export" : "Save");
     const label = element("label", { for: id }, field.label + whose);
@@ -171,7 +181,10 @@ export class RunActions {
     this.editor.onsubmit = (event) => {
       event.preventDefault();
       if (name === "tag" && rows.length > 1) this.tagAll(rows, input.value);
-      else this.act(way.value || name, idsOf(rows), input.value);
+      else {
+        if (field.ways) fitSuffix();
+        this.act(way.value === ADAPTERS ? name : way.value || name, idsOf(rows), input.value);
+      }
       this.close();
     };
     cancel.onclick = () => this.close();
