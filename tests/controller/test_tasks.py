@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import os
 import threading
@@ -365,7 +366,9 @@ def test_the_installation_is_checked_before_a_model_is_chosen(
 ) -> None:
     fine = Finding("Python", "ok", "3.12")
     broken = Finding("torch", "failed", "not installed", "pip install torch")
-    monkeypatch.setattr("workbench.doctor.doctor", lambda: Diagnosis((fine, broken)))
+    # By its name, as wb.doctor is the function.
+    package = importlib.import_module("workbench.doctor")
+    monkeypatch.setattr(package, "doctor", lambda: Diagnosis((fine, broken)))
     monkeypatch.setattr(wb, "doctor", lambda: "checked")
     page.tasks.open("doctor", True)
     page.tasks.start("doctor")

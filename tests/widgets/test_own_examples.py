@@ -9,13 +9,14 @@ import pytest
 
 import workbench as wb
 from tests.controller.recording_view import until
+from workbench.controller import Controller
 from workbench.controller.code.page_code import code_for
 from workbench.controller.tasks import own_examples
 from workbench.controller.tasks.task import NO_MODEL
+from workbench.controller.view import View
 from workbench.errors import ConfigError, DataError
-from workbench.widgets import Trainer
 from workbench.widgets.pads import SketchPad, TextPad
-from workbench.widgets.train.own_examples import PADS
+from workbench.widgets.train.own_examples import PADS, OwnExamples
 
 STROKE = [[(0.1, 0.1), (0.9, 0.9)]]
 
@@ -31,45 +32,49 @@ def prepared(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
 
 
 @pytest.fixture
-def step(prepared: list[Any]) -> Iterator[Trainer]:
-    made = Trainer(engines=["fake"])
+def part(prepared: list[Any]) -> Iterator[OwnExamples]:
+    controller = Controller(View())
+    made = OwnExamples(controller)
     yield made
     made.close()
+    controller.close()
+
+
+def choose(part: OwnExamples, name: str) -> None:
+    """As a controller does that has loaded the model; its layers are not needed."""
+    part.controller.setup.model = name
+    part.controller.views.show_model(wb.load_model(name))
 
 
 def test_the_pad_is_that_of_the_chosen_model_and_keeps_its_examples(
-    step: Trainer, prepared: list[Any]
+    part: OwnExamples, prepared: list[Any]
 ) -> None:
-    part = step.own_examples
     section = part.section
     section.opened = True
     assert (section.refusal, part.pads) == (NO_MODEL, {})
-    step.choose("sketch-cnn")
-    until(lambda: part.pads)
+    choose(part, "sketch-cnn")
     sketches = part.pads["sketch-cnn"]
     assert isinstance(sketches, SketchPad)
     assert part.children == (section, sketches)
     sketches.add(STROKE, "A")
     until(lambda: prepared == [(("image", "sketch-cnn"), {})])
-    step.choose("text-gpt")
-    until(lambda: "text-gpt" in part.pads)
+    choose(part, "text-gpt")
     texts = part.pads["text-gpt"]
     assert isinstance(texts, TextPad)
     assert [each.layout.display for each in (sketches, texts)] == ["none", None]
-    step.choose("digits-mlp")
-    until(lambda: "digits-mlp comes without a base checkpoint" in section.refusal)
+    choose(part, "digits-mlp")
+    assert "digits-mlp comes without a base checkpoint" in section.refusal
     assert "sketch-cnn for drawings" in section.refusal
-    until(lambda: texts.layout.display == "none")
-    step.choose("sketch-cnn")
-    until(lambda: sketches.layout.display is None)
+    assert texts.layout.display == "none"
+    choose(part, "sketch-cnn")
+    assert sketches.layout.display is None
     assert [item["label"] for item in sketches.items] == ["A"]
     section.opened = False
     assert sketches.layout.display == "none", "it is folded with its section"
 
 
-def test_a_pad_trains_with_the_settings_of_its_section(step: Trainer) -> None:
-    part = step.own_examples
-    step.choose("sketch-cnn")
+def test_a_pad_trains_with_the_settings_of_its_section(part: OwnExamples) -> None:
+    choose(part, "sketch-cnn")
     part.section.opened = True
     pad = part.pads["sketch-cnn"]
     for name, text in {"steps": "30", "held_out": "0.5", "train": "all", "augment": "no"}.items():
@@ -86,19 +91,20 @@ def test_a_pad_trains_with_the_settings_of_its_section(step: Trainer) -> None:
 
 @pytest.mark.parametrize("model", ["sketch-cnn", "speech-commands", "text-gpt"])
 def test_the_code_makes_the_same_pad(
-    step: Trainer, model: str, monkeypatch: pytest.MonkeyPatch
+    part: OwnExamples, model: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    step.setup.model = model
-    step.own_examples.section.opened = True
-    step.controller.tasks.type("own_examples", "steps", "30")
-    shown = step.own_examples.pads[model]
-    code = code_for(step.setup, "train", {})
+    choose(part, model)
+    part.section.opened = True
+    part.controller.tasks.type("own_examples", "steps", "30")
+    shown = part.pads[model]
+    code = code_for(part.controller.setup, "train", {})
     lines = code[code.index("pad = ") :]
     names: dict[str, Any] = {"wb": wb}
     exec(lines, names)
     pad = names["pad"]
     try:
-        assert type(pad) is type(shown) is PADS[shown.kind]
+        assert isinstance(pad, PADS[shown.kind])
+        assert isinstance(shown, PADS[shown.kind])
         assert pad.settings() == shown.settings() == {"model": model, "steps": 30}
     finally:
         pad.close()

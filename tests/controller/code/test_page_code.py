@@ -63,8 +63,8 @@ def test_without_a_dataset_the_code_asks_for_one(step: str, model: str) -> None:
     assert "load_dataset" not in code
     assert "artifacts." not in code
     assert ("wb.verify(model)" in code) == (step == "artifacts"), "it needs no dataset"
-    if model in names:
-        exec(code.replace("wb.verify(model)", ""), {"wb": wb, **names})
+    if model in names and step != "model":  # whose check exports the model
+        exec(code.replace("wb.verify(model)", "None"), {"wb": wb, **names})
 
 
 def test_what_was_not_profiled_is_not_profiled_by_the_code() -> None:

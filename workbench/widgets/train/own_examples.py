@@ -39,7 +39,7 @@ class OwnExamples(ipywidgets.Box):  # type: ignore[misc]
         Args:
             controller: knows the chosen model, and what is typed into the fields.
         """
-        self._controller = controller
+        self.controller = controller
         self._lock = threading.Lock()
         self.pads: dict[str, Pad] = {}
         self.section = TaskSection(controller, OwnExamplesTask.name)
@@ -57,7 +57,7 @@ class OwnExamples(ipywidgets.Box):  # type: ignore[misc]
     def _show(self) -> None:
         """Show the pad of the chosen model while the section is open, and no other."""
         with self._lock:
-            base = chosen_base(self._controller.setup) if self.section.opened else None
+            base = chosen_base(self.controller.setup) if self.section.opened else None
             if base is not None and base.name not in self.pads:
                 pad = self.pads[base.name] = PADS[base.kind](model=base.name)
                 pad.settings = lambda: self._settings(base.name)
@@ -67,7 +67,7 @@ class OwnExamples(ipywidgets.Box):  # type: ignore[misc]
                 pad.layout.display = None if shown else "none"
 
     def _settings(self, model: str) -> Mapping[str, Any]:
-        return {"model": model, **self._controller.tasks.values(OwnExamplesTask.name)}
+        return {"model": model, **self.controller.tasks.values(OwnExamplesTask.name)}
 
 
 class _ModelView(View):

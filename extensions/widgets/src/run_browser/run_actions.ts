@@ -24,7 +24,7 @@ interface Field {
   placeholder: string;
   longest: number;
   /** What else can be done with the text: names of actions and their labels, that of the action itself first. */
-  ways?: Way[];
+  ways?: [string, string][];
 }
 
 /** The way of exporting that `Run.export` knows by the suffix of the path. */
