@@ -17,6 +17,7 @@ from workbench.personalisation.personalisation import Personalisation
 from workbench.personalisation.plan import PersonalisationPlan
 from workbench.personalisation.text_windows import split_text, text_dataset
 from workbench.personalisation.training_data import class_dataset, split_examples
+from workbench.runs import Run
 from workbench.runs import train as start_training
 
 DEFAULTS: dict[Kind, dict[str, Any]] = {
@@ -42,6 +43,7 @@ def personalise(
     augment: bool = True,
     seed: int = 0,
     prompt: str | None = None,
+    base: Run | str | Path | None = None,
     **settings: Any,
 ) -> Personalisation:
     """Fine-tune a base model on a user's own examples; returns immediately.
@@ -65,6 +67,8 @@ def personalise(
             varied.
         seed: of what is drawn: held-out examples, copies, order of the batches.
         prompt: of texts: what both models continue; None: the beginning of the held-out part.
+        base: other weights of this model to begin and compare with, as `wb.train` takes them, such
+            as those of a run; None: the base checkpoint.
         **settings: fields of `TrainingConfig`, such as `steps`, `learning_rate` or `lora`.
 
     Raises:
@@ -89,14 +93,16 @@ def personalise(
         chosen["batch_size"] = min(chosen["batch_size"], len(plan.data.train))
     # The folder goes with the result.
     folder = tempfile.TemporaryDirectory(prefix="workbench-")
-    from_graph = head_alone and engine == "ondevice"
+    # Other weights may be of the module, which has buffers that the graph has not.
+    from_graph = head_alone and engine == "ondevice" and base is None
     try:
-        base = base_model(plan.base, Path(folder.name), from_graph=from_graph)
-        run = start_training(base, plan.data, **chosen)
+        begun = base_model(plan.base, Path(folder.name), from_graph=from_graph)
+        run = start_training(begun, plan.data, base=base, **chosen)
     except BaseException:
         folder.cleanup()
         raise
-    return Personalisation(run, base, plan, folder)
+    assert run.model is not None
+    return Personalisation(run, run.model, plan, folder)
 
 
 def _check_options(seed: Any, prompt: Any, augment: Any) -> None:

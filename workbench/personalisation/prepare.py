@@ -26,14 +26,15 @@ def prepare(kind: Kind, model: str | None = None, **settings: Any) -> bool:
         **settings: of `personalise`.
 
     Returns:
-        Whether there was something to make: other engines, and trainings of more than the last
-        layer, take nothing from it.
+        Whether there was something to make: other engines, other weights (`base=`), and trainings
+        of more than the last layer take nothing from it.
 
     Raises:
         WorkbenchError: as `personalise` would.
     """
     base = chosen_base(kind, model)
-    if not trains_head_alone(settings) or settings.get("engine", "ondevice") != "ondevice":
+    of_graph = settings.get("engine", "ondevice") == "ondevice" and settings.get("base") is None
+    if not (of_graph and trains_head_alone(settings)):
         return False
     known = {name: value for name, value in settings.items() if name in TrainingConfig.model_fields}
     config = make_config({**known, "requires_grad": base.head})

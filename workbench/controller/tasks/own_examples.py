@@ -63,6 +63,13 @@ class OwnExamplesTask(Task):
         SettingField("held_out", "Held out", "share of the examples", "number", f"{HELD_OUT:g}"),
         SettingField("augment", "Augment", "varied copies of the examples", "switch", YES),
         SettingField("seed", "Random seed", "", "whole", "0"),
+        SettingField(
+            "base",
+            "Initial weights",
+            "a run of this model, .safetensors or .onnx file",
+            "text",
+            "base checkpoint",
+        ),
     )
 
     def run(self, inputs: Inputs, report: Report) -> TaskResult:
