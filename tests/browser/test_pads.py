@@ -73,7 +73,7 @@ def test_five_drawings_of_three_symbols_are_trained_tried_and_exported(
     notebook.run(0)
     notebook.go_to("Train")
     page = notebook.page
-    page.get_by_text("Your own examples").press("Enter")
+    page.locator("summary", has_text="Your own examples").press("Enter")
     pad = page.locator(".wb-own-examples .wb-pad")
     area = pad.get_by_role("application", name="Drawing", exact=True)
     classes = dict(zip(SYMBOLS, "ABC", strict=True))

@@ -366,10 +366,10 @@ def test_the_installation_is_checked_before_a_model_is_chosen(
 ) -> None:
     fine = Finding("Python", "ok", "3.12")
     broken = Finding("torch", "failed", "not installed", "pip install torch")
-    # By its name, as wb.doctor is the function.
+    # wb.doctor is the function. It is kept in wb once it was asked for, so it is replaced first.
+    monkeypatch.setattr(wb, "doctor", lambda: "checked")
     package = importlib.import_module("workbench.doctor")
     monkeypatch.setattr(package, "doctor", lambda: Diagnosis((fine, broken)))
-    monkeypatch.setattr(wb, "doctor", lambda: "checked")
     page.tasks.open("doctor", True)
     page.tasks.start("doctor")
     result = done(page, "doctor").result
@@ -378,8 +378,8 @@ def test_the_installation_is_checked_before_a_model_is_chosen(
     assert "fix first: torch" in result.sentences
     [table] = result.tables
     assert table.rows == (
-        ("Python", "ok", "3.12", ""),
-        ("torch", "FAILED", "not installed", "pip install torch"),
+        ("torch", "FAILED", "not installed. To mend it: pip install torch"),
+        ("Python", "ok", "3.12"),
     )
     code = code_for(page.setup, "model", {})
     assert code.startswith("import workbench as wb\n\nprint(wb.doctor())\n")
@@ -508,7 +508,7 @@ def test_each_task_does_what_it_says(
     assert state.result is not None, state.problem
     assert Artifacts.load(tmp_path / "device-bundle.zip").trainable
     for name, said in (
-        ("largest_batch", "fits into 500.0 MB"),
+        ("largest_batch", "A batch of 65,536 rows fits into 500.0 MB"),
         ("operators", "operators are needed"),
         ("nominal", "nominal_checkpoint"),
     ):

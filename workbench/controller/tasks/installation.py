@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from workbench.controller.setup import Setup
 from workbench.controller.tasks.task import Inputs, Report, Table, Task, TaskResult
+
+if TYPE_CHECKING:
+    from workbench.doctor.diagnosis import Finding
+
+
+STATES = ("failed", "note", "ok")
 
 
 class InstallationTask(Task):
@@ -29,8 +35,9 @@ class InstallationTask(Task):
 
         report("testing packages and engines")
         found = doctor()
-        rows = tuple((each.subject, each.mark, each.detail, each.remedy) for each in found.findings)
-        table = Table("Findings", ("Part", "State", "Detail", "Command that mends it"), rows)
+        worst_first = sorted(found.findings, key=lambda each: STATES.index(each.state))
+        rows = tuple((each.subject, each.mark, _detail(each)) for each in worst_first)
+        table = Table("What needs attention comes first", ("Part", "State", "Detail"), rows)
         return TaskResult(found.verdict, found.ok, (table,))
 
     def code(
@@ -40,3 +47,7 @@ class InstallationTask(Task):
         given: Sequence[str],  # noqa: ARG002
     ) -> list[str]:
         return ["print(wb.doctor())", ""]
+
+
+def _detail(found: Finding) -> str:
+    return f"{found.detail}. To mend it: {found.remedy}" if found.remedy else found.detail

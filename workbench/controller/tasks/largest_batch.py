@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from workbench.artifacts.footprint.predict import LARGEST_BATCH
 from workbench.controller.call_text import call_text
 from workbench.controller.forms.setting_fields import YES, SettingField
 from workbench.controller.setup import Setup
@@ -44,6 +45,8 @@ class LargestBatchTask(Task):
         memory = size_text(options["memory_bytes"])
         if not found:
             return TaskResult(f"Not even the smallest batch fits into {memory}.", good=False)
+        if found == LARGEST_BATCH:
+            return TaskResult(f"A batch of {found:,} rows fits into {memory}; no larger is tried.")
         return TaskResult(f"The largest batch that fits into {memory} has {found:,} rows.")
 
     def code(

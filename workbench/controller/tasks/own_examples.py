@@ -92,6 +92,7 @@ class OwnExamplesTask(Task):
         saved = f"wb.Examples.load('{base.kind}-examples.npz')"
         call = call_text("wb.personalise", [saved], settings, indent=2).replace("\n", "\n# ")
         return [
+            "",
             f"pad = {call_text(f'wb.{PADS[base.kind]}', [], settings)}",
             "pad",
             "# Without the pad, of examples that it has saved as a file:",

@@ -61,7 +61,7 @@ class OwnExamples(ipywidgets.Box):  # type: ignore[misc]
             if base is not None and base.name not in self.pads:
                 pad = self.pads[base.name] = PADS[base.kind](model=base.name)
                 pad.settings = lambda: self._settings(base.name)
-                self.children = [*self.children, pad]
+                self.children = [self.section, *self.pads.values()]
             for name, pad in self.pads.items():
                 shown = base is not None and name == base.name
                 pad.layout.display = None if shown else "none"
