@@ -107,6 +107,13 @@ def test_five_drawings_of_three_symbols_are_trained_tried_and_exported(
     pad.get_by_role("button", name="Export", exact=True).click()
     expect(pad.get_by_text(f"Exported to {path}")).to_be_visible()
     assert not violations(page), "with a pad in the page"
+    # And once more from the run that this was.
+    notebook.go_to("Runs")
+    page.locator(".wb-run-row", has_text="sketch-cnn").click()
+    page.get_by_role("button", name="Personalise").click()
+    weights = page.locator(".wb-own-examples").get_by_label("Initial weights")
+    expect(weights).to_have_value(re.compile("-sketch-cnn-ondevice$"))
+    expect(weights).to_be_in_viewport()
     image = rasterise(new.strokes)[np.newaxis, np.newaxis]
     (logits,) = plain_onnxruntime().run(path, {"image": image}, tmp_path).values()
     assert logits[0].argmax() == 24 + SYMBOLS.index(new.symbol)

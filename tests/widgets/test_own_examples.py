@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -71,6 +72,14 @@ def test_the_pad_is_that_of_the_chosen_model_and_keeps_its_examples(
     assert [item["label"] for item in sketches.items] == ["A"]
     section.opened = False
     assert sketches.layout.display == "none", "it is folded with its section"
+
+
+def test_the_weights_of_a_run_unfold_it(part: OwnExamples) -> None:
+    choose(part, "sketch-cnn")
+    part.begin_with(SimpleNamespace(id="a-run"))  # type: ignore[arg-type]
+    assert part.section.opened
+    assert part.section.texts == {"base": "a-run"}
+    assert part.pads["sketch-cnn"].settings() == {"model": "sketch-cnn", "base": "a-run"}
 
 
 def test_a_pad_trains_with_the_settings_of_its_section(part: OwnExamples) -> None:

@@ -19,6 +19,7 @@ const TRAITS = {
   filters: {} as Record<string, string>,
   selected: [] as string[],
   folder: "/runs",
+  bases: [] as string[],
   loading: false,
   problem: "",
   outcome: "done",
@@ -49,8 +50,8 @@ class Model extends WidgetModel<typeof TRAITS> {
   }
 }
 
-function render(rows: RunRow[]) {
-  const model = new Model({ ...TRAITS });
+function render(rows: RunRow[], more: Partial<typeof TRAITS> = {}) {
+  const model = new Model({ ...TRAITS, ...more });
   const el = document.createElement("div");
   document.body.replaceChildren(el);
   const { signal } = new AbortController();
@@ -143,6 +144,17 @@ describe("the table of runs", () => {
     (el.querySelector("form") as HTMLFormElement).requestSubmit();
     expect(model.sent.at(-1)).toEqual({ kind: "act", name: "rename", runs: ["a"], text: "a name" });
     expect(el.querySelector("form")?.hidden).toBe(true);
+  });
+
+  it("fine-tunes runs of the models that have a base checkpoint, where the page can", () => {
+    expect(render([row("a")]).button("Personalise").hidden).toBe(true);
+    const { model, button } = render([row("a"), row("b", { model: "sketch-cnn" })], { bases: ["sketch-cnn"] });
+    model.receive("selected", ["a"]);
+    button("Personalise").click();
+    expect(button("Personalise").title).toContain("Only runs of sketch-cnn");
+    model.receive("selected", ["b"]);
+    button("Personalise").click();
+    expect(model.sent.at(-1)).toEqual({ kind: "act", name: "personalise", runs: ["b"], text: "" });
   });
 
   it("exports in each way, which can be cancelled", () => {

@@ -26,6 +26,7 @@ def test_labels_export_and_deletion_are_as_by_the_buttons(digits: Dataset, tmp_p
         ("export", ids[:1], f" {path} "),
         ("compare", ids, ""),
         ("open", ids[:1], ""),
+        ("personalise", ids[:1], ""),
         ("delete", ids[1:], ""),
     ):
         exec(action_code(action, runs, text), {})

@@ -49,6 +49,11 @@ OF_ONE: Mapping[str, Callable[[str, str], list[str]]] = {
     "rename": _of_run("run.rename({text})"),
     "note": _of_run("run.notes = {text}"),
     "resume": lambda run, _: [f"run = wb.resume({run})"],
+    "personalise": lambda run, _: [
+        f"run = wb.load_run({run})",
+        "# With examples that a pad has saved as a file:",
+        "# wb.personalise(wb.Examples.load('examples.npz'), run.spec['model'], base=run)",
+    ],
 }
 EXPORTS = ("export", "export_unmerged", "quantize")
 OF_EACH: Mapping[str, str] = {

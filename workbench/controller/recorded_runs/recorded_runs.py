@@ -44,6 +44,8 @@ class RecordedRuns:
         """Is given a run that continues."""
         self.on_restore: Callable[[Run], None] | None = None
         """Is given a run whose model, data and settings are wanted again."""
+        self.on_personalise: Callable[[Run], None] | None = None
+        """Is given a run that is to be fine-tuned on a user's own examples."""
         self._view = view
         self._index = RunIndex()
         self._problem: str | None = None
@@ -85,7 +87,11 @@ class RecordedRuns:
 
     def restore(self, run_id: str) -> None:
         """Go back to what a run was started with."""
-        self._act(lambda: self._restore(run_id), "Reading the run …")
+        self._act(lambda: self._hand(run_id, self.on_restore), "Reading the run …")
+
+    def personalise(self, run_id: str) -> None:
+        """Fine-tune the trained model of a run on a user's own examples."""
+        self._act(lambda: self._hand(run_id, self.on_personalise), "Reading the run …")
 
     def stop(self, run_ids: Sequence[str]) -> None:
         """Stop runs that are in progress; each writes a checkpoint."""
@@ -250,10 +256,10 @@ class RecordedRuns:
         step = run.progress.done_steps
         self._view.show_outcome("done", f"{run.title} continues after step {step:,}.")
 
-    def _restore(self, run_id: str) -> None:
+    def _hand(self, run_id: str, to: Callable[[Run], None] | None) -> None:
         run = self._run(run_id)
-        if self.on_restore is not None:
-            self.on_restore(run)
+        if to is not None:
+            to(run)
         self._view.show_outcome("done", "")
 
     def _stop(self, run_ids: list[str]) -> None:

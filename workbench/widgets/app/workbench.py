@@ -114,6 +114,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
             on_compare=self._compare_runs,
             on_resume=self._resumed,
             on_restore=self.restore,
+            on_personalise=self._personalise,
         )
         self.runs_step = area("wb-step-panel wb-step-runs", [self.runs])
         top = area("wb-top", [self.bar, area("wb-actions", [self.status, self.controls])])
@@ -237,6 +238,13 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._recorded_code = action_code("compare", [run.id for run in runs], "")
         self.bar.selected = "compare"
         self._show_code()
+
+    def _personalise(self, run: Run) -> None:
+        name = run.spec["model"]
+        if name != self._controller.setup.model:
+            self.models.choose(name)
+        self.bar.selected = "train"
+        self.trainer.own_examples.begin_with(run)
 
     def _on_recorded(self, change: Any) -> None:
         comparison_id = change.new.strip()

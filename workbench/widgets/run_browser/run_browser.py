@@ -14,6 +14,7 @@ from workbench.controller.recorded_runs.deleted_runs import DeletedRun
 from workbench.controller.recorded_runs.recorded_runs import RecordedRuns
 from workbench.controller.recorded_runs.run_detail import RunDetail as Detail
 from workbench.controller.recorded_runs.runs_view import Outcome
+from workbench.load.base_sample import base_samples
 from workbench.runs import Run
 from workbench.runs.listing import Changes
 from workbench.widgets.compare import ComparisonView
@@ -48,6 +49,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         on_compare: Callable[[list[Run]], None] | None = None,
         on_resume: Callable[[Run], None] | None = None,
         on_restore: Callable[[Run], None] | None = None,
+        on_personalise: Callable[[Run], None] | None = None,
     ) -> None:
         """List the runs of this directory, and continue listing new ones.
 
@@ -60,10 +62,13 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
             on_resume: is given a run that continues.
             on_restore: is given the run that is open, to go back to how it was started; None: there
                 is no button for that.
+            on_personalise: is given the run that is to be fine-tuned on a user's own examples;
+                None: there is no button for that.
         """
         self._done = ""
         """The Python that does what was last done by a button, until other runs are selected."""
-        self.table = RunTable(self._act)
+        bases = [] if on_personalise is None else list(base_samples())
+        self.table = RunTable(self._act, bases=bases)
         self.detail = RunDetail(None if on_restore is None else self.restore)
         self.federation = FederationView()
         self.worst = WorstPredictionsView()
@@ -85,6 +90,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs.on_compare = on_compare or self._show_comparison
         self._runs.on_resume = on_resume
         self._runs.on_restore = on_restore
+        self._runs.on_personalise = on_personalise
         self.table.folder = self._runs.folder
 
     def open_run(self, run_id: str) -> None:
@@ -102,6 +108,10 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
     def restore(self, run_id: str) -> None:
         """Go back to the model, the data and the settings that a run was started with."""
         self._runs.restore(run_id)
+
+    def personalise(self, run_id: str) -> None:
+        """Fine-tune the trained model of a run on a user's own examples."""
+        self._runs.personalise(run_id)
 
     def stop(self, run_ids: Sequence[str]) -> None:
         """Stop runs that are in progress."""
@@ -207,8 +217,8 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         match name:
             case "open":
                 self.open_run(run_ids[0])
-            case "resume":
-                self.resume(run_ids[0])
+            case "resume" | "personalise":
+                getattr(self, name)(run_ids[0])
             case "compare" | "stop" | "delete" | "undelete":
                 getattr(self, name)(run_ids)
             case "export_unmerged":

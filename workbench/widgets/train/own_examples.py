@@ -13,6 +13,7 @@ from workbench.controller.tasks.own_examples import OwnExamplesTask, chosen_base
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.personalisation.example import Kind
+from workbench.runs import Run
 from workbench.widgets.pads.pad import Pad
 from workbench.widgets.pads.sketch_pad import SketchPad
 from workbench.widgets.pads.sound_pad import SoundPad
@@ -47,6 +48,12 @@ class OwnExamples(ipywidgets.Box):  # type: ignore[misc]
         self.add_class("wb-own-examples")
         controller.tasks.observe(self._show)
         controller.views.add(_ModelView(self))
+
+    def begin_with(self, run: Run) -> None:
+        """Unfold the section, with the weights of a run to begin with, and bring it into view."""
+        self.controller.tasks.type(OwnExamplesTask.name, "base", run.id)
+        self.section.opened = True
+        self.section.send({"kind": "show"})
 
     def close(self) -> None:
         """Take the pads away; a training of one is stopped."""

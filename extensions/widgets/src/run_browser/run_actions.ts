@@ -10,7 +10,7 @@ interface Action {
   name: string;
   label: string;
   /** Why it cannot be done with these runs; empty if it can. */
-  refusal: (rows: RunRow[]) => string;
+  refusal: (rows: RunRow[], bases: readonly string[]) => string;
   /** What is asked for first, if anything. */
   field?: Field;
   /** Takes selected runs that a filter hides too: it changes none of them. */
@@ -29,13 +29,14 @@ interface Field {
 
 /** The way of exporting that `Run.export` knows by the suffix of the path. */
 const ADAPTERS = "adapters";
+const PERSONALISE = "personalise";
 
 const RESUMABLE = new Set(["interrupted", "stopped", "failed", "paused"]);
 const one = (rows: RunRow[]) => (rows.length === 1 ? "" : "Select one run.");
 const readable = (rows: RunRow[]) =>
   rows.some((row) => row.status === "unreadable") ? "This run cannot be read." : "";
-const all = (...refusals: ((rows: RunRow[]) => string)[]) => (rows: RunRow[]) =>
-  refusals.map((refusal) => refusal(rows)).find(Boolean) ?? "";
+const all = (...refusals: Action["refusal"][]): Action["refusal"] => (rows, bases) =>
+  refusals.map((refusal) => refusal(rows, bases)).find(Boolean) ?? "";
 
 export const ACTIONS: Action[] = [
   { name: "open", label: "Open", refusal: all(one, readable) },
@@ -73,6 +74,13 @@ export const ACTIONS: Action[] = [
         [ADAPTERS, "LoRA's adapters alone"],
       ],
     },
+  },
+  {
+    name: PERSONALISE,
+    label: "Personalise",
+    refusal: all(one, readable, ([row], bases) =>
+      row && bases.includes(row.model) ? "" : `Only runs of ${bases.join(", ")} can be fine-tuned on your own examples.`,
+    ),
   },
   {
     name: "rename",
@@ -115,11 +123,13 @@ export class RunActions {
   constructor(
     private readonly act: Act,
     private readonly onDone: () => void,
+    private readonly bases: readonly string[],
   ) {
     const bar = element("div", { class: "wb-run-buttons", role: "toolbar", "aria-label": "Selected runs" });
     for (const action of ACTIONS) {
       const button = element("button", { type: "button", class: "wb-button wb-small" }, action.label);
       button.addEventListener("click", () => this.start(action.name));
+      button.hidden = action.name === PERSONALISE && bases.length === 0;
       this.buttons.set(action.name, button);
       bar.append(button);
     }
@@ -136,7 +146,7 @@ export class RunActions {
     for (const action of ACTIONS) {
       const button = this.buttons.get(action.name) as HTMLButtonElement;
       const taken = this.taken(action);
-      const refusal = taken.length ? action.refusal(taken) : "Select a run first.";
+      const refusal = taken.length ? action.refusal(taken, this.bases) : "Select a run first.";
       // Not `disabled`: the button keeps its focus, and says why it does nothing.
       button.setAttribute("aria-disabled", String(refusal !== ""));
       button.title = refusal;
@@ -148,7 +158,7 @@ export class RunActions {
     const action = ACTIONS.find((each) => each.name === name);
     if (!action) return;
     const rows = this.taken(action);
-    if (rows.length === 0 || action.refusal(rows)) return;
+    if (rows.length === 0 || action.refusal(rows, this.bases)) return;
     if (action.field) this.edit(action.name, rows, action.field);
     else this.act(name, idsOf(rows));
   }

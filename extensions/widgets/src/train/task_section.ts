@@ -157,6 +157,12 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   model.on("change:opened", () => {
     details.open = model.get("opened");
   });
+  // The kernel leads there, as from a run.
+  model.on("msg:custom", ({ kind }: { kind: string }) => {
+    if (kind !== "show") return;
+    summary.focus({ preventScroll: true });
+    el.scrollIntoView({ block: "start" });
+  });
   model.on("change", update);
   update();
 }
