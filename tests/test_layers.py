@@ -93,9 +93,9 @@ LAYERS = {
     "compare": Row(client=True),
     "tune": Row(),
     "personalisation": Row(client=True),
+    "doctor": Row(),
     "controller": Row(client=True),
     "widgets": Row(client=True, samples=True, widgets=True),
-    "doctor": Row(),
     "": Row(imports_by_name=("__init__.py",)),  # workbench/__init__.py: the public names
     "cli": Row(samples=True),
 }

@@ -88,6 +88,7 @@ class Controller:
     def choose_model(self, model: Model | str) -> None:
         """Choose a `Model`, or a source of `Sources.model`; an empty string chooses none."""
         self.setup.model = model.name if isinstance(model, Model) else model.strip()
+        self.setup.profiled = False
         # Messages about the previous model do not apply to this one.
         loading = State("idle", "busy", f"Loading {self.setup.model} …")
         self._show_beside(loading if self.setup.model else CHOOSE)
@@ -116,6 +117,7 @@ class Controller:
         """Measure the time of each node in on-device training, unless a job is in progress: both
         would be measured."""
         if not self.state.active:
+            self.setup.profiled = True
             self._artifacts.profile(self.setup.copy())
 
     def estimate(self) -> None:

@@ -17,12 +17,6 @@ from workbench.models import Model
 from workbench.profiling.profile import RUN_SETTINGS, profile
 from workbench.settings.config import make_config
 
-ARTIFACT_SETTINGS = (
-    *("loss", "optimizer", "weight_decay", "max_grad_norm", "gradient_accumulation"),
-    *("requires_grad", "lora", "label_sparsity"),
-)
-"""Settings of a run that its artifacts depend on."""
-
 
 def profile_settings(setup: Setup) -> dict[str, Any]:
     """Keyword arguments of `profile`: settings of a run that affect its steps."""
@@ -85,14 +79,12 @@ class Predictor:
             return
         self._view.show_prediction(None, "loading the model and its data")
         model, data = self._loading(setup)()
-        settings = setup.config_settings()
-        config = make_config({**model.defaults, **settings})
-        chosen = {name: settings[name] for name in ARTIFACT_SETTINGS if name in settings}
+        config = make_config({**model.defaults, **setup.config_settings()})
 
         def report(text: str) -> None:
             self._view.show_prediction(None, text)
 
-        artifacts = generate_artifacts(model, data=data, report=report, **chosen)
+        artifacts = generate_artifacts(model, data=data, report=report, **setup.artifact_settings())
         report("predicting the memory")
         footprint = artifacts.footprint(config.batch_size, device_kernels=config.device_kernels)
         if number == self._asked:

@@ -14,6 +14,12 @@ from workbench.settings.config import TrainingConfig
 COMPARISON_STEPS = 200
 """See `compare`."""
 
+ARTIFACT_SETTINGS = (
+    *("loss", "optimizer", "weight_decay", "max_grad_norm", "gradient_accumulation"),
+    *("requires_grad", "lora", "label_sparsity"),
+)
+"""Settings of a run that its artifacts depend on."""
+
 TRAINING_ONLY = frozenset(
     {
         *("epochs", "steps", "evaluate", "evaluate_every", "early_stopping"),
@@ -51,6 +57,8 @@ class Setup:
     """Settings given for federated training; None: training is not federated."""
     tasks: dict[str, Mapping[str, Any]] = field(default_factory=dict)
     """Values given in the fields of each task whose section is open, by the task's name."""
+    profiled: bool = False
+    """Whether the artifacts of this model were profiled."""
     comparison_steps: int = COMPARISON_STEPS
     quiet_s: float = 0.0
 
@@ -77,6 +85,11 @@ class Setup:
         """Fields of `TrainingConfig`."""
         ortmodule = {"ortmodule": dict(self.ortmodule)} if self.ortmodule else {}
         return {**self.settings, **ortmodule}
+
+    def artifact_settings(self) -> dict[str, Any]:
+        """Keyword arguments of `generate_artifacts`."""
+        settings = self.config_settings()
+        return {name: settings[name] for name in ARTIFACT_SETTINGS if name in settings}
 
     def training_settings(self) -> dict[str, Any]:
         """Keyword arguments of `train`."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any
 
 from workbench.artifacts import Artifacts
@@ -15,14 +14,14 @@ from workbench.controller.request_thread import RequestThread
 from workbench.controller.setup import Setup
 from workbench.controller.state import State, sentence_of
 from workbench.controller.tasks import TASKS
-from workbench.controller.tasks.task import Inputs, Task, TaskState, refused
+from workbench.controller.tasks.task import NO_ARTIFACTS, NO_MODEL, Inputs, Task, TaskState, refused
 from workbench.controller.view import View
 from workbench.data import Dataset
+from workbench.errors import ConfigError
 from workbench.models import Model
 
 BUSY = "A run is in progress, and this would disturb it. Wait until it ends, or stop it."
 WAITS = "waiting for earlier tasks"
-NO_MODEL = "Choose a model first."
 
 
 class TaskRunner(View):
@@ -71,15 +70,27 @@ class TaskRunner(View):
         """Displayed state of a task."""
         return self._states[name]
 
+    def values(self, name: str) -> Mapping[str, Any]:
+        """What was given in the fields of a task.
+
+        Raises:
+            ConfigError: something that was typed cannot be read.
+        """
+        task = self._tasks[name]
+        values, problems = task.read(self._texts[name])
+        if problems:
+            raise refused(task, problems)
+        return values
+
     def open(self, name: str, opened: bool) -> None:
         """The section of a task was opened or folded; the code includes open ones."""
         with self._lock:
             if opened:
-                self._setup.tasks[name] = self._values(name)
+                self._setup.tasks[name] = self._readable(name)
             else:
                 self._setup.tasks.pop(name, None)
         if opened:
-            self._thread.ask(lambda: self._describe(name))
+            self._on_opened(name)
         self._notify_observers()
 
     def type(self, name: str, field: str, text: str) -> None:
@@ -102,9 +113,10 @@ class TaskRunner(View):
             if self._states[name].refusal or name in self._cancellations:
                 return
             task, setup = self._tasks[name], self._setup.copy()
-            values, problems = task.read(self._texts[name])
-            if problems:
-                self._change(name, problem=str(refused(task, problems)), result=None)
+            try:
+                values = self.values(name)
+            except ConfigError as error:
+                self._change(name, problem=str(error), result=None)
                 return
             inputs = Inputs(
                 setup, values, self._finding(setup), self._loading(setup), self._artifacts
@@ -153,7 +165,7 @@ class TaskRunner(View):
             opened = list(self._setup.tasks)
         self.update()
         for name in opened:
-            self._thread.ask(partial(self._describe, name))
+            self._on_opened(name)
 
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:  # noqa: ARG002
         self.update()
@@ -178,15 +190,22 @@ class TaskRunner(View):
             return NO_MODEL
         if task.needs_model and self._active:
             return BUSY
-        return task.refusal(self._artifacts)
+        if task.needs_artifacts and self._artifacts is None:
+            return NO_ARTIFACTS
+        return task.refusal(self._setup)
 
-    def _values(self, name: str) -> Mapping[str, Any]:
+    def _on_opened(self, name: str) -> None:
+        self._thread.ask(lambda: self._describe(name))
+        if not self._tasks[name].action:
+            self.start(name)
+
+    def _readable(self, name: str) -> Mapping[str, Any]:
         return self._tasks[name].read(self._texts[name])[0]
 
     def _now(self, name: str) -> Any:
         """Inputs that a result would be computed from now."""
         setup = self._setup
-        lines = self._tasks[name].code(setup, self._values(name), ["model", "data"])
+        lines = self._tasks[name].code(setup, self._readable(name), ["model", "data"])
         return (setup.model, setup.dataset, setup.target, setup.example_inputs, lines)
 
     def _run(self, task: Task, inputs: Inputs, cancellation: Cancellation, made_with: Any) -> None:

@@ -17,6 +17,7 @@ from workbench.personalisation.personalisation import Personalisation
 from workbench.personalisation.plan import PersonalisationPlan
 from workbench.personalisation.text_windows import split_text, text_dataset
 from workbench.personalisation.training_data import class_dataset, split_examples
+from workbench.runs import Run
 from workbench.runs import train as start_training
 from workbench.settings.engines import engine_info
 
@@ -27,6 +28,8 @@ DEFAULTS: dict[Kind, dict[str, Any]] = {
 }
 """Settings of the run, by the kind of the examples: enough for a few classes and short texts."""
 
+HELD_OUT = 0.4
+"""Share of the examples of each label, of a text its end, that is not trained with."""
 PROMPT_CHARACTERS = 24
 """Length of the default prompt, the beginning of the held-out text."""
 
@@ -37,10 +40,11 @@ def personalise(
     *,
     engine: str = "ondevice",
     train: Literal["head", "all"] = "head",
-    held_out: float = 0.4,
+    held_out: float = HELD_OUT,
     augment: bool = True,
     seed: int = 0,
     prompt: str | None = None,
+    base: Run | str | Path | None = None,
     **settings: Any,
 ) -> Personalisation:
     """Fine-tune a base model on a user's own examples; returns immediately.
@@ -65,6 +69,8 @@ def personalise(
         seed: random seed of held-out examples, copies and the order of the batches.
         prompt: for texts: the text that both models continue; None: the beginning of the held-out
             part.
+        base: other weights of this model to begin and compare with, as `wb.train` takes them, such
+            as those of a run; None: the base checkpoint.
         **settings: fields of `TrainingConfig`, such as `steps`, `learning_rate` or `lora`.
 
     Raises:
@@ -90,13 +96,16 @@ def personalise(
     from_graph = head_alone and engine_info(engine).trains_artifacts
     # The folder belongs to the result.
     folder = tempfile.TemporaryDirectory(prefix="workbench-")
+    # Other weights may be of the module, which has buffers that the graph has not.
+    from_graph = head_alone and engine_info(engine).trains_artifacts and base is None
     try:
-        base = base_model(plan.base, Path(folder.name), from_graph=from_graph)
-        run = start_training(base, plan.data, **chosen)
+        begun = base_model(plan.base, Path(folder.name), from_graph=from_graph)
+        run = start_training(begun, plan.data, base=base, **chosen)
     except BaseException:
         folder.cleanup()
         raise
-    return Personalisation(run, base, plan, folder)
+    assert run.model is not None
+    return Personalisation(run, run.model, plan, folder)
 
 
 def _check_options(seed: Any, prompt: Any, augment: Any) -> None:

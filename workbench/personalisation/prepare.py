@@ -28,15 +28,16 @@ def prepare(kind: Kind, model: str | None = None, **settings: Any) -> bool:
         **settings: of `personalise`.
 
     Returns:
-        Whether there was something to generate: other engines, and training of more than the
-        last layer, do not use these artifacts.
+        Whether there was something to generate: other engines, other weights (`base=`), and
+        training of more than the last layer do not use these artifacts.
 
     Raises:
         WorkbenchError: as `personalise` would.
     """
     base = chosen_base(kind, model)
     engine = engine_info(settings.get("engine", "ondevice"))
-    if not trains_head_alone(settings) or not engine.trains_artifacts:
+    of_graph = engine.trains_artifacts and settings.get("base") is None
+    if not (of_graph and trains_head_alone(settings)):
         return False
     known = {name: value for name, value in settings.items() if name in TrainingConfig.model_fields}
     config = make_config({**known, "requires_grad": base.head})

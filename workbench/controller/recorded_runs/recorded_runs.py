@@ -44,6 +44,8 @@ class RecordedRuns:
         """Called with a run that is resumed."""
         self.on_restore: Callable[[Run], None] | None = None
         """Called with a run whose model, data and settings are to be restored."""
+        self.on_personalise: Callable[[Run], None] | None = None
+        """Called with a run that is to be fine-tuned on a user's own examples."""
         self._view = view
         self._index = RunIndex()
         self._problem: str | None = None
@@ -85,15 +87,19 @@ class RecordedRuns:
 
     def restore(self, run_id: str) -> None:
         """Restore the model, data and settings that a run was started with."""
-        self._act(lambda: self._restore(run_id), "Reading the run …")
+        self._act(lambda: self._hand(run_id, self.on_restore), "Reading the run …")
+
+    def personalise(self, run_id: str) -> None:
+        """Fine-tune the trained model of a run on a user's own examples."""
+        self._act(lambda: self._hand(run_id, self.on_personalise), "Reading the run …")
 
     def stop(self, run_ids: Sequence[str]) -> None:
         """Stop runs that are in progress; each writes a checkpoint."""
         self._act(lambda: self._stop(list(run_ids)))
 
-    def export(self, run_id: str, path: str) -> None:
-        """Export the trained model of a run to the .onnx file `path`."""
-        self._exports.export(run_id, path)
+    def export(self, run_id: str, path: str, *, merge_lora: bool = True) -> None:
+        """Export the trained model of a run, as `Run.export`."""
+        self._exports.export(run_id, path, merge_lora=merge_lora)
 
     def quantize(self, run_id: str, path: str) -> None:
         """Export the trained model of a run as int8, and report the loss of accuracy."""
@@ -250,10 +256,10 @@ class RecordedRuns:
         step = run.progress.done_steps
         self._view.show_outcome("done", f"{run.title} continues after step {step:,}.")
 
-    def _restore(self, run_id: str) -> None:
+    def _hand(self, run_id: str, to: Callable[[Run], None] | None) -> None:
         run = self._run(run_id)
-        if self.on_restore is not None:
-            self.on_restore(run)
+        if to is not None:
+            to(run)
         self._view.show_outcome("done", "")
 
     def _stop(self, run_ids: list[str]) -> None:

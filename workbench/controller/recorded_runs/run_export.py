@@ -34,11 +34,12 @@ class RunExports:
         self._cancellations: list[Cancellation] = []
         """Cancellations of the exports that have not ended."""
 
-    def export(self, run_id: str, path: str) -> None:
-        """Export the model of a run to the .onnx file `path`."""
+    def export(self, run_id: str, path: str, *, merge_lora: bool = True) -> None:
+        """Export the model of a run to the .onnx file `path`, or its adapters to .onnx_adapter."""
 
         def write(_: Report) -> str:
-            return f"Exported to {self._load(run_id).export(_given(path)).absolute()}."
+            run = self._load(run_id)
+            return f"Exported to {run.export(_given(path), merge_lora=merge_lora).absolute()}."
 
         self._start(write, "Exporting the model")
 

@@ -199,8 +199,8 @@ class TrainingSession:
 
     def save(self, path: Path) -> None:
         """Write parameters and optimizer state, from which a session can continue."""
-        # ONNX Runtime writes the file to a buffer that grows by copying, and malloc keeps that, as it
-        # does the copy of the weights that was saved before.
+        # ONNX Runtime writes the file to a buffer that grows by copying, and malloc keeps that, like
+        # the copy of the weights that was saved before.
         free_unused_memory()
         give_back_freed_memory()
         self._save(self._state, str(path), True)

@@ -10,6 +10,7 @@ from workbench.controller.recorded_runs.result_table import result_table
 from workbench.controller.state import State
 from workbench.controller.view import View
 from workbench.models import Model
+from workbench.profiling import Profile
 from workbench.runs import Run
 from workbench.widgets.charts import put_away
 
@@ -41,6 +42,9 @@ class PageView(View):
     def show_data(self, preview: DataPreview | None, problem: str = "") -> None:
         self._page._show_code()
 
+    def show_profile(self, profile: Profile | None, doing: str = "", problem: str = "") -> None:
+        self._page._show_code()
+
     def offer_accepted(self, run: Run) -> None:
         self._page._filler.fill_empty(run)
 
@@ -49,7 +53,9 @@ class PageView(View):
         page._job = job
         page.bar.verdict = ""
         if isinstance(job, ComparisonJob):
+            page.recorded.value = ""
             page.comparison.show(job.comparison)
+            page._show_what_trains()
         page.bar.selected = "compare" if isinstance(job, ComparisonJob) else "train"
 
     def job_ended(self, job: Job) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 
 import ipywidgets
 
-from workbench.compare import Comparison
+from workbench.compare import Comparison, load_comparison
 from workbench.controller import Controller, Setup
 from workbench.controller.code.page_code import code_for
+from workbench.controller.code.run_action_code import action_code, comparison_code
 from workbench.controller.forms.setting_fields import COMPARISON_FIELDS
 from workbench.controller.jobs.job import Job
 from workbench.controller.machine_watch import MachineWatch
@@ -17,7 +18,7 @@ from workbench.controller.model.sources import model_or_name
 from workbench.controller.notebook_file import may_save
 from workbench.controller.steps import NAMES, StepsView
 from workbench.controller.view import View
-from workbench.errors import RunError
+from workbench.errors import RunError, WorkbenchError
 from workbench.runs import Run, load_run
 from workbench.widgets.app.app_bar import AppBar
 from workbench.widgets.app.bar_view import BarView
@@ -28,7 +29,9 @@ from workbench.widgets.app.page_view import PageView
 from workbench.widgets.app.static_figure import StaticFigure
 from workbench.widgets.artifacts.artifact_builder import ArtifactBuilder
 from workbench.widgets.compare import ComparisonView
+from workbench.widgets.model.choice_field import ChoiceField
 from workbench.widgets.model.model_view import ModelView
+from workbench.widgets.model.options import comparison_options
 from workbench.widgets.page.alone import actions_of
 from workbench.widgets.page.boxes import area
 from workbench.widgets.page.controls import Controls
@@ -73,12 +76,17 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         chosen = None if model is None else model_or_name(model)
         offered = offered_names(engines)
         self._controller = Controller(View(), Setup())
+        self._recorded_code = ""
+        """Code of the recorded runs that are compared; empty while a comparison is set up."""
         self._make_parts(offered, may_save() if saves_notebook is None else saves_notebook)
         self._job: Job | None = None
         # Last, as their threads hold the page.
         self._watch = MachineWatch(self._show_machine, self._worker_pids)
         self.runs = RunBrowser(
-            on_compare=self._compare_runs, on_resume=self._resumed, on_restore=self.restore
+            on_compare=self._compare_runs,
+            on_resume=self._resumed,
+            on_restore=self.restore,
+            on_personalise=self._personalise,
         )
         super().__init__(children=self._laid_out())
         self.add_class("wb-page")
@@ -103,14 +111,20 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self.trainer = Trainer(engines=engines, controller=controller)
         self._filler = FormFiller(controller, self.models, self.trainer)
         self.comparison_form = SettingsForm(controller.typed, COMPARISON_FIELDS)
+        self.recorded = ChoiceField(
+            lambda _: comparison_options(),
+            label="Recorded comparison",
+            list_label="Comparisons",
+            placeholder="open one that was made before",
+        )
         self.comparison = ComparisonView()
         self._figure = StaticFigure(saves=saves_notebook)
 
     def _laid_out(self) -> list[ipywidgets.Widget]:
         """Its children, from the top to the bottom of the page."""
         top = area("wb-top", [self.bar, area("wb-actions", [self.status, self.controls])])
-        side = area("wb-side", [self.trainer.engines, self.comparison_form])
-        compare = area("wb-columns", [side, area("wb-main", [self.comparison])])
+        parts = [self.trainer.engines, self.comparison_form, self.recorded]
+        compare = area("wb-columns", [area("wb-side", parts), area("wb-main", [self.comparison])])
         self.comparison_step = area("wb-step-panel wb-step-compare", [compare])
         self.runs_step = area("wb-step-panel wb-step-runs", [self.runs])
         steps = [self.models, self.artifacts, self.trainer, self.comparison_step, self.runs_step]
@@ -127,6 +141,7 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
         self._controller.tasks.observe(self._show_code)
         self.trainer.engines.observe(self._show_what_trains, "value")
         self.runs.observe(self._show_code, "code")
+        self.recorded.observe(self._on_recorded, "value")
         self._show_what_trains()
 
     @classmethod
@@ -225,9 +240,32 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
 
     def _compare_runs(self, runs: list[Run]) -> None:
         self.comparison.show(*runs)
+        self._recorded_code = action_code("compare", [run.id for run in runs], "")
         self.bar.selected = "compare"
+        self._show_code()
+
+    def _personalise(self, run: Run) -> None:
+        name = run.spec["model"]
+        if name != self._controller.setup.model:
+            self.models.choose(name)
+        self.bar.selected = "train"
+        self.trainer.own_examples.begin_with(run)
+
+    def _on_recorded(self, change: Any) -> None:
+        comparison_id = change.new.strip()
+        self.recorded.description = ""
+        if not comparison_id:
+            return
+        try:
+            self.comparison.show(load_comparison(comparison_id))
+        except WorkbenchError as error:
+            self.recorded.description = str(error)
+            return
+        self._recorded_code = comparison_code(comparison_id)
+        self._show_code()
 
     def _show_what_trains(self, _: Any = None) -> None:
+        self._recorded_code = ""
         self.controls.suit(self._controller.setup)
         self._steps.update()
         self._show_code()
@@ -235,6 +273,8 @@ class Workbench(ipywidgets.Box):  # type: ignore[misc]
     def _show_code(self, _: Any = None) -> None:
         setup = self._controller.setup
         steps = {name: code_for(setup, name) for name in NAMES if name != "runs"}
+        if self._recorded_code:
+            steps["compare"] = self._recorded_code
         self.code.code = {**steps, "runs": self.runs.code}
 
     def _show_machine(self, busy: bool, sentence: str) -> None:

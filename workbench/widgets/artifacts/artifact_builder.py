@@ -13,7 +13,7 @@ from workbench.artifacts.footprint import Estimate
 from workbench.controller import Controller, State
 from workbench.controller.model.inspection import LayerRow
 from workbench.controller.prediction import ArtifactsWithFootprint
-from workbench.controller.predictor import ARTIFACT_SETTINGS
+from workbench.controller.setup import ARTIFACT_SETTINGS
 from workbench.controller.view import View
 from workbench.models import Model
 from workbench.profiling import Profile

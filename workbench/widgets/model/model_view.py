@@ -24,6 +24,7 @@ from workbench.widgets.model.options import (
 )
 from workbench.widgets.page.alone import Alone
 from workbench.widgets.page.boxes import area
+from workbench.widgets.train.task_section import sections
 
 CARD_HINT = "Choose a sample, a module of this notebook, an .onnx file or package.module:factory."
 LAYERS_HINT = "The layers of the model that you choose appear here."
@@ -81,7 +82,9 @@ class ModelView(Alone):
         self._chosen = ""
         chosen = [self.field, self.example_inputs, self.dataset, self.target]
         fields = area("wb-side", [*chosen, self.card])
-        panel = area("wb-columns", [fields, area("wb-main", [self.layers, self.data])])
+        self.sections = sections(self.controller, "model")
+        tasks = area("wb-tasks", self.sections)
+        panel = area("wb-columns", [fields, area("wb-main", [self.layers, self.data, tasks])])
         super().__init__(children=[*alone, area("wb-step-panel wb-step-model", [panel])])
         self.controller.views.add(ModelStepView(self))
         self.field.observe(self._on_field, "value")

@@ -14,6 +14,7 @@ from workbench.controller.recorded_runs.deleted_runs import DeletedRun
 from workbench.controller.recorded_runs.recorded_runs import RecordedRuns
 from workbench.controller.recorded_runs.run_detail import RunDescription
 from workbench.controller.recorded_runs.runs_view import Outcome
+from workbench.load.base_sample import base_samples
 from workbench.runs import Run
 from workbench.runs.listing import Changes
 from workbench.widgets.compare import ComparisonView
@@ -49,6 +50,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         on_compare: Callable[[list[Run]], None] | None = None,
         on_resume: Callable[[Run], None] | None = None,
         on_restore: Callable[[Run], None] | None = None,
+        on_personalise: Callable[[Run], None] | None = None,
     ) -> None:
         """List the runs of this directory, and continue listing new ones.
 
@@ -60,10 +62,13 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
                 is shown below the list.
             on_resume: called with a run that is resumed.
             on_restore: called with the open run, to restore its settings; None: no button for that.
+            on_personalise: called with the run that is to be fine-tuned on a user's own examples;
+                None: no button for that.
         """
         self._done = ""
         """The Python code of the last action of a button, until other runs are selected."""
-        self.table = RunTable(self._act)
+        bases = [] if on_personalise is None else list(base_samples())
+        self.table = RunTable(self._act, bases=bases)
         self.detail = RunDetail(None if on_restore is None else self.restore)
         self.federation = FederationView()
         self.worst = WorstPredictionsView()
@@ -85,6 +90,7 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         self._runs.on_compare = on_compare or self._show_comparison
         self._runs.on_resume = on_resume
         self._runs.on_restore = on_restore
+        self._runs.on_personalise = on_personalise
         self.table.folder = self._runs.folder
 
     def open_run(self, run_id: str) -> None:
@@ -103,13 +109,18 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         """Restore the model, the data and the settings that a run was started with."""
         self._runs.restore(run_id)
 
+    def personalise(self, run_id: str) -> None:
+        """Fine-tune the trained model of a run on a user's own examples."""
+        self._runs.personalise(run_id)
+
     def stop(self, run_ids: Sequence[str]) -> None:
         """Stop runs that are in progress."""
         self._runs.stop(run_ids)
 
-    def export(self, run_id: str, path: str) -> None:
-        """Export the trained model of a run to the .onnx file `path`."""
-        self._runs.export(run_id, path)
+    def export(self, run_id: str, path: str, *, merge_lora: bool = True) -> None:
+        """Export the trained model of a run to the .onnx file `path`, or the adapters of LoRA alone
+        to an .onnx_adapter file; `merge_lora`: see `Run.export`."""
+        self._runs.export(run_id, path, merge_lora=merge_lora)
 
     def quantize(self, run_id: str, path: str) -> None:
         """Export the trained model of a run as int8 to the .onnx file `path`, and compare both."""
@@ -206,10 +217,12 @@ class RunBrowser(ipywidgets.Box):  # type: ignore[misc]
         match name:
             case "open":
                 self.open_run(run_ids[0])
-            case "resume":
-                self.resume(run_ids[0])
+            case "resume" | "personalise":
+                getattr(self, name)(run_ids[0])
             case "compare" | "stop" | "delete" | "undelete":
                 getattr(self, name)(run_ids)
+            case "export_unmerged":
+                self.export(run_ids[0], text, merge_lora=False)
             case "export" | "quantize" | "rename" | "note":
                 getattr(self, name)(run_ids[0], text)
             case "tag":

@@ -46,6 +46,9 @@ class RunTable(anywidget.AnyWidget):
     """The folder of the runs."""
     loading = traitlets.Bool(True).tag(sync=True)
     """Whether the runs have not been listed yet."""
+    bases = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    """Models whose runs can be fine-tuned on a user's own examples from here; empty: there is no
+    button for that."""
     problem = traitlets.Unicode().tag(sync=True)
     """Why the folder cannot be read; empty if it can."""
     outcome = traitlets.Unicode("done").tag(sync=True)

@@ -23,7 +23,7 @@ class TaskSection(anywidget.AnyWidget):
     title = traitlets.Unicode().tag(sync=True)
     explanation = traitlets.Unicode().tag(sync=True)
     action = traitlets.Unicode().tag(sync=True)
-    """Text of the button."""
+    """Text of the button; empty: there is none."""
     fields = traitlets.List(
         traitlets.Dict(
             per_key_traits={
@@ -130,8 +130,10 @@ class SectionView(View):
 
 
 def sections(controller: Controller, step: str) -> list[TaskSection]:
-    """A section for each task of a step."""
-    return [TaskSection(controller, task.name) for task in TASKS if task.step == step]
+    """A section for each task of a step that has a button."""
+    return [
+        TaskSection(controller, task.name) for task in TASKS if task.step == step and task.action
+    ]
 
 
 def _record(table: Any) -> dict[str, Any]:

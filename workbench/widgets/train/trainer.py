@@ -22,6 +22,7 @@ from workbench.widgets.train.evaluation_view import EvaluationView
 from workbench.widgets.train.federation_view import FederationView
 from workbench.widgets.train.layer_statistics_view import LayerStatisticsView
 from workbench.widgets.train.ortmodule_form import ORTModuleForm
+from workbench.widgets.train.own_examples import OwnExamples
 from workbench.widgets.train.settings_form import SettingsForm
 from workbench.widgets.train.task_section import sections
 from workbench.widgets.train.worst_predictions_view import WorstPredictionsView
@@ -67,10 +68,12 @@ class Trainer(Alone):
         self.engines.observe(self._on_engines, "value")
         self.ortmodule.observe(self._on_ortmodule, "value")
         self.sections = sections(self.controller, "train")
+        self.own_examples = OwnExamples(self.controller)
         tasks = area("wb-tasks", self.sections)
         side = area("wb-side", [self.engines, self.form, self.ortmodule, tasks])
         results = [self.evaluation, self.worst, self.layers, self.statistics]
-        main = area("wb-main", [self.charts, self.federation, *results])
+        own = area("wb-tasks", [self.own_examples])
+        main = area("wb-main", [self.charts, self.federation, *results, own])
         panel = area("wb-columns wb-results-first", [side, main])
         super().__init__(children=[*alone, area("wb-step-panel wb-step-train", [panel])])
         self.controller.views.add(TrainView(self))
@@ -87,8 +90,9 @@ class Trainer(Alone):
         return self.controller.wait(timeout)
 
     def close(self) -> None:
-        """Close the step; jobs in progress continue."""
+        """Close the step; jobs in progress continue, except for those of a pad."""
         self.charts.close()
+        self.own_examples.close()
         super().close()
 
     def _on_engines(self, _: Any = None) -> None:

@@ -24,6 +24,8 @@ interface Traits {
   selected: string[];
   /** Where the runs lie. */
   folder: string;
+  /** Models whose runs can be fine-tuned on a user's own examples; empty: there is no button for that. */
+  bases: string[];
   /** Whether the kernel still looks for runs. */
   loading: boolean;
   /** Why the folder cannot be read; empty: it can. */
@@ -77,7 +79,7 @@ class RunTableView {
       onOrder: (order) => this.set({ sort_by: order.key, descending: order.descending }),
       onClear: () => this.set({ query: "", filters: {} }),
     });
-    this.actions = new RunActions(act, () => this.grid.root.focus());
+    this.actions = new RunActions(act, () => this.grid.root.focus(), model.get("bases"));
     this.offers = new RunOffers(act);
     this.trash = new RunTrash(act);
     this.undo.addEventListener("click", () => {

@@ -15,7 +15,7 @@ interface Table {
 interface Traits {
   title: string;
   explanation: string;
-  /** On the button. */
+  /** On the button; empty: there is none. */
   action: string;
   fields: SettingField[];
   /** Typed texts by name of the field. */
@@ -105,7 +105,6 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     lines.set(field.name, line);
     grid.append(line.el);
   }
-  grid.hidden = lines.size === 0;
 
   let shown = "";
   const update = () => {
@@ -120,6 +119,9 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
     about.hidden = about.textContent === "" || (model.get("sentences") !== "" && !model.get("outdated"));
     refusal.textContent = busy ? "" : model.get("refusal");
     refusal.hidden = refusal.textContent === "";
+    // Without a button a refusal says that the section has nothing to offer.
+    grid.hidden = lines.size === 0 || (model.get("action") === "" && !refusal.hidden);
+    start.hidden = model.get("action") === "";
     // Not `disabled`, which would take the focus away.
     start.setAttribute("aria-disabled", String(busy || model.get("refusal") !== ""));
     if (!busy && document.activeElement === cancel) start.focus();
@@ -154,6 +156,12 @@ function render({ model, el, signal }: RenderProps<Traits>): void {
   });
   model.on("change:opened", () => {
     details.open = model.get("opened");
+  });
+  // The kernel leads there, as from a run.
+  model.on("msg:custom", ({ kind }: { kind: string }) => {
+    if (kind !== "show") return;
+    summary.focus({ preventScroll: true });
+    el.scrollIntoView({ block: "start" });
   });
   model.on("change", update);
   update();
