@@ -25,7 +25,6 @@ ALWAYS = {
     "fully_shard": {
         "test_ranks_train_as_with_the_plain_module[fully-shard]",
         "test_ranks_train_as_with_the_plain_module[fully-shard-reshard]",
-        "test_ranks_train_as_with_the_plain_module[fully-shard-offloaded]",
     },
     "FullyShardedDataParallel": {"test_ranks_train_as_with_the_plain_module[fsdp-1]"},
     "Hugging Face": {

@@ -25,7 +25,7 @@ PIECES = {name: case for name, case in CASES.items() if name.startswith("ddp-pie
 OTHERS = {name: case for name, case in CASES.items() if name not in PIECES}
 IN_CI = (
     *("ddp", "ddp-accumulated", "ddp-join", "ddp-compressed-gradients", "fully-shard"),
-    *("fully-shard-reshard", "fully-shard-inside-reshard", "fully-shard-offloaded", "fsdp-1"),
+    *("fully-shard-reshard", "fsdp-1"),
 )
 USUAL = [
     *representative(OTHERS, every=len(OTHERS), always=IN_CI),
