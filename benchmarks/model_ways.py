@@ -47,6 +47,7 @@ NO_LINEAR = _ortmodule(pytorch_kernels="no_linear")
 DEVICE_LABELS = Ablation("ondevice", {"label_sparsity": False})
 KERNELS = _ortmodule(pytorch_kernels=False)
 OWN_KERNELS = _ortmodule(device_kernels=False)
+WITHOUT_PYTORCH = _ortmodule(pytorch_kernels="dropout")
 MEMORY = _ortmodule(memory_optimizer_level=1)
 LABELS = _ortmodule(label_sparsity=False)
 PADDING = _ortmodule(embedding_sparsity="off")
@@ -61,10 +62,10 @@ OTHERS = (
 ABLATIONS: Mapping[str, tuple[Ablation, ...]] = {
     "text-bert": (DEVICE_KERNELS, ALL_KERNELS, NO_LINEAR, KERNELS, OWN_KERNELS, MEMORY, *OTHERS),
     "hf-classifier": (DEVICE_KERNELS, ALL_KERNELS, NO_LINEAR, KERNELS, OWN_KERNELS),
-    "digits-cnn": (DEVICE_KERNELS, KERNELS),
+    "digits-cnn": (DEVICE_KERNELS, KERNELS, WITHOUT_PYTORCH),
     "text-bert-512": (DEVICE_KERNELS, ALL_KERNELS, OWN_KERNELS),
-    "vit": (ALL_KERNELS, OWN_KERNELS),
-    "resnet": (DEVICE_KERNELS, KERNELS, OWN_KERNELS),
+    "vit": (ALL_KERNELS, NO_LINEAR, OWN_KERNELS),
+    "resnet": (DEVICE_KERNELS, KERNELS, OWN_KERNELS, WITHOUT_PYTORCH),
     "bert-30522": (
         *(DEVICE_KERNELS, DEVICE_LABELS, LABELS, PADDING),
         *(ALL_KERNELS, NO_LINEAR, KERNELS, NEITHER),
