@@ -199,7 +199,7 @@ class TrainingSession:
 
     def save(self, path: Path) -> None:
         """Write parameters and optimizer state, from which a session can continue."""
-        # ONNX Runtime writes the file to a buffer that grows by copying, and malloc keeps that, like
+        # ONNX Runtime writes the file to a buffer that grows by copying; malloc keeps that, like
         # the copy of the weights that was saved before.
         free_unused_memory()
         give_back_freed_memory()
