@@ -197,8 +197,8 @@ class TrainingSession:
 
     def save(self, path: Path) -> None:
         """Write parameters and optimizer state, for a session to begin from."""
-        # ONNX Runtime makes the file in a buffer that grows by copying. Malloc keeps that, as well as
-        # the copy of the weights that was saved before.
+        # ONNX Runtime makes the file in a buffer that grows by copying. Malloc keeps that, and the
+        # copy of the weights that was saved before.
         free_unused_memory()
         give_back_freed_memory()
         self._save(self._state, str(path), True)
