@@ -144,7 +144,7 @@ class _Steps:
         """(samples * positions, channels * values): receptive fields of the result."""
         given = self.reshape(x, 0, self._windows.channels, -1)
         by_place = self._and_zero(self.add("Transpose", given, perm=[2, 0, 1]))
-        table = self._editor.table(self._windows.places.ravel())
+        table = self._editor.integers(self._windows.places.ravel())
         seen = self.add("Gather", by_place, table, axis=0)
         apart = self.reshape(seen, self._values, self._results, -1, self._windows.channels)
         turned = self.add("Transpose", apart, perm=[2, 1, 3, 0])
@@ -157,7 +157,7 @@ class _Steps:
         by_value = self.add("Transpose", apart, perm=[3, 1, 0, 2])
         flat = self._and_zero(self.reshape(by_value, self._values * self._results, -1, channels))
         inverse = self._windows.inverse
-        seen = self.add("Gather", flat, self._editor.table(inverse.ravel()), axis=0)
+        seen = self.add("Gather", flat, self._editor.integers(inverse.ravel()), axis=0)
         summed = self.add(
             "ReduceSum",
             self.reshape(seen, *inverse.shape, -1, channels),

@@ -168,14 +168,9 @@ class GraphEditor:
             self.proto.value_info.append(value)
             self._values[name] = value.type.tensor_type
 
-    def integers(self, values: Sequence[int]) -> str:
+    def integers(self, values: Sequence[int] | np.ndarray[Any, Any]) -> str:
         """The name of a constant int64 vector."""
         return self._added("integers", np.array(values, np.int64))
-
-    def table(self, values: np.ndarray[Any, Any]) -> str:
-        """The name of a constant int64 vector that is too long to be named after its values."""
-        digest = sha256(values.astype("<i8").tobytes()).hexdigest()[:16]
-        return self._constant(f"constant.table.{values.size}.{digest}", values.astype(np.int64))
 
     def integer(self, value: int) -> str:
         """The name of a constant int64 scalar."""
@@ -275,6 +270,7 @@ class GraphEditor:
 
     def _added(self, kind: str, value: np.ndarray[Any, Any]) -> str:
         written = "_".join(map(str, value.ravel().tolist()))
+        written = written if value.size <= 16 else sha256(written.encode()).hexdigest()[:16]
         return self._constant(f"constant.{kind}.{'x'.join(map(str, value.shape))}.{written}", value)
 
     def _constant(self, name: str, value: np.ndarray[Any, Any]) -> str:
